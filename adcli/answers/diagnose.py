@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
-from adcli.lang.evaluate import FLOAT, every_value, read
+from adcli.lang.evaluate import FLOAT, every_value, read, rounded_arithmetic
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.notation import ATOM, infix
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.output.layout import Row
 from adcli.output.numbers import shortest
@@ -70,14 +71,16 @@ def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
 def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     """The operation of the program that is to blame, or that of its derivative."""
     primal, program = task.primal, task.program if task.verb.differentiates else task.primal
-    values = every_value(primal, at, FLOAT)
+    precision = PRECISIONS[task.request.precision]
+    at, arithmetic = {name: precision.rounded(x) for name, x in at.items()}, rounded_arithmetic(precision)
+    values = every_value(primal, at, arithmetic)
     worst, place = 0, None
     for e in taken(primal, values):
         found = level_of(e, values)
         if found > worst:
             worst, place = found, e
     if place is None:
-        return _in_derivative(program, at, reason(level), primal.source)
+        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source)
     prime = "'" if program is not primal and worst != DOMAIN else ""
     made = f" is {shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
     return Note(f"{described(place, prime)} at {operands(place, values)}{made}: {reason(level)}", place.span, primal.source)
@@ -87,9 +90,8 @@ def reason(level: int) -> str:
     return f"{LEVELS[level]} (0·inf)" if level == INDETERMINATE else LEVELS[level]
 
 
-def _in_derivative(program: Program, at: Mapping[str, float], word: str, source: Source | None) -> Note:
+def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, source: Source | None) -> Note:
     """The note where every operation of the program itself is smooth: the operation of its derivative that makes a NaN."""
-    values = every_value(program, at, FLOAT)
     for e in program.equations:
         if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
             return Note(f"the derivative has {described(e, '')} at {operands(e, values)}: {word}", e.span, source)
@@ -193,7 +195,8 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
 
     def run(names: Collection[str]) -> Numbers:
         chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
-        return native(chosen, task.slot and task.slot.store)({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
+        kernel = native(chosen, task.slot and task.slot.store, task.request.precision)
+        return kernel({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
 
     levels = run({p.level for p in known})
     greatest = max((float(levels[p.level]) for p in known), default=0.0)

@@ -101,6 +101,13 @@ def test_a_constant_that_it_does_not_have() -> None:
     assert "Traceback" not in ended.err
 
 
+def test_the_note_is_about_what_was_computed() -> None:
+    """A kink that a double is beside of."""
+    ended = adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1", *SINGLES)
+    assert (ended.code, ended.err) == (0, "-e:1:5: note: abs'(u) at u = 0.0: kink\n")
+    assert adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1").err == ""
+
+
 def test_a_verb_about_doubles() -> None:
     ended = adcli("solve", "-e", "v = x - 1", "--at", "x=2", *SINGLES)
     assert (ended.code, ended.err) == (2, "adcli: error: --precision needs --emit TARGET\n")
