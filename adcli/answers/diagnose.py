@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
-from adcli.lang.evaluate import FLOAT, every_value, read, rounded_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read, rounded_arithmetic
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
@@ -166,16 +166,16 @@ def shown(x: Any) -> str:
 
 def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) -> Note:
     """The operation and the element that are to blame, found by native code."""
-    source = task.primal.source
+    source, arithmetic = task.primal.source, rounded_arithmetic(PRECISIONS[task.request.precision])
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
     if place is not None:
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
-        text, span = told(place, found, grade, prime)
+        text, span = told(place, found, grade, prime, arithmetic)
         return Note(f"{text}: {reason(level)}", span, source)
     if task.derivation.program is not None:
         place, grade, found = worst(task, task.program, None, at, jobs)
         if place is not None:
-            text, span = told(place, found, grade, "")
+            text, span = told(place, found, grade, "", arithmetic)
             return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
     return Note(reason(level), None, source)
 
@@ -206,7 +206,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     return place, int(greatest), run({*place.indices, *place.values}) if place.values else levels
 
 
-def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any]:
+def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arithmetic) -> tuple[str, Any]:
     """A place in words, and where it is."""
     e = place.equation
     if place.kind == "matrix":
@@ -223,7 +223,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any
     if place.kind == "row":
         shown_values = ", ".join(f"{letter(i)} = {shown(x)}" for i, x in enumerate(values))
         return f"{described(e, prime)} at {shown_values}{' is nan' if grade == DOMAIN else ''}", e.span
-    line, known = inner(e, values)
+    line, known = inner(e, values, arithmetic)
     if line is None:
         return f"'{name}'{index}", e.span
     made = f" is {shown(known[line.outs[0]])}" if grade == DOMAIN and not line.op.truth else ""
@@ -257,12 +257,12 @@ def told_matrix(place: Place, found: Numbers) -> str:
     return f"'{e.outs[0].name or op.name}'"
 
 
-def inner(e: Equation, values: list[float]) -> tuple[Equation | None, Mapping[Any, Any]]:
+def inner(e: Equation, values: list[float], arithmetic: Arithmetic) -> tuple[Equation | None, Mapping[Any, Any]]:
     """The operation in the body of a comprehension that is to blame at these values of its sources."""
     from adcli.lang.passes.status import unmoved
     assert isinstance(e.op, Comprehension)
     body = e.op.body
-    known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, FLOAT)
+    known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, arithmetic)
     greatest, blamed, still = 0, None, unmoved(e)
     for line in taken(body, known):
         level = 0 if line in still else level_of(line, known)

@@ -106,6 +106,8 @@ def test_the_note_is_about_what_was_computed() -> None:
     ended = adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1", *SINGLES)
     assert (ended.code, ended.err) == (0, "-e:1:5: note: abs'(u) at u = 0.0: kink\n")
     assert adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1").err == ""
+    ended = adcli("grad", "-e", "input x(N); v +=! abs(x(i)*3 - 0.3)", "--at", "x=[0.2,0.1]", *SINGLES)
+    assert ended.err == "-e:1:19: note: abs'(u) at u = 0.0, i = 1: kink\n"
 
 
 def test_a_verb_about_doubles() -> None:
