@@ -147,11 +147,10 @@ def model(name: str) -> Callable[[], Program]:
 
 # ---------------------------------------------------------------- the same in JAX
 
-def peers() -> dict[str, Callable[..., dict[str, Any]]]:
+def peers(precision: Precision) -> dict[str, Callable[..., dict[str, Any]]]:
     """The functions of JAX arrays; imported only where they are wanted."""
     import jax
     import jax.numpy as jnp
-    jax.config.update("jax_enable_x64", True)
 
     def gmm(a: Any, mu: Any, q: Any, L: Any, x: Any, g: Any) -> dict[str, Any]:
         e, low, c = jnp.exp(q), jnp.tril(L, -1), x[:, None, :] - mu
@@ -186,6 +185,7 @@ def peers() -> dict[str, Callable[..., dict[str, Any]]]:
         return lambda **at: {"L": loss(**at)}
 
     from make_model_references import MODELS, layer_norm
+    jax.config.update("jax_enable_x64", precision.name == "double")   # which that has set
     return {name: lost(m.loss) for name, m in MODELS.items()} | {
         "matrix_vector": lambda A, B: {"C": A @ B}, "matrix_matrix": lambda A, B: {"C": A @ B}, "convolution": conv,
         "mixture": gmm, "feed_forward": ffn, "recurrent": rnn, "causal_attention": causal_attention, "deep": deep,
@@ -274,7 +274,7 @@ def point(work: Work, size: int) -> dict[str, Any]:
 
 def measured(only: str, size: int | None, seconds: float, other: str, jobs: int | None, precision: Precision) -> Iterator[str]:
     """Lines of the table; the `other` is "JAX", "one thread" or nobody."""
-    known = peers() if other == "JAX" else {}
+    known = peers(precision) if other == "JAX" else {}
     for work in WORK:
         if only not in work.name:
             continue
