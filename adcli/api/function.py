@@ -329,7 +329,7 @@ class Function(Looks):
         from adcli.codegen.targets import EmitOptions, llvm
         if type(lanes) is not int:
             raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
-        return llvm(self._program, [], EmitOptions(lanes=lanes))
+        return llvm(self._program, [], EmitOptions(lanes=lanes, precision=self._precision))
 
     # -- values
 

@@ -32,7 +32,7 @@ def code(task: Task) -> str:
     if task.tape is None:
         why = f"a tape pays beyond {TAPE_FROM:,}" if length <= TAPE_FROM else "but the cache has the code"
         return f"compiled; {counted}, {why}"
-    return f"a tape; {counted}, compiling pays from {lanes() * blocks_worth(task.tape):,} rows on"
+    return f"a tape; {counted}, compiling pays from {lanes(task.tape.constants.itemsize) * blocks_worth(task.tape):,} rows on"
 
 
 def explained(step: DerivationStep) -> Iterator[str]:

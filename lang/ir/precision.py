@@ -46,6 +46,8 @@ class Precision:
     def nearest(self, value: float) -> float:
         """The same for a constant. The smallest normal double, where rules tell numbers that keep their digits from those that do
         not, is the smallest normal number. AdError where only infinity or zero is near."""
+        if self.code == "d":
+            return value
         if value == DOUBLE.smallest:
             return self.smallest
         found = self.rounded(value)

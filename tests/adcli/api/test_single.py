@@ -18,6 +18,7 @@ def test_precision_goes_with_what_is_made_of_a_function() -> None:
         assert each.precision == "single"
     assert adcli.load(WORKED).grad().precision == "double"
     assert f.grad().status(x=1.0, y=0.0) == "pole"
+    assert "<4 x float>" in f.llvm(4)
 
 
 def test_arrays_are_used_where_they_lie() -> None:
