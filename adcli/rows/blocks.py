@@ -105,12 +105,16 @@ class Work:
         form = self.form
         objects = form.kind == "ndjson" and not form.only
         lines = fast.read(self.table, block, objects) if fast else None
-        if lines is None:
+        if lines is None or not self.holds(lines.columns):
             return self._listed(self.table.plain(block) or self.table.careful(block), block)
         if self.shortest and (form.keeps or form.only or objects or form.separable(block)) and form.kind != "text":
             return self._in_arrays(lines, block)
         texts = list(map(self.table.start, lines.rows())) if self.table.start else lines.rows()
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
+
+    def holds(self, columns: Sequence[Any]) -> bool:
+        """Whether the numbers of a block are surely none that the precision has not."""
+        return all(self.table.dialect.holds([c.min(initial=0.0), c.max(initial=0.0)]) for c in columns)
 
     def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
                results: Sequence[Any], levels: Any) -> tuple[int, Row]:

@@ -3,7 +3,7 @@ as empty."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -35,6 +35,13 @@ class Dialect:
     empty: frozenset[bytes] = frozenset()
     nan: bool = False
     single: bool = False
+
+    def holds(self, column: Sequence[float]) -> bool:
+        """Whether numbers that are finite are finite in the precision, too; False if one is infinite."""
+        if not self.single:
+            return True
+        from adcli.lang.ir.precision import FIRST_TOO_LARGE
+        return all(not abs(x) >= FIRST_TOO_LARGE for x in column)
 
     def is_empty(self, text: bytes) -> bool:
         """Whether a field holds nothing."""

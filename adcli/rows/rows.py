@@ -248,7 +248,9 @@ class Table:
     def _typed(self, p: Param, x: Any) -> Any:
         """The value of an input, which is an array where it is a tensor or an integer."""
         if not p.var.shape and not p.var.integer:
-            return x
+            if self.dialect.holds([x]) or math.isinf(x):
+                return x
+            raise Fault(f"{x!r} is too large for single precision", "double precision is the default")
         from adcli.rows.lists import tensor
         return tensor(p, x, self.dialect.nan)
 
@@ -283,6 +285,8 @@ class Table:
         if isinstance(value, float):
             if math.isinf(value):
                 raise Fault(f"'{p.name}' is too large for a double")
+            if not self.dialect.holds([value]):
+                raise Fault(f"'{p.name}' is too large for single precision", "double precision is the default")
             return self._typed(p, value)
         if isinstance(value, str) and value in NON_FINITE:
             return NON_FINITE[value]
@@ -320,7 +324,7 @@ class Table:
             columns = [self._column(rows, p, place) for p, place in zip(self.inputs, self.places, strict=True)]
         except ValueError:
             return None
-        if not all(math.isfinite(sum(c)) for c in columns):
+        if not all(math.isfinite(sum(c)) and self.dialect.holds(c) for c in columns):
             return None
         return Rows(list(map(self.start, texts)) if self.start else texts, columns, {}, {}, len(texts))
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.llvm import head
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, Precision
 
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
         "defaults", "components", "origins", "entries", "sources", "places", "size",
@@ -60,8 +60,6 @@ ENTRIES = ("numbers", "columns", "tensors", "vector")
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""
 NAME = "adcli_calls"
-FIRST_TOO_LARGE = (2.0 - 2.0 ** -24) * 2.0 ** 127
-"""What is rounded to an infinite number of single precision."""
 
 
 def text(precision: Precision = DOUBLE) -> str:

@@ -59,4 +59,6 @@ class Precision:
 
 DOUBLE = Precision("double", "double", "", "d", 53, sys.float_info.min)
 SINGLE = Precision("single", "float", "f", "f", 24, 2.0 ** -126)
+FIRST_TOO_LARGE = (2.0 - 2.0 ** -24) * 2.0 ** 127
+"""The size from which on doubles are rounded to infinite singles."""
 PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}

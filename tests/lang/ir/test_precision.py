@@ -6,13 +6,11 @@ import math
 import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, SINGLE
+from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, SINGLE
 from back_ends import bits
 from session_seed import drawn
 
-EDGE = (2.0 - 2.0 ** -24) * 2.0 ** 127
-"""Where numbers begin that are infinite in single precision."""
-AWKWARD = [0.0, -0.0, 1.0, 0.1, 2.0 ** -149, 2.0 ** -150, 3 * 2.0 ** -150, 2.0 ** -126, EDGE, math.nextafter(EDGE, 0.0), 1e300,
+AWKWARD = [0.0, -0.0, 1.0, 0.1, 2.0 ** -149, 2.0 ** -150, 3 * 2.0 ** -150, 2.0 ** -126, FIRST_TOO_LARGE, math.nextafter(FIRST_TOO_LARGE, 0.0), 1e300,
            -1e300, 1e-300, math.inf, -math.inf, math.nan]
 
 
