@@ -74,16 +74,26 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     precision = PRECISIONS[task.request.precision]
     at, arithmetic = {name: precision.rounded(x) for name, x in at.items()}, rounded_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
+    worst, place = worst_operation(primal, values)
+    if place is None:
+        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source)
+    return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "")
+
+
+def worst_operation(primal: Program, values: Mapping[Var, Any]) -> tuple[int, Equation | None]:
+    """The first operation of the greatest level that the results depend on, and the level."""
     worst, place = 0, None
     for e in taken(primal, values):
         found = level_of(e, values)
         if found > worst:
             worst, place = found, e
-    if place is None:
-        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source)
-    prime = "'" if program is not primal and worst != DOMAIN else ""
-    made = f" is {shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
-    return Note(f"{described(place, prime)} at {operands(place, values)}{made}: {reason(level)}", place.span, primal.source)
+    return worst, place
+
+
+def blame(primal: Program, e: Equation, values: Mapping[Var, Any], level: int, worst: int, prime: str = "") -> Note:
+    """The note on an operation that is to blame for a level; `worst` is its own."""
+    made = f" is {shown(values[e.outs[0]])}" if worst == DOMAIN and not e.op.truth else ""
+    return Note(f"{described(e, prime)} at {operands(e, values)}{made}: {reason(level)}", e.span, primal.source)
 
 
 def reason(level: int) -> str:

@@ -23,12 +23,13 @@ class Looks:
         _program: Program
 
     def trace(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
-              tangent: str | Mapping[str, float] | None = None, cotangent: str | Mapping[str, float] | None = None,
-              names: str = "textbook", **values: Any) -> View:
+              tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,
+              names: str = "textbook", element: str | None = None, **values: Any) -> View:
         """The evaluation table of the textbooks at a point, as `adcli trace` has it: every line with its value, with its tangent
-        along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program."""
+        along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program. Of a
+        program with tensors every statement is a line, or with an `element` such as "h(:, 0)" every operation behind it."""
         from adcli.api.verbs import traced
-        return traced(self._program, at, values, of, wrt, tangent, cotangent, names)
+        return traced(self._program, at, values, of, wrt, tangent, cotangent, names, element)
 
     def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,

@@ -32,26 +32,26 @@ NO_TEXT = Source("<program>", "")
 
 
 def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,
-           cotangent: str | Given | None, naming: str) -> View:
+           cotangent: str | Given | None, naming: str, element: str | None) -> View:
     """See `Looks.trace`."""
-    from adcli.codegen.documents.notation import Unicode
-    from adcli.trace.as_json import record
     from adcli.trace.command import Tables, TraceOptions, prepared
-    from adcli.trace.tables import RENDERERS, Writer
+    from adcli.trace.tables import RENDERERS
     naming = one_of("names", naming, ("textbook", "program"))
+    if element is not None:
+        word("element", element)
     request = Request("eval", program.source or NO_TEXT, names(of), names(wrt))
-    options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None)
+    options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None,
+                           element=element)
     said: list[str] = []
     tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), plain(program))
     tables = Tables(tasks, options, heard(said))
     for watch in tables.watches[:1]:
         watch.begin()
     point = given_point(tables.primal, together(at, values), said)
-    ((writer, _, level),) = tables.all([point])
+    ((writer, point, level),) = tables.all([point])
     text = "".join(tables.lines(writer, point, False, 0))
     markup = "".join(part for table in tables.tables(writer) for part in RENDERERS["html"](table))
-    exact = Writer(writer.trace, tables.names, Unicode(shortest))   # constants of formulas with all their digits
-    return View("trace", record(exact, point, tables.seeds, level), text, markup, tuple(said))
+    return View("trace", tables.record(writer, point, level), text, markup, tuple(said))
 
 
 def plain(program: Program) -> Program:
@@ -62,12 +62,12 @@ def plain(program: Program) -> Program:
                    results=tuple(Result(r.name, r.atom) for r in program.results))
 
 
-def direction(kind: str, given: str | Given | None) -> str | dict[str, float] | None:
+def direction(kind: str, given: str | Given | None) -> str | dict[str, Any] | None:
     """A tangent or cotangent: a text as the option has it, or numbers by name."""
     known = by_name(kind, given)
     if known is None or isinstance(known, str):
         return known
-    return {name: one_number(str(name), x) for name, x in known.items()}
+    return {name: one_number(str(name), x) if np.ndim(x) == 0 else real_array(str(name), x) for name, x in known.items()}
 
 
 def given_point(program: Program, at: Given, said: list[str]) -> dict[str, Any]:

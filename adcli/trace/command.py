@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from adcli.answers.diagnose import blame, worst_operation
 from adcli.answers.seeding import seeded
-from adcli.answers.watch import Watch
+from adcli.answers.watch import ROUGH, Watch
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.command.options import (
     Options,
@@ -32,20 +35,24 @@ from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import Program
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import name_table
 from adcli.lang.passes.simplify import prune
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Row
-from adcli.output.numbers import number_format
+from adcli.output.numbers import json_text, number_format, shortest
 from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.task.request import Request
-from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task, made
-from adcli.trace.as_json import json_object
+from adcli.trace.as_json import json_object, record
 from adcli.trace.labels import labels
 from adcli.trace.tables import RENDERERS, TraceTable, Writer, text
+
+if TYPE_CHECKING:
+    from adcli.trace.tensors import StatementRows
 
 READABLE = "%.6g"
 """Numbers of a table, where --fmt does not say otherwise."""
@@ -59,6 +66,7 @@ class TraceOptions(Options):
     cotangent: str | None
     naming: str
     fmt: str | None
+    element: str | None
 
 
 @click.command("trace", cls=Command,
@@ -71,6 +79,8 @@ class TraceOptions(Options):
 @points_option
 @option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="textbook", show_default=True,
         help="Number inputs and outputs (v₀ = x), or keep their names.")
+@option(WRITTEN, "--element", metavar="NAME",
+        help="Of a program with tensors all operations behind one element, h(3,0), or behind several, h(:,0): step after step.")
 @format_option(("text", "markdown", "latex", "json"), "Format of the table.")
 @option(WRITTEN, "--fmt", metavar="TEMPLATE", help=f"printf template for numbers (default: {READABLE}; all digits in JSON).")
 @output_option
@@ -95,7 +105,7 @@ def command(options: TraceOptions) -> int:
     return 0
 
 
-Seeds = str | Mapping[str, float] | None
+Seeds = str | Mapping[str, Any] | None
 """A tangent or a cotangent: as the option has it, or numbers by name."""
 
 
@@ -110,9 +120,7 @@ def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | 
 
 
 def task(request: Request, whole: Program | None) -> Task:
-    found = made(request, None, whole=whole)
-    refuse_tensors(found.primal, "trace")
-    return found
+    return made(request, None, whole=whole)
 
 
 class Tables:
@@ -122,10 +130,11 @@ class Tables:
         self.tasks, self.form = tasks, options.form
         self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False)
         self.columns = columns_of(options.output) if heard is None else None
+        self.element = options.element
         self.watches = [Watch(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
-        self.names = labels(self.primal, options.naming == "program")
-        self.seeds: dict[str, dict[str, float]] = {
+        self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
+        self.seeds: dict[str, dict[str, Any]] = {
             t.verb.seed: {p.seed or "": t.seeds[p.name] for p in t.signature.seeds} for t in tasks if t.verb.seed}
 
     def written(self, at: Iterable[dict[str, float]], headed: bool) -> Iterator[str]:
@@ -133,40 +142,82 @@ class Tables:
         for i, (writer, point, level) in enumerate(self.all(at)):
             yield self.object(writer, point, level) if self.form == "json" else "".join(self.lines(writer, point, headed, i))
 
-    def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer, dict[str, float], int]]:
+    def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
         """What writes each trace, with its point and the worst status there."""
+        if self.tasks[0].signature.tensors:
+            yield from self.of_tensors(at)
+            return
+        self.refuse_element()
         programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
         for point in at:
             trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"))
             yield Writer(trace, self.names, notation), point, self.watched(programs, point)
 
-    def lines(self, writer: Writer, point: Mapping[str, float], headed: bool, i: int) -> Iterator[str]:
+    def refuse_element(self) -> None:
+        if self.element is not None:
+            raise AdError("--element needs a program with tensors; this one is of numbers", help="leave out --element")
+
+    def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
+        """The same of a program with tensors."""
+        from adcli.trace.tensors import StatementRows, of_elements, traced_tensors
+        for point in at:
+            found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds)
+            level, e = worst_operation(found.whole.program, found.trace.values)
+            if e is not None:
+                self.watches[0].note(ROUGH, partial(blame, found.whole.program, e, found.trace.values, level, level))
+            if self.element is None:
+                statements = StatementRows(found, self.notation())
+                yield statements, point, level
+                continue
+            trace, names = of_elements(found, self.element)
+            self.names = names
+            yield Writer(trace, names, self.notation()), point, level
+
+    def lines(self, writer: Writer | StatementRows, point: Mapping[str, float], headed: bool, i: int) -> Iterator[str]:
         """The tables of a point."""
         blank = "\n" * bool(i)
         if headed:
-            yield blank + self.heading(", ".join(f"{name} = {self.number(x)}" for name, x in point.items()))
+            numbers = [f"{name} = {self.number(x)}" for name, x in point.items() if type(x) is float]
+            yield blank + self.heading(", ".join(numbers if len(numbers) == len(point) else [f"point {i + 1}", *numbers]))
             blank = "\n"
         for table in self.tables(writer):
             yield blank if self.form != "text" or not headed else ""
             yield from text(table, self.columns) if self.form == "text" else RENDERERS[self.form](table)
             blank = "\n"
 
-    def tables(self, writer: Writer) -> Iterator[TraceTable]:
+    def tables(self, writer: Writer | StatementRows) -> Iterator[TraceTable]:
         """The tables that were asked for."""
         return writer.tables("tangent" in self.seeds, "cotangent" in self.seeds)
 
     def heading(self, point: str) -> str:
         return f"{ {'latex': '%', 'markdown': '**At**'}.get(self.form, '#') } {point}".rstrip() + "\n"
 
-    def object(self, writer: Writer, point: Mapping[str, float], level: int) -> str:
-        return json_object(writer, point, self.seeds, level, self.number)
+    def object(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> str:
+        if isinstance(writer, Writer):
+            return json_object(writer, *self.told(writer, point), level, self.number)
+        from adcli.output.tensors import json_tensor
+        return json_text(writer.record(point, self.seeds, LEVELS[level], lambda x: json_tensor(x, self.number))) + "\n"
+
+    def told(self, writer: Writer, point: Mapping[str, float]) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
+        """The point and the seeds of a table of numbers; of elements the inputs that they read, and no seeds."""
+        if self.element is None:
+            return point, self.seeds
+        return {p.name: writer.trace.values[p.var] for p in writer.trace.program.params}, {}
+
+    def record(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> dict[str, Any]:
+        """The same with the numbers themselves, those of formulas with all their digits."""
+        if isinstance(writer, Writer):
+            exact = Writer(writer.trace, self.names, Unicode(shortest))
+            return record(exact, *self.told(writer, point), level)
+        return writer.record(point, self.seeds, LEVELS[level], lambda x: x if x.shape else x.item())
 
     def notation(self) -> Notation:
         if self.form != "latex":
             return Unicode(self.number)
         named = [label.stem for label in self.names.values() if label.subscript is None]
         return Latex(self.number, dict.fromkeys([*named, *(p.name for p in self.primal.params),
-                                                 *(r.name for r in self.primal.results)]))
+                                                 *(r.name for r in self.primal.results),
+                                                 *name_table(self.primal).values()]))
 
     def watched(self, programs: list[Program], point: dict[str, float]) -> int:
         """The worst status at a point, for which a note is given."""

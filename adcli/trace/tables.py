@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from adcli.codegen.documents.columns import padded, width
-from adcli.codegen.documents.notation import Label, Notation
+from adcli.codegen.documents.notation import Label, Notation, label_of
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
@@ -90,19 +90,19 @@ class Writer:
     def given(self, name: str, var: Var, kind: str = VALUE) -> Cell:
         """An input: v₋₁ = x1 = 2."""
         number = self.trace.values[var] if kind == VALUE else self.trace.tangents[var].value
-        own, user = self.label(var, kind), self.notation.label(Label(name), kind)
+        own, user = self.label(var, kind), self.notation.label(label_of(name), kind)
         return Cell(own, user if user != own else "", "", self.number(number))
 
     def received(self, name: str, var: Var) -> Cell:
         """The adjoint of an input: x̄1 = v̄₋₁ = 5.5."""
         if var not in self.trace.adjoints:
             return NOTHING
-        own, user = self.label(var, ADJOINT), self.notation.label(Label(name), ADJOINT)
+        own, user = self.label(var, ADJOINT), self.notation.label(label_of(name), ADJOINT)
         return Cell(user, own if user != own else "", "", self.number(self.trace.adjoints[var].value))
 
     def output(self, r: Result, kind: str = VALUE) -> Cell:
         """An output: y = v₅ = 11.652."""
-        user = self.notation.label(Label(r.name), kind)
+        user = self.notation.label(label_of(r.name), kind)
         if isinstance(r.atom, Lit):
             return Cell(user, "", "", self.number(r.atom.value if kind == VALUE else 0.0))
         own = self.label(r.atom, kind)
@@ -114,7 +114,7 @@ class Writer:
         step = self.trace.seeds.get(r.name)
         if step is None:
             return NOTHING
-        own, user = self.label(step.term.operand, ADJOINT), self.notation.label(Label(r.name), ADJOINT)
+        own, user = self.label(step.term.operand, ADJOINT), self.notation.label(label_of(r.name), ADJOINT)
         if step.before is None:
             return Cell(own, user if user != own else "", "", self.number(step.after.value))
         sums = [self.notation.operation("add", pair) for pair in (

@@ -24,10 +24,17 @@ OPEN_CALL = re.compile(r"(^|[ -])(\w+)\(([^-()\s,|][^()\s,|]*)\)$")
 
 
 class Label(NamedTuple):
-    """A name of the program, or with an index the letter that numbered values go by."""
+    """A name of the program, or with an index the letter that numbered values go by. An element of a tensor has a `place`."""
 
     stem: str
     subscript: int | None = None
+    place: str = ""
+
+
+def label_of(name: str) -> Label:
+    """The label of a name, which may be that of an element: h(3, 0)."""
+    stem, _, place = name.rstrip(")").partition("(")
+    return Label(stem, None, place)
 
 
 class Notation(Protocol):
@@ -56,11 +63,16 @@ class Unicode:
 
     def __init__(self, number: Number) -> None:
         self.written = number
+        self.elements: set[str] = set()
 
     def label(self, label: Label, kind: str = VALUE) -> str:
         at = next((i for i, c in enumerate(label.stem, 1) if c.isalpha()), 1)
         index = "" if label.subscript is None else str(label.subscript).translate(SUBSCRIPTS)
-        return unicodedata.normalize("NFC", label.stem[:at] + self.MARKS[kind] + label.stem[at:]) + index
+        name = unicodedata.normalize("NFC", label.stem[:at] + self.MARKS[kind] + label.stem[at:]) + index
+        if not label.place:
+            return name
+        self.elements.add(element := f"{name}({label.place})")
+        return element
 
     def number(self, x: float) -> Piece:
         if isinstance(x, bool):
@@ -85,7 +97,7 @@ class Unicode:
         return f"({reason})"
 
     def polished(self, formula: str) -> str:
-        return OPEN_CALL.sub(r"\1\2 \3", formula)
+        return OPEN_CALL.sub(lambda m: m[0] if f"{m[2]}({m[3]})" in self.elements else f"{m[1]}{m[2]} {m[3]}", formula)
 
 
 class Latex:
@@ -99,7 +111,8 @@ class Latex:
 
     def label(self, label: Label, kind: str = VALUE) -> str:
         base, sub = self.parts[label.stem] if label.subscript is None else (label.stem, str(label.subscript))
-        return self.MARKS[kind].format(base) + (f"_{{{sub}}}" if sub else "")
+        index = ", ".join(filter(None, (sub, label.place)))
+        return self.MARKS[kind].format(base) + (f"_{{{index}}}" if index else "")
 
     def number(self, x: float) -> Piece:
         if isinstance(x, bool):

@@ -5,15 +5,18 @@ import math
 import re
 import unicodedata
 
+import numpy as np
 import one_operation
 import pytest
 from adcli.codegen.documents.notation import Label, Latex
 from adcli.lang.analyse.trace import traced
+from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from places import ROOT
 from sample_files import SCALARS
 
+from adcli import compile
 from adcli.trace.labels import free_letter, labels
 from adcli.trace.tables import Writer, latex
 
@@ -300,3 +303,59 @@ def test_a_long_program_is_one_long_table():
     pushed, pulled = cell(ended.out, "ẋ1000")[-1], cell(ended.out, "x̄0")[-1]
     assert pushed.split(" = ")[-1] == pulled.split(" = ")[-1]
     assert len(ended.out.splitlines()) > 6000
+
+
+# ---------------------------------------------------------------- tensors, loops and matrices
+
+LOOP = """input W(n, n), h0(n)
+h(0, i) = h0(i)
+for t in 0:3 {
+    a(t, i) +=! W(i, j)*h(t, j)
+    h(t + 1, i) = tanh(a(t, i))
+}
+x = solve(W, h0)
+v +=! h(3, i)*x(i)
+output v, x
+"""
+AT_LOOP = {"W": [[1.0, -0.5], [0.25, 2.0]], "h0": [0.5, 0.75]}
+
+
+def test_rows_of_tensors_have_the_numbers_of_jvp_and_vjp():
+    f = compile(LOOP)
+    tangent, cotangent = {"W": [[1.0, 2.0], [0.0, 1.0]], "h0": [0.0, 1.0]}, {"v": 2.0, "x": [1.0, -1.0]}
+    found = f.trace(AT_LOOP, tangent=tangent, cotangent=cotangent)
+    outputs = [r.name for r in parse(LOOP).results]
+    forward = evaluate(f.jvp()._program, {**AT_LOOP, "dW": tangent["W"], "dh0": tangent["h0"]})
+    backward = evaluate(f.vjp()._program, {**AT_LOOP, "d_dv": cotangent["v"], "d_dx": cotangent["x"]})
+    assert [row["name"] for row in found["lines"]] == ["a", "h"]
+    np.testing.assert_allclose(found["lines"][1]["value"][3], np.tanh(AT_LOOP["W"] @ found["lines"][1]["value"][2]), rtol=1e-12)
+    for row, name in zip(found["outputs"], outputs, strict=True):
+        np.testing.assert_allclose(row["tangent"], forward[f"d{name}"], rtol=1e-9)
+    for row in found["inputs"]:
+        np.testing.assert_allclose(row["adjoint"], backward[f"d_d{row['name']}"], rtol=1e-9)
+
+
+def test_a_loop_goes_step_by_step_for_an_element():
+    f = compile(LOOP)
+    one = f.trace(AT_LOOP, cotangent={"v": 1.0, "x": 0.0}, element="h(2, 1)")
+    assert [row["name"] for row in one["lines"]] == ["h(2, 1)"] and one["lines"][0]["operands"] == ["a(1, 1)"]
+    steps = f.trace(AT_LOOP, tangent={"h0": 1.0, "W": 0.0}, element="h(:,1)")
+    assert [row["name"] for row in steps["lines"]] == ["h(1, 1)", "h(2, 1)", "h(3, 1)"]
+    whole = f.trace(AT_LOOP, tangent={"h0": 1.0, "W": 0.0})["lines"][1]["tangent"]
+    np.testing.assert_array_equal([row["tangent"] for row in steps["lines"]], whole[1:, 1])
+    assert "h(2, 1) = tanh(a(1, 1)) = " in str(steps)
+
+
+@pytest.mark.parametrize("form, shown", [
+    ("markdown", "| h(1, 0) = "), ("latex", r"$h_{1, 0}$ & "), ("json", '"name":"h(1, 0)"'), ("text", "h(1, 0) = ")])
+def test_elements_are_written_in_every_format(tmp_path, form, shown):
+    (tmp_path / "f.ad").write_text(LOOP)
+    line = ("trace", tmp_path / "f.ad", "--at", "W=[[1,-0.5],[0.25,2]],h0=[0.5,0.75]", "--format", form)
+    assert shown in succeeds(*line, "--element", "h(:,0)").out
+    assert "norm" in succeeds(*line).out
+    ended = adcli(*line, "--element", "q(0)")
+    assert ended.err == "adcli: error: no operation computes q(0)\nhelp: computed are a(2, 1), h(3, 1), x(1), v\n"
+
+
+def test_elements_are_those_of_tensors():
+    assert "needs a program with tensors" in adcli("trace", "-e", "v = x", "--at", "x=1", "--element", "v").err

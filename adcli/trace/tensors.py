@@ -1,0 +1,179 @@
+"""The trace of a program with tensors: a row for every statement, or every operation behind chosen elements.
+
+The program is written out as one of numbers at the point (`adcli.lang.evaluate.unfolding`) and traced as any; so tangents and
+adjoints are those of the sweeps. A tensor's row has its shape, its Euclidean norm and its numbers, of a long one the corners.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.codegen.documents.notation import Label, Latex, Notation, label_of
+from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
+from adcli.lang.evaluate.unfolding import Unfolded, elements_of, named
+from adcli.lang.ir import Atom, Lit, Program, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.recurrence import Recurrence
+from adcli.output.tensors import nested_lines
+from adcli.task.shapes import written_out
+from adcli.trace.labels import free_letter
+from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable
+
+Seeds = Mapping[str, Mapping[str, Any]]
+"""Tangents of inputs and cotangents of outputs by name, each an array or a number for all elements."""
+LONGEST = 60
+"""Characters of a tensor's numbers in a row."""
+
+
+class TracedTensors(NamedTuple):
+    """A program with tensors at a point, written out and traced."""
+
+    program: Program
+    whole: Unfolded
+    trace: Trace
+    seeds: dict[str, dict[str, float]]
+
+
+def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds) -> TracedTensors:
+    """The trace at a point. AdError where the program is too long to be written out."""
+    whole = written_out(program, at, "trace")
+    results = {r.name: whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results}
+    shapes = {TANGENT: {p.name: np.shape(at[p.name]) for p in program.params}, "cotangent": results}
+    spread = {kind: {named(name, place): float(x) for name, given in those.items()
+                     for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
+              for kind, those in seeds.items()}
+    moved = [x for x in whole.at if x.partition("(")[0] in wrt]
+    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent")),
+                         spread)
+
+
+# ---------------------------------------------------------------- a row for every statement
+
+class StatementRows:
+    """The rows of the statements, as tables and as an object."""
+
+    def __init__(self, found: TracedTensors, notation: Notation) -> None:
+        self.found, self.notation = found, notation
+        program = found.program
+        outputs = {r.atom for r in program.results}
+        self.inputs: list[tuple[str, Atom]] = [(p.name, p.var) for p in program.params if p.var in found.whole.elements]
+        self.values: list[tuple[str, Atom]] = [(name, o) for o, name in computed_names(program).items() if o not in outputs]
+        self.outputs: list[tuple[str, Atom]] = [(r.name, r.atom) for r in program.results]
+        self.spans = {o: e.span for e in program.equations for o in e.outs}
+
+    def names(self) -> list[str]:
+        return [name for name, _ in (*self.inputs, *self.values, *self.outputs)]
+
+    def numbers(self, atom: Atom, kind: str) -> np.ndarray:
+        """The values, tangents or adjoints of all elements; a derivative that does not exist is 0."""
+        trace = self.found.trace
+        elements = self.found.whole.elements[atom] if isinstance(atom, Var) else np.array(atom, object)
+        made = np.empty(elements.shape)
+        for place, a in np.ndenumerate(elements):
+            if kind == VALUE:
+                made[place] = a.value if isinstance(a, Lit) else trace.values[a]
+            else:
+                derivatives = trace.tangents if kind == TANGENT else trace.adjoints
+                made[place] = derivatives[a].value if a in derivatives else 0.0
+        return made
+
+    def tables(self, tangent: bool, cotangent: bool) -> Iterator[TraceTable]:
+        """The primal trace beside the tangents, then beside the adjoints, as far as they are asked for."""
+        if tangent or not cotangent:
+            yield self.table(FORWARD if tangent else "", TANGENT)
+        if cotangent:
+            yield self.table(REVERSE, ADJOINT)
+
+    def table(self, title: str, kind: str) -> TraceTable:
+        inputs, values, outputs = ([TraceRow(self.cell(name, atom, VALUE), self.cell(name, atom, kind) if title else NOTHING)
+                                    for name, atom in rows] for rows in (self.inputs, self.values, self.outputs))
+        return TraceTable((PRIMAL, title), (inputs, values, outputs))
+
+    def cell(self, name: str, atom: Atom, kind: str) -> Cell:
+        """h = 4 × 2, norm 3.2 = [[0.5, 1], …]; a number as in any trace."""
+        found, label = self.numbers(atom, kind), self.notation.label(Label(name), kind)
+        if not found.shape:
+            return Cell(label, "", "", self.number(found.item()))
+        text = " ".join(line.strip() for line in nested_lines(found, self.number, True))
+        text = text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+        size = f"{' × '.join(map(str, found.shape))}, norm {self.number(norm(found))}"
+        if isinstance(self.notation, Latex):
+            size, text = rf"\text{{{size}}}".replace("×", r"$\times$"), text.replace("…", r"\ldots")
+        return Cell(label, size, "", text)
+
+    def number(self, x: float) -> str:
+        return self.notation.number(x)[0]
+
+    def record(self, at: Mapping[str, Any], seeds: Seeds, status: str, written: Any) -> dict[str, Any]:
+        """The same as an object; `written` is how an array or a number is."""
+        def rows(those: list[tuple[str, Atom]]) -> list[dict[str, Any]]:
+            return [self.one(name, atom, [VALUE, *kinds], written) for name, atom in those]
+        kinds = [kind for kind, seed in ((TANGENT, TANGENT), (ADJOINT, "cotangent")) if seed in seeds]
+        given = {kind: {name: written(np.asarray(x)) for name, x in those.items()} for kind, those in seeds.items()}
+        return {"at": {name: written(np.asarray(x)) for name, x in at.items()}, **given, "inputs": rows(self.inputs),
+                "lines": rows(self.values), "outputs": rows(self.outputs), "status": status}
+
+    def one(self, name: str, atom: Atom, kinds: list[str], written: Any) -> dict[str, Any]:
+        source, span = self.found.program.source, self.spans.get(atom) if isinstance(atom, Var) else None
+        place = {"line": source.place(span[0])[0], "span": list(span)} if source and span else {}
+        found = {kind: self.numbers(atom, kind) for kind in kinds}
+        shape = found[VALUE].shape
+        extent = {"shape": list(shape), "norm": written(np.asarray(norm(found[VALUE])))} if shape else {}
+        return {"name": name, **place, **extent, **{kind: written(x) for kind, x in found.items()}}
+
+
+def computed_names(program: Program) -> dict[Var, str]:
+    """The values that statements compute with their names; what a loop starts from has that of the loop, and is left out."""
+    names = name_table(program)
+    starts = {a: o for e in program.equations if isinstance(e.op, Recurrence) for a, o in zip(e.args, e.outs, strict=False)
+              if isinstance(a, Var) and a.name and a.name == o.name}
+    loops = {o: names[a] for a, o in starts.items() if isinstance(a, Var)}
+    return {o: loops.get(o, names[o]) for e in program.equations for o in e.outs if o not in starts}
+
+
+def norm(x: np.ndarray) -> float:
+    """The Euclidean norm of all elements."""
+    with np.errstate(all="ignore"):
+        return float(np.linalg.norm(x.reshape(-1)))
+
+
+# ---------------------------------------------------------------- operation by operation
+
+def of_elements(found: TracedTensors, wanted: str) -> tuple[Trace, dict[Var, Label]]:
+    """The trace of the elements that `wanted` names alone, as h(3, 0), h(:, 0) or h, and what its values are called. AdError
+    where there is none."""
+    trace, element_of = found.trace, elements_of(found.trace.program)
+    matches = pattern(wanted)
+    lines = [line for line in trace.lines if matches.fullmatch(element_of.get(line.equation.outs[0], ""))]
+    if not lines:
+        raise AdError(f"no operation computes {wanted}", help="computed are " + ", ".join(computed(found)))
+    read = {a for line in lines for a in line.equation.args}
+    made = {o for line in lines for o in line.equation.outs}
+    program = replace(trace.program, params=tuple(p for p in trace.program.params if p.var in read),
+                      results=tuple(r for r in trace.program.results if r.atom in made))
+    letter, numbers = free_letter([p.name for p in found.program.params]), count(1)
+    names = {x: label_of(x.name or element_of[x]) for x in trace.values if not x.temp}
+    names.update({o: Label(letter, next(numbers)) for line in lines for o in line.equation.outs if o.temp})
+    for a in read:   # of other elements what has no name of its own is told by the element
+        if isinstance(a, Var) and a not in names:
+            names[a] = label_of(element_of[a])
+    return trace._replace(program=program, lines=lines), names
+
+
+def computed(found: TracedTensors) -> list[str]:
+    """The values that operations compute, with their last elements."""
+    shapes = {name: found.whole.elements[o].shape for o, name in computed_names(found.program).items()}
+    return [named(name, tuple(n - 1 for n in shape)) for name, shape in shapes.items() if all(shape)]
+
+
+def pattern(wanted: str) -> re.Pattern[str]:
+    """What the names of the wanted elements match: ':' is every subscript, and a name alone all elements."""
+    name, parenthesis, places = wanted.replace(" ", "").rstrip(")").partition("(")
+    inner = ", ".join(r"\d+" if p == ":" else re.escape(p) for p in places.split(","))
+    return re.compile(re.escape(name) + (rf"\({inner}\)" if parenthesis else r"(\(.*\))?"))
