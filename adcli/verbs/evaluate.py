@@ -134,13 +134,21 @@ def tensor_sums() -> type[SumRun]:
 def explained(task: Task, options: ResultOptions) -> bool:
     """Say how the derivatives are computed; whether that is all there is to do."""
     from adcli.output.fitting import fitted
-    from adcli.task.explain_plan import explanation
-    if task.signature.tensors:
-        raise AdError("--explain needs a program of scalars; this one has tensors")
-    text = explanation(task)
+    text = explanation_of(task, options)
     if options.emit or options.at or options.data:
         say(fitted(text.rstrip("\n"), columns_of(sys.stderr)))
         return False
     with destination(options.output) as out:
         out.write(fitted(text, columns_of(options.output)).encode())
     return True
+
+
+def explanation_of(task: Task, options: ResultOptions) -> str:
+    """How the results are computed; of tensors with the sizes at the first point."""
+    if not task.signature.tensors:
+        from adcli.task.explain_plan import explanation
+        return explanation(task)
+    from adcli.input.points import checked, points_of
+    from adcli.task.explain_tensors import explanation_of_tensors
+    at = next(points_of(task.free, checked(task.free, options.at, lambda remark: None))) if options.at else None
+    return explanation_of_tensors(task, at)

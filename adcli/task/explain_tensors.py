@@ -1,0 +1,73 @@
+"""--explain for programs with tensors: what the code of a derivative consists of, and at a point its sizes, work and memory."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from adcli.lang.ir.sizes import bind, number
+
+if TYPE_CHECKING:
+    from adcli.codegen.nests.module import TensorModule
+    from adcli.codegen.nests.runtime import CallPlan
+    from adcli.lang.ir import Program
+    from adcli.task.tasks import Task
+
+
+def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
+    """How the results are computed; `at` is a point, whose shapes say how much there is to do."""
+    program = task.derivation.program
+    lines = [] if program is not None else ["one sweep for each element; of the program itself:"]
+    lines += described(program or task.primal, at)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def described(program: Program, at: Mapping[str, Any] | None) -> Iterator[str]:
+    """The lines on a program."""
+    from adcli.codegen.machine import veclib
+    from adcli.codegen.nests.module import emit
+    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.lang.passes.pipeline import evaluation_program
+    module = emit(evaluation_program(program), veclib.lanes(), veclib.host())
+    yield f"code: compiled; {counted(module)}"
+    if at is None:
+        yield "a point says more: its sizes, the work and the memory (--at)"
+        return
+    kernel = TensorKernel(module, cast("Any", None))   # a plan needs no code
+    yield from planned(kernel.plan(kernel.key(inputs(program, at))))
+
+
+def counted(module: TensorModule) -> str:
+    """3 steps on tensors, 1 loop of 4 statements, 2 operations on matrices."""
+    loops = [s for s in module.steps if s.loop is not None]
+    matrices = sum(s.calls for s in (*module.steps, *(inner for s in loops for inner in s.each)))
+    found = [plural(sum(bool(s.nests) for s in module.steps), "step") + " on tensors"]
+    found += [f"a loop of {plural(len(s.each), 'statement')}" for s in loops]
+    if matrices:
+        found.append(plural(matrices, "operation") + " on matrices")
+    return ", ".join(found)
+
+
+def planned(plan: CallPlan) -> Iterator[str]:
+    """What shapes make of it."""
+    if plan.sizes:
+        yield f"sizes: {', '.join(f'{name} = {size:,}' for name, size in plan.sizes.items())}"
+    yield f"work: about {plan.instructions:,.0f} instructions"
+    yield f"memory: {plan.memory:,} bytes for values on the way"
+    shared = sum(s.share is not None or s.team is not None for s in plan.stretches)
+    yield f"threads: several share {plural(shared, 'step')}" if shared else "threads: one; no step is long enough to be shared"
+
+
+def inputs(program: Program, at: Mapping[str, Any]) -> list[Any]:
+    """Arrays of the shapes that the inputs have at a point; those of seeds follow from the sizes."""
+    import numpy as np
+
+    own = [p for p in program.params if p.name in at]
+    integers = {p.name: at[p.name] for p in own if p.var.integer and not p.var.shape}
+    sizes = bind(replace(program, params=tuple(own)), {p.name: np.shape(at[p.name]) for p in own}, integers)
+    return [np.asarray(at[p.name]) if p.name in at else np.broadcast_to(0.0, tuple(number(x, sizes) for x in p.var.shape))
+            for p in program.params]
+
+
+def plural(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
