@@ -264,8 +264,7 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
 def extent_of(r: Range) -> Affine:
     """The number of values of an index; a range whose high end can be below its low end is empty then."""
     extent = r.high - r.low
-    plain = extent.constant >= 0 and all(isinstance(a, str) and c > 0 for a, c in extent.terms)
-    return extent if plain else greatest(extent, affine(0))
+    return extent if never_negative(extent) else greatest(extent, affine(0))
 
 
 def corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:

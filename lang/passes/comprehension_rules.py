@@ -17,7 +17,8 @@ What a reduction does to a seed is a weight at each point of the box, the same i
              that was the maximum.)
   lse        exp(v - z) for the value v of the point and the result z, a difference that no ties disturb; NaN where z is infinite.
   product    the product of all other elements that went into the same result, so that zeros are exact at any order: not
-             z / element. It costs the square of the reduced part of the box: right before fast.
+             z / element. It is made of the products of those before and of those behind, two loops. Where only numbers say
+             which elements these are (a write through integers), it costs the square of the reduced part of the box.
 
 A body is differentiated as any program is, so the two modes are given: `push_forward` and `pull_back`, which come here for
 comprehensions, are parameters.
@@ -35,7 +36,6 @@ from adcli.lang.ir.affine import (
     Index,
     Modulo,
     affine,
-    greatest,
     remainder,
     slope,
     substituted,
@@ -46,19 +46,21 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import (
     BodySource,
     Comprehension,
-    Range,
     Read,
     Subscript,
     all_fixed,
     body_of,
     constant_body,
+    corner,
     covers,
+    extent_of,
     fixed_indices,
     identity_body,
 )
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
+from adcli.lang.ir.running import in_a_row, running
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify
@@ -307,8 +309,7 @@ def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
     if op.reduction == "lse":
         return Term(t.value * exp(body.b.expr(value) - body.read(e.outs[0], op.write)), t.guard)
     if op.reduction == "*":
-        others = _product_of_others(b, e)
-        return t if others is None else Term(t.value * body.read(others, corner(op.ranges)[0]), t.guard)
+        return Term(_times_others(b, body, e, t.value), t.guard)
     return _extremal(b, body, e, t, value)
 
 
@@ -334,7 +335,7 @@ def _number_of_point(body: BodyBuilder) -> Expr:
     for r in body.op.ranges:
         if r.index not in shared:
             digit = body.number(affine(r.index) - r.low)
-            whole = digit if whole is None else whole * body.number(_extent(r)) + digit
+            whole = digit if whole is None else whole * body.number(extent_of(r)) + digit
     assert whole is not None, "points that meet differ in an index"
     return whole
 
@@ -424,8 +425,26 @@ def _kept(b: Builder, e: Equation) -> Atom:
     return emit(b, replace(op, reduction="=", write=here, shape=shape, onto=None), e.args).atom
 
 
-def _product_of_others(b: Builder, e: Equation) -> Atom | None:
-    """For every point p of the box the product of the body over all other points that are written where p is.
+def _times_others(b: Builder, body: BodyBuilder, e: Equation, seed: Expr) -> Expr:
+    """A seed times the product of the body over all other points that are written where the point is: the product of those before
+    it times that of those behind, both of them running products, where the subscripts written fix which points these are."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    fixed = fixed_indices(op.ranges, op.write)
+    shared = tuple([r for r in op.ranges if r.index in fixed])
+    if len(shared) == len(op.ranges):
+        return seed
+    if not all(isinstance(s, Affine) and fixed.issuperset(s.indices()) for s in op.write):
+        return seed * body.read(_product_of_others(b, e), corner(op.ranges)[0])
+    values, args, place = in_a_row(b, op, e.args, shared)
+    here, _ = corner(shared)
+    before, behind = (running(b, values, args, down) for down in (False, True))
+    return seed * body.read(before, (place, *here)) * body.read(behind, (place + 1, *here))
+
+
+def _product_of_others(b: Builder, e: Equation) -> Atom:
+    """For every point p of the box the product of the body over all other points that are written where p is, if that is known
+    for numbers only.
 
     A product comprehension over pairs of points: indices that the element written determines are shared, the others are there
     twice, and the factor of a point with itself is 1. None where no two points meet.
@@ -434,8 +453,6 @@ def _product_of_others(b: Builder, e: Equation) -> Atom | None:
     assert isinstance(op, Comprehension)
     shared = fixed_indices(op.ranges, op.write)
     again = {r.index: Index(r.index.name) for r in op.ranges if r.index not in shared}
-    if not again:
-        return None
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
     pairs = op.ranges + tuple(replace(r, index=again[r.index]) for r in op.ranges if r.index in again)
     sources, write = _elsewhere(op.sources, by), _elsewhere(op.write, by)
@@ -485,16 +502,3 @@ def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine]
     """Subscripts, or sources, at another point."""
     return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by, ends)) if isinstance(s, Read) else
                  within(substituted(s, by), ends or {}) for s in subscripts)
-
-
-def corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
-    """Subscripts and extents of a tensor with one element for every point of a box."""
-    here = tuple(affine(r.index) - r.low for r in ranges)
-    return here, tuple(_extent(r) for r in ranges)
-
-
-def _extent(r: Range) -> Affine:
-    """The number of values of an index; a range whose high end can be below its low end is empty then."""
-    extent = r.high - r.low
-    plain = extent.constant >= 0 and all(isinstance(a, str) and c > 0 for a, c in extent.terms)
-    return extent if plain else greatest(extent, affine(0))

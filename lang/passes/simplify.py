@@ -70,6 +70,7 @@ class Folder:
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
+        self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
         self.supports: dict[Atom, Support] = {}   # of tensors where that is known
         self.equations: list[Equation] = []
 
@@ -224,14 +225,20 @@ def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
 
 
 def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
-    """Enter a recurrence with what its statements share; an operation beside it that is one of its statements again is the
-    history that this writes."""
+    """Enter a recurrence with what its statements share, unless an equal one stands already; an operation beside it that is one
+    of its statements again is the history that this writes."""
     assert isinstance(e.op, Recurrence)
     given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
     known: dict[Atom, Support] = {c: f.supports[a] for c, a in given if a in f.supports}
     made, same = shared(e, args, lambda op, inner: normal(op, inner, known, False) if isinstance(op, Comprehension)
                         else (op, inner), f.value_key)
     f.env.update(same)
+    from adcli.lang.ir.equal import loop_form  # only for programs with loops
+    form, read, outs = loop_form(made)
+    earlier = f.loops.setdefault((form, *[a.bits if isinstance(a, Lit) else a for a in read]), outs)
+    if earlier is not outs:
+        f.env.update(zip(outs, earlier, strict=True))
+        return
     f.equations.append(made)
     whole = whole_statements(made)
     for i in standing_alone(made):

@@ -266,7 +266,8 @@ def swapped_without_guards(b: Any, op: Comprehension, args: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "wrong", "made"), [
     ("_weighted", unweighted, written({"A": ("N", [1, 2])}, stated("z", "max", "A(i)", 0, "i:N"), results="z")),
-    ("_product_of_others", lambda b, e: None, written({"A": ("N", [3, 2])}, stated("z", "*", "A(i)", 0, "i:N"), results="z")),
+    ("_times_others", lambda b, body, e, seed: seed,
+     written({"A": ("N", [3, 2])}, stated("z", "*", "A(i)", 0, "i:N"), results="z")),
     ("emit", swapped_without_guards,
      written({"A": ("N", [3, 2])}, stated("z", "+", "A(i)", 0, "i:N", guards="i - 1"), results="z")),
     ("all_fixed", lambda ranges, subscripts: True,
