@@ -27,6 +27,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, valu
 from adcli.lang.ir.comprehension import Agreement, Comprehension, in_reading_order
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 from adcli.lang.lower.invariant import apart
+from adcli.lang.lower.prefix_sums import linear
 from adcli.lang.lower.product_sums import FactorGroup, Part, ProductSum, SplitSum, box_of, factored, grouped, reads_inside, union
 
 TYPICAL_SIZE = 1000
@@ -50,7 +51,7 @@ def contracted(program: Program) -> Program:
         if isinstance(read.op, Comprehension) and not exact:
             for a in read.op.agreements:
                 agree(agreed, a)
-            equations += ordered(read, agreed)
+            equations += [as_read(x) for each in ordered(read, agreed) for x in linear(each, FEWEST_POINTS, agreed)]
         else:
             equations.append(read)
         changed = changed or equations[-1] is not e
