@@ -90,7 +90,7 @@ __all__ = ["folder"]
     ("eval scalar.ad --at @A.npy", "A.npy: a file of arrays, and every input is a number\n"
      "help: write --at x=2,y=5, or --data ROWS"),
     ("eval mv.ad --at @A.npy", "A.npy: an array needs the name of an input\nhelp: write A=@A.npy"),
-    ("taylor mv.ad --at @both.npz --tangent A=[[1]]", "A=[[1]]: expected a number, not a tensor"),
+    ("taylor mv.ad --at @both.npz --tangent A=[[1]],A=1", "--tangent: 'A' is given twice"),
     ("taylor mv.ad --at @both.npz", None), ("hessian mv.ad --at @both.npz", None),
     ("grad loss.ad --order 2 --at @both.npz,s=1", None),
     ("grad mv.ad --at @both.npz", None), ("jacobian mv.ad --pattern", None), ("eval mv.ad --at @both.npz --enclose", None),

@@ -6,6 +6,8 @@ import math
 import random
 from collections.abc import Mapping
 
+import mpmath
+import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.power_series import Expansion
@@ -371,3 +373,38 @@ def test_every_row_with_a_rule_has_a_series():
         if not op.truth and op.name != "dup":
             p = program(op)
             assert len(check(taylor(p, inputs(p), None, 3)).results) == 4
+
+
+TENSORS = [
+    ("input x(N), W(N, N); h(i) +=! W(i, j) * tanh(x(j)); v *=! h(i)", 3),
+    ("input x(N), W(N, N); h(0, n) = x(n); for t in 0:2 { h(t+1, n) = sin(h(t, n)) * x(n) }; v lse=! W(i, i) * h(2, i)", 3),
+    ("input x(N), W(N, N); A(i, j) = W(i, j) + (i == j ? 4 : 0); z = solve(A, x); v = logdet(A) * z(0)", 2),
+]
+
+
+@pytest.mark.parametrize(("text", "order"), TENSORS)
+def test_coefficients_of_tensors_loops_and_matrices_against_multiple_precision(text: str, order: int) -> None:
+    primal = parse(text)
+    at, along = {"x": [0.5, -0.25], "W": [[1.5, 0.5], [-0.75, 2.0]]}, {"dx": [1.0, 0.5], "dW": [[0.0, 1.0], [0.5, -1.0]]}
+    found = evaluate(taylor(primal, ["x", "W"], ["v"], order), at | along, FLOAT)
+    scaled = evaluate(taylor(primal, ["x", "W"], ["v"], order, scaled=True), at | along, FLOAT)
+    with mpmath.workdps(100):
+        def moved(s: mpmath.mpf) -> mpmath.mpf:
+            near = {name: np.array(x, object) + s * np.array(along[f"d{name}"], object) for name, x in at.items()}
+            return evaluate(primal, near, mpmath_arithmetic(100))["v"]
+        wanted = [mpmath.diff(moved, 0, k, h=mpmath.mpf(10) ** -15) / math.factorial(k) for k in range(order + 1)]
+    for k, coefficient in enumerate(wanted):
+        assert found[f"v_{k}"] == pytest.approx(float(coefficient), rel=1e-12)
+        assert scaled[f"v_{k}"] == pytest.approx(float(coefficient) * math.factorial(k), rel=1e-12)
+
+
+def test_an_element_that_no_direction_moves_has_no_coefficients() -> None:
+    program = drop_zero_seeds(taylor(parse("input x(N); y(i) = sqrt(x(i))"), ["x"], None, 2))
+    found = evaluate(program, {"x": [4.0, 0.0], "dx": [1.0, 0.0]}, FLOAT)
+    assert [list(found[f"y_{k}"]) for k in range(3)] == [[2.0, 0.0], [0.25, 0.0], [-0.015625, 0.0]]
+
+
+def test_orders_of_tensors_that_would_be_too_long_are_refused() -> None:
+    with pytest.raises(AdError, match="take more than") as refused:
+        taylor(parse("input x(N); v *=! sin(x(i))*exp(x(i))"), ["x"], None, 30)
+    assert refused.value.help == "ask for a lower order"
