@@ -22,6 +22,11 @@ CASES: dict[str, dict[str, Any]] = {
 FILES = {path.stem: path for path in sorted((ROOT / "tests/programs/models").glob("*.ad"))}
 
 
+SMALL = ["arma", "bilinear_sampling", "ctc", "epidemic", "garch", "gaussian_process", "graph_network", "heat", "hidden_markov",
+         "spline", "ornstein_uhlenbeck", "periodic_wave"]
+"""Models whose Hessian is written and read back in about a second."""
+
+
 @cache
 def model(name: str) -> adcli.Function:
     return adcli.compile(FILES[name].read_text(encoding="utf-8"), f"{name}.ad")
@@ -56,6 +61,25 @@ def test_a_model_and_its_derivatives_mean_what_jax_says(name: str) -> None:
     agree(found, case["hvp"], "ddL_d")
 
 
+@pytest.mark.parametrize("name", drawn("Hessians of models").sample(SMALL, 1))
+def test_the_hessian_of_a_model_is_a_program(name: str) -> None:
+    whole_hessian(name)
+
+
+def whole_hessian(name: str) -> None:
+    """The text of the Hessian, by the evaluator, times the direction."""
+    case, f = CASES[name], model(name)
+    wrt = [x for x in f.inputs if x in case["grad"]]
+    found = evaluate(read_back(f.hessian(wrt=wrt)).program, case["at"], numpy_arithmetic())
+    along = {x: np.asarray(case["direction"][x]) for x in wrt}
+    products = {}
+    for i, x in enumerate(wrt):
+        parts = [np.tensordot(found[f"d2L_d{x}_d{y}"], along[y], along[y].ndim) for y in wrt[i:]]
+        parts += [np.tensordot(along[y], found[f"d2L_d{y}_d{x}"], along[y].ndim) for y in wrt[:i]]
+        products[x] = np.asarray(sum(parts))
+    agree(products, case["hvp"], "")
+
+
 def test_a_model_runs_as_jax_does() -> None:
     """One of them, natively."""
     natively(drawn("models that run").choice(sorted(FILES)))
@@ -67,6 +91,7 @@ def test_every_model_runs_as_jax_does(name: str) -> None:
     """Natively; and by the evaluator Hessian-vector products in two more ways: by the verb, and in reverse over reverse mode."""
     natively(name)
     in_reverse(name)
+    whole_hessian(name)
     case, f = CASES[name], model(name)
     found = evaluate(f.hvp(wrt=list(case["grad"])).program, directed(case, "d"), numpy_arithmetic())
     agree(found, case["hvp"], "hvp_")

@@ -182,11 +182,10 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
         text, span = told(place, found, grade, prime, arithmetic)
         return Note(f"{text}: {reason(level)}", span, source)
-    if task.derivation.program is not None:
-        place, grade, found = worst(task, task.program, None, at, jobs)
-        if place is not None:
-            text, span = told(place, found, grade, "", arithmetic)
-            return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
+    place, grade, found = worst(task, task.program, None, at, jobs)
+    if place is not None:
+        text, span = told(place, found, grade, "", arithmetic)
+        return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
     return Note(reason(level), None, source)
 
 

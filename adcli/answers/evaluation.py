@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.command.usage import Unfit
@@ -12,9 +12,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
-if TYPE_CHECKING:
-    from adcli.answers.sweeps import Evaluator
-
+Evaluator = Callable[[dict[str, Any]], tuple[list[Any], int]]
+"""The results at a complete point, in order, and the status."""
 Remark = Callable[[object], object]
 """Where notes go."""
 POINTS_AT_ONCE = 4096
@@ -74,13 +73,7 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
 
 def computation(task: Task, jobs: int | None, remark: Remark | None) -> Evaluator:
     """The results of a task with tensors as a function of a complete point."""
-    def compiled(program: Program, wrt: Sequence[str]) -> Evaluator:
-        return callable_program(task, program, wrt, jobs, remark)
-
-    if task.derivation.program is None:
-        from adcli.answers.sweeps import sweeps
-        return sweeps(task, compiled)
-    return compiled(without_zeros(task), task.derivation.wrt)
+    return callable_program(task, without_zeros(task), task.derivation.wrt, jobs, remark)
 
 
 def without_zeros(task: Task) -> Program:
@@ -89,9 +82,7 @@ def without_zeros(task: Task) -> Program:
     present = {name: float(not is_zero(x)) for name, x in task.seeds.items()}
     if all(present.values()):
         return task.program
-    found = task.derivation.along(task.request, present).program
-    assert found is not None
-    return found
+    return task.derivation.along(task.request, present).program
 
 
 def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None, remark: Remark | None) -> Evaluator:

@@ -19,7 +19,7 @@ from adcli.solvers.fit import LOSSES, Loss, NotFinite
 from adcli.solvers.fit_data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_model import planned
 from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
-from adcli.task.derive import DerivedProgram, chosen, swept
+from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request
 from adcli.task.tasks import Task
 
@@ -89,8 +89,7 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
 
 def task_of(program: Program, wrt: list[str]) -> Task:
     """The Jacobian of a program that no command line asked for."""
-    made = None if swept(program, "auto") else derivatives.jacobian(program, wrt, zeros=True)
-    derived = DerivedProgram(program, made, wrt)
+    derived = DerivedProgram(program, derivatives.jacobian(program, wrt, zeros=True), wrt)
     request = Request("jacobian", program.source or Source("<text>", ""), wrt=wrt, zeros=True)
     return Task(request, derived.signature, worked=derived)
 

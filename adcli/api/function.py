@@ -23,7 +23,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
-from adcli.task.derive import chosen, swept
+from adcli.task.derive import chosen
 from adcli.task.native import compiled
 from adcli.task.verbs import MatrixKind
 
@@ -153,23 +153,20 @@ class Function(Looks):
         return self._derived(derivatives.gradient(self._program, names(wrt), names(of), mode, order), wrt, of)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
-        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix. That of an
-        output that is a tensor is `f.scipy(start=…).jac`.
+        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix. For tensors
+        the dimensions of the output come first, then those of the input.
 
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
         than 100).
         """
         word("mode", mode)
         inputs = inputs_to_differentiate(self._program, names(wrt))
-        if self._tensors and swept(self._kept(of), "auto"):
-            start = ", ".join(f"'{p.name}': {p.name}" for p in self._program.params if p.default is None)
-            raise AdError("a Jacobian of tensors takes a sweep for each of its rows or columns, and is no Function",
-                          help=f"write s = f.scipy(start={{{start}}}); s.jac(s.x0), a matrix; or take products: f.vjp(), f.jvp()")
         made = derivatives.jacobian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
         return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
-        """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
+        """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix.
+        For tensors the dimensions of x come first, then those of y, and all elements are there."""
         word("mode", mode)
         inputs = inputs_to_differentiate(self._program, names(wrt))
         made = derivatives.hessian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))

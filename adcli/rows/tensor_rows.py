@@ -141,10 +141,7 @@ class TensorWork(Work):
 
 def result_ranks(task: Task) -> list[int]:
     """The number of dimensions of every result."""
-    if task.derivation.program is not None:
-        return [len(shape_of(r.atom)) for r in task.program.results]
-    ranks = {r.name: len(shape_of(r.atom)) for r in task.primal.results} | {p.name: len(p.var.shape) for p in task.signature.own}
-    return [sum(ranks[name] for name in (c.of or c.name, *c.wrt)) for c in task.signature.results]
+    return [len(shape_of(r.atom)) for r in task.program.results]
 
 
 def refuse_unfit(task: Task, fixed: Mapping[str, Any]) -> None:

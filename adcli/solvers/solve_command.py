@@ -21,7 +21,6 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command
 from adcli.input.points import located, need_headings, require_point
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
@@ -100,7 +99,7 @@ def emitted(program: Program, options: SolveOptions) -> int:
     equations = with_equations(program, options.outputs, options.equations)
     unknowns = inputs_to_differentiate(equations, options.inputs)
     every = [*unknowns, *(p.name for p in program.params if p.name not in unknowns and not p.var.integer)]
-    worked = DerivedProgram(equations, None if has_tensors(equations) else jacobian(equations, every), every)
+    worked = DerivedProgram(equations, jacobian(equations, every), every)
     emit(Task(Request("jacobian", options.source), worked.signature, worked=worked), options)
     return 0
 

@@ -47,7 +47,7 @@ def refuse_tensors(program: Program, what: str) -> None:
     """AdError where a program has tensors and `what` is of scalars."""
     if has_tensors(program):
         raise AdError(f"{what} needs a program of scalars; this one has tensors",
-                      help="eval, grad, jvp, vjp, jacobian and hvp take tensors")
+                      help="eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors")
 
 
 def written_out(program: Program, at: Mapping[str, Any], verb: str) -> Unfolded:

@@ -237,8 +237,8 @@ def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
     for r in program.results:
         if r.name in outputs and (shape := shape_of(r.atom)):
             raise AdError(f"'{r.name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
-                          help="choose a scalar output with --of; or take jacobian for all derivatives, vjp for the adjoints of "
-                               "a cotangent, jvp for the tangent along a direction")
+                          help="choose a scalar output with --of; or take vjp for the adjoints of a cotangent, jvp for the "
+                               "tangent along a direction, jacobian for all derivatives")
 
 
 def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],

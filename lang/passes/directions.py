@@ -5,7 +5,7 @@ The directions are the elements of the seed, so every value that depends on it g
 recurrence histories with dimensions more, an operation on matrices a larger box, so the result is a program like any other.
 
 Most of a unit tensor is never made. A value v(k…, i…) that is w(i…) where k… = at(i…) and else zero by construction is kept as w
-and `at` (`Spread`); a sum that reads it at j… has a term at k… = at(j…) only, so that index is put in the place of the direction:
+and `at` (`OneDirection`); a sum that reads it at j… has a term at k… = at(j…) only, so that index is put in the place of the direction:
 `d(j, i) = A(i, j)`. This needs that what is read is linear in the seeds, which is looked at line by line (`_part`).
 """
 from __future__ import annotations
@@ -29,28 +29,29 @@ from adcli.lang.ir.comprehension import (
     identity_body,
 )
 from adcli.lang.ir.elementwise import Shape, compact, every_element, filled, shape_of
-from adcli.lang.ir.matrix import Boxed, BoxedOp, MatrixOperation
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.simplify import read_form, simplify
 
 DUP, NEG = TABLE["dup"], TABLE["neg"]
 Subscripts = tuple[Subscript, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class OneDirection:
     """A value of every direction that is `value` at `here`, the indices of its own dimensions, where the direction is `at`,
-    and zero by construction in all others."""
+    and zero by construction in all others. In a `partial` one elements are zero for which `at` is no direction."""
 
     value: Atom
     here: tuple[Index, ...]
     at: tuple[Affine, ...]
+    partial: bool = False
 
     def direction(self, subscripts: Subscripts) -> Subscripts | None:
         """The direction that has something at these subscripts; None where that is no subscript."""
         place = dict(zip(self.here, subscripts, strict=True))
-        by = {i: s for i, s in place.items() if isinstance(s, Affine)}
+        by: dict[Index | str, Affine] = {i: s for i, s in place.items() if isinstance(s, Affine)}
         found: list[Subscript] = []
         for x in self.at:
             if x.index is not None:
@@ -69,13 +70,13 @@ class Directions:
     def __init__(self, b: Builder, seeds: Iterable[Var]) -> None:
         self.b = b
         self.extents: dict[Atom, Shape] = {}      # of the directions of every value that has some
-        self.spread: dict[Atom, Spread] = {}
+        self.single: dict[Atom, OneDirection] = {}
         self.whole: dict[Atom, Var] = {}          # values with all their directions
         self.truths: dict[Atom, Equation] = {}    # of single truth values, which stand in the lines that need them
         for seed in seeds:
             _, here = every_element(seed.shape)
             self.extents[seed] = seed.shape
-            self.spread[seed] = Spread(Lit(1.0), tuple([x.index for x in here if x.index]), here)
+            self.single[seed] = OneDirection(Lit(1.0), tuple([x.index for x in here if x.index]), here)
 
     def lines(self, equations: Iterable[Equation]) -> None:
         for e in equations:
@@ -89,7 +90,7 @@ class Directions:
 
     def line(self, e: Equation, extents: Shape) -> None:
         if e.op is DUP:
-            for table in (self.spread, self.whole):
+            for table in (self.single, self.whole):
                 if e.args[0] in table:
                     table.update(dict.fromkeys(e.outs, table[e.args[0]]))   # type: ignore[arg-type]
         elif isinstance(e.op, Recurrence):
@@ -111,36 +112,40 @@ class Directions:
 
     def all_of(self, atom: Atom) -> Atom:
         """A value with all its directions, made here where it was kept as less."""
-        if atom not in self.whole and atom in self.spread:
-            kept, shape = self.spread[atom], shape_of(atom)
+        if atom not in self.whole and atom in self.single:
+            kept, shape = self.single[atom], shape_of(atom)
             ranges = tuple([Range(i, affine(0), n) for i, n in zip(kept.here, shape, strict=True)])
-            self.whole[atom] = self.written(kept, ranges, (*kept.at, *map(affine, kept.here)), (*self.extents[atom], *shape), atom)
+            write = (*kept.at, *map(affine, kept.here))
+            self.whole[atom] = self.written(kept, ranges, write, (*self.extents[atom], *shape), atom)
         return self.whole.get(atom, atom)
 
-    def written(self, kept: Spread, ranges: tuple[Range, ...], write: Subscripts, shape: Shape, like: Atom) -> Var:
+    def written(self, kept: OneDirection, ranges: tuple[Range, ...], write: Subscripts, shape: Shape, like: Atom) -> Var:
         """A line that writes what is kept where it belongs."""
-        read, body = (Read(0, tuple(map(affine, kept.here))),), identity_body()
-        if isinstance(kept.value, Lit):
-            read, body = (), constant_body(kept.value.value)
-        op = Comprehension(ranges=ranges, write=write, shape=shape, reduction="=", sources=read, body=body)
+        constant = isinstance(kept.value, Lit)
+        read = () if constant else (Read(0, tuple(map(affine, kept.here))),)
+        body = constant_body(kept.value.value) if isinstance(kept.value, Lit) else identity_body()
+        guards = inside(kept.at, self.extents[like]) if kept.partial else ()
+        op = Comprehension(ranges=ranges, guards=guards, write=write, shape=shape, reduction="=", sources=read, body=body)
         out = renamed(like, shape)
-        self.b.equations.append(Equation((out,), op, (kept.value,) if read else (), self.b.span, self.b.group))
+        self.b.equations.append(Equation((out,), op, () if constant else (kept.value,), self.b.span, self.b.group))
         return out
 
     # -- a line for all directions
 
-    def in_all(self, e: Equation, op: BoxedOp, extents: Shape, behind: int = 0) -> Equation:
+    def in_all(self, e: Equation, op: Boxed, extents: Shape, behind: int = 0) -> Equation:
         """An operation at every point of its box and in every direction; their ranges stand behind so many others."""
         lead, here = directions(extents)
-        args = [self.all_of(a) for a in e.args]
+        args: list[Atom] = [self.all_of(a) for a in e.args]
         turned = {i for i, a in enumerate(e.args) if a in self.extents}
-        sources = tuple([Read(s.arg, (*here, *s.subscripts)) if isinstance(s, Read) and s.arg in turned else s for s in op.sources])
+        sources: list[BodySource] = [
+            Read(s.arg, (*here, *s.subscripts)) if isinstance(s, Read) and s.arg in turned else s for s in op.sources]
         shape = (*extents, *op.shape)
-        whole = replace(op, ranges=(*op.ranges[:behind], *lead, *op.ranges[behind:]), write=(*here, *op.write), shape=shape,
-                        sources=sources)
-        if op.onto is not None and op.onto not in turned:
-            args.append(self.tiled(e.args[op.onto], extents, op.shape))
-            whole, args = compact(replace(whole, onto=len(args) - 1), tuple(args))   # type: ignore[call-arg, arg-type, assignment]
+        ranges = (*op.ranges[:behind], *lead, *op.ranges[behind:])
+        whole: Boxed = replace(op, ranges=ranges, write=(*here, *op.write), shape=shape, sources=tuple(sources))  # type: ignore[arg-type]
+        if isinstance(whole, Comprehension) and whole.onto is not None and whole.onto not in turned:
+            args.append(self.tiled(e.args[whole.onto], extents, op.shape))
+            whole, given = compact(replace(whole, onto=len(args) - 1), tuple(args))
+            args = [*given]
         return Equation((renamed(e.outs[0], shape),), whole, tuple(args), e.span, e.group)
 
     def tiled(self, atom: Atom, extents: Shape, shape: Shape) -> Atom:
@@ -159,20 +164,20 @@ class Directions:
         inner, params, sources, args = Builder(), list[Param](), list[BodySource](), list[Atom]()
         names: dict[Atom, Atom] = {}
 
-        def inside(a: Atom) -> Atom:
+        def operand(a: Atom) -> Atom:
             if isinstance(a, Lit) or a in names:
                 return names.get(a, a)
             if a in self.truths:
                 t = self.truths[a]
-                names[a] = inner.emit(t.op, *[inside(x) for x in t.args])
+                names[a] = inner.emit(t.op, *[operand(x) for x in t.args])
                 return names[a]
-            x = Var(f"x{len(params)}", truth=a.truth)
+            x = Var(f"x{len(params)}")
             params.append(Param(x, f"x{len(params)}"))
             sources.append(Read(len(args), here if a in self.extents else ()))
-            args.append(self.all_of(a))
-            names[a] = x
-            return x
-        value = inner.emit(e.op, *[inside(a) for a in e.args])
+            args.append(select(self.b.expr(a), 1, 0).atom if a.truth else self.all_of(a))
+            names[a] = (inner.expr(x) != 0).var if a.truth else x
+            return names[a]
+        value = inner.emit(e.op, *[operand(a) for a in e.args])
         op = Comprehension(ranges=lead, write=here, shape=extents, reduction="=", sources=tuple(sources),
                            body=body_of(value, params, inner.equations))
         self.made(Equation((renamed(e.outs[0], extents),), op, tuple(args), e.span, e.group), e.outs[0])
@@ -185,7 +190,7 @@ class Directions:
         while len(turned) > before:
             before = len(turned)
             turned.update(s.outs[0] for s in op.statements if not turned.isdisjoint(s.args))
-        inner = {x: renamed(x, (*extents, *x.shape)) for x in (*op.histories, *op.constants) if x in turned}
+        inner: dict[Atom, Var] = {x: renamed(x, (*extents, *x.shape)) for x in (*op.histories, *op.constants) if x in turned}
         self.whole.update(inner)
         self.extents.update(dict.fromkeys(inner, extents))
         statements = []
@@ -212,15 +217,21 @@ class Directions:
 
     def by_term(self, e: Equation, op: Comprehension, extents: Shape) -> bool:
         """A sum as one line for each way in which seeds are read; false where it is not linear in them, or is none."""
-        if op.reduction not in ("=", "+") or (op.reduction == "=" and (op.onto is not None or not all_fixed(op.ranges, op.write))):
+        assigned = op.reduction == "=" and op.onto is None and all_fixed(op.ranges, op.write)
+        if not assigned and op.reduction != "+":
             return False
         keys: dict[int, Subscripts | None] = {}
+        ways: dict[object, Subscripts] = {}   # the first of those that are the same
         for k, s in op.reads():
             a = e.args[s.arg]
             if a in self.extents:
-                keys[k] = self.spread[a].direction(s.subscripts) if a in self.spread else None
-                if a in self.spread and keys[k] is None:
-                    return False
+                keys[k] = None
+                if a in self.single:
+                    kept = self.single[a]
+                    way = kept.direction(s.subscripts)
+                    if way is None or (kept.partial and not all(isinstance(x, Affine) for x in way)):
+                        return False
+                    keys[k] = ways.setdefault(tuple([read_form(x, e.args) for x in way]), way)
         distinct = list(dict.fromkeys(keys.values()))
         if distinct == [None] or not distinct:
             return False
@@ -238,16 +249,19 @@ class Directions:
         (body,), sources, args = part, list(op.sources), list(e.args)
         ranges, lead = ((), key) if key is not None else directions(extents)
         known: dict[Atom, Atom] = {}
+        guards = dict.fromkeys(op.guards)
         for k in (k for k, way in keys.items() if way == key):
             s, a = op.sources[k], e.args[op.sources[k].arg]   # type: ignore[union-attr]
             assert isinstance(s, Read)
-            value = self.all_of(a) if key is None else self.spread[a].value
+            value = self.all_of(a) if key is None else self.single[a].value
+            if key is not None and self.single[a].partial:
+                guards.update(dict.fromkeys(inside(key, extents)))
             if isinstance(value, Lit):
                 known[body.params[k].var] = value
             sources[k] = Read(len(args), (*lead, *s.subscripts) if key is None else s.subscripts)
             args.append(value)
         op = replace(op, ranges=(*ranges, *op.ranges), write=(*lead, *op.write), shape=(*extents, *op.shape), onto=None,
-                     sources=tuple(sources), body=simplify(body, known))
+                     guards=tuple(guards), sources=tuple(sources), body=simplify(body, known))
         return compact(op, tuple(args))
 
     def summed(self, e: Equation, op: Comprehension, lines: Sequence[tuple[Comprehension, tuple[Atom, ...]]],
@@ -255,7 +269,7 @@ class Directions:
         """The terms as lines that add to one another; one alone is kept as less where it can be."""
         old, shape = e.outs[0], (*extents, *op.shape)
         if len(lines) == 1 and op.onto is None and (kept := self.kept(old, op, *lines[0], len(extents))):
-            self.spread[old] = kept
+            self.single[old] = kept
             return
         before = None if op.onto is None else self.tiled(e.args[op.onto], extents, op.shape) \
             if e.args[op.onto] not in self.extents else self.all_of(e.args[op.onto])
@@ -269,7 +283,7 @@ class Directions:
         assert isinstance(before, Var)
         self.whole[old] = before
 
-    def kept(self, old: Var, op: Comprehension, line: Comprehension, args: tuple[Atom, ...], count: int) -> Spread | None:
+    def kept(self, old: Var, op: Comprehension, line: Comprehension, args: tuple[Atom, ...], count: int) -> OneDirection | None:
         """The one term as a value without directions, where its own subscripts say the direction."""
         here = [s.index for s in op.write if isinstance(s, Affine)]
         at = [s for s in line.write[:count] if isinstance(s, Affine)]
@@ -277,11 +291,12 @@ class Directions:
         if not plain or len(at) < count or not {i for x in at for i in x.indices()} <= {*here}:
             return None
         value = line.body.results[0].atom
-        if not isinstance(value, Lit) or not covers(op):
-            small = replace(line, ranges=op.ranges, write=op.write, shape=op.shape, reduction="=")
+        small = replace(line, ranges=op.ranges, write=op.write, shape=op.shape, reduction="=")
+        whole = covers(small)
+        if not isinstance(value, Lit) or not whole:
             value = renamed(old, op.shape)
             self.b.equations.append(Equation((value,), small, args, self.b.span, self.b.group))
-        return Spread(value, tuple([i for i in here if i is not None]), tuple(at))
+        return OneDirection(value, tuple([i for i in here if i is not None]), tuple(at), not whole)
 
     # -- results
 
@@ -292,8 +307,8 @@ class Directions:
             return filled(self.b, (*shape, *extents) if behind else (*extents, *shape), 0.0)
         if not behind or not shape:
             return self.all_of(atom)
-        if atom in self.spread and atom not in self.whole:
-            kept = self.spread[atom]
+        if atom in self.single and atom not in self.whole:
+            kept = self.single[atom]
             ranges = tuple([Range(i, affine(0), n) for i, n in zip(kept.here, shape, strict=True)])
             return self.written(kept, ranges, (*map(affine, kept.here), *kept.at), (*shape, *extents), atom)
         return self.turned(self.whole[atom], len(extents))
@@ -318,6 +333,11 @@ def directions(extents: Shape) -> tuple[tuple[Range, ...], tuple[Affine, ...]]:
     """Ranges over all directions, and the subscripts of one."""
     indices = [Index("k") for _ in extents]
     return tuple([Range(i, affine(0), n) for i, n in zip(indices, extents, strict=True)]), tuple(map(affine, indices))
+
+
+def inside(at: Iterable[Subscript], extents: Shape) -> tuple[Affine, ...]:
+    """What is not negative where these are subscripts of a direction."""
+    return tuple([g for x, n in zip(at, extents, strict=True) if isinstance(x, Affine) for g in (x, n - 1 - x)])
 
 
 def renamed(like: Atom, shape: Shape) -> Var:

@@ -258,7 +258,7 @@ def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHI
         if constant is not None:
             known[p.var] = constant
         else:
-            earlier = first.setdefault(_read_form(s, args), p.var)
+            earlier = first.setdefault(read_form(s, args), p.var)
             if earlier is not p.var:
                 known[p.var] = earlier
     op = replace(op, guards=needed_guards(op), body=simplify(op.body, known))
@@ -281,9 +281,9 @@ def _constant(s: BodySource, args: tuple[Atom, ...]) -> Lit | None:
     return None if s.number is None else Lit(float(s.number))
 
 
-def _read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
+def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
     """What two sources have in common that are the same value: the argument is known by its value."""
-    return (id(args[s.arg]), *[_read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
+    return (id(args[s.arg]), *[read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
 
 
 # ---------------------------------------------------------------- exact operations

@@ -163,7 +163,10 @@ def test_jacobians_have_the_shapes_of_both(mode):
     out = lists(succeeds("jacobian", *mixed, "--mode", mode, "--at", "x=[1,2],s=3").out)
     assert {name: x.tolist() for name, x in out.items()} == {
         "y": [3, 12], "t": 9, "dy_dx": [[6, 0], [0, 12]], "dy_ds": [1, 4], "dt_dx": [3, 3], "dt_ds": 3}
-    assert succeeds("jacobian", "loss.ad", *SAT, "--mode", mode).out == succeeds("grad", "loss.ad", *SAT).out
+    rows, gradient = (lists(succeeds(*line, "loss.ad", *SAT).out) for line in (("jacobian", "--mode", mode), ("grad",)))
+    assert rows.keys() == gradient.keys()
+    for name, x in rows.items():
+        np.testing.assert_allclose(x, gradient[name], rtol=1e-13)
     singular = adcli("jacobian", "roots.ad", "--mode", mode, "--at", "x=[0,4]", "--format", "json").records[0]
     assert singular["jacobian"]["y"]["x"] == [["Infinity", 0], [0, 0.25]]
     back = adcli("vjp", "roots.ad", "--cotangent", "y=[0,1]", "--at", "x=[0,4]")

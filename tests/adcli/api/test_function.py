@@ -280,14 +280,16 @@ def test_what_goes_wrong_is_an_aderror(worked, call, message, help):
     assert raised.value.line is None
 
 
-def test_a_jacobian_of_tensors_is_had_from_scipy_as_the_message_says():
-    f = adcli.compile("input A(M), x, k = 2\nC(i) +=! A(i)*x*k")
-    with pytest.raises(adcli.AdError, match="is no Function") as raised:
-        f.jacobian()
-    names = {"f": f, "A": [1.0, 3.0], "x": 5.0}
-    written, told, _ = raised.value.help.removeprefix("write ").replace(", a matrix", "").split("; ")
-    exec(written, names)
-    assert eval(told, names).tolist() == [[10.0, 0.0, 2.0, 5.0], [0.0, 10.0, 6.0, 15.0]]
+def test_jacobians_and_hessians_by_tensors_are_functions():
+    f = adcli.compile("input A(M), x, k = 2\nC(i) +=! A(i)*x*k\nv +=! C(i)**2\noutput C, v")
+    at = {"A": [1.0, 3.0], "x": 5.0}
+    found = f.jacobian(of="C")(at)
+    assert found["dC_dA"].tolist() == [[10.0, 0.0], [0.0, 10.0]] and found["dC_dx"].tolist() == [2.0, 6.0]
+    found = f.hessian(of="v")(at)
+    assert found["d2v_dA_dA"].tolist() == [[200.0, 0.0], [0.0, 200.0]] and found["d2v_dA_dx"].tolist() == [80.0, 240.0]
+    assert found["d2v_dx_dx"] == 80.0
+    found = f.taylor(2, wrt="x", of="C")({**at, "dx": 1.0})
+    assert [x.tolist() for x in found.values()] == [[10.0, 30.0], [2.0, 6.0], [0.0, 0.0]]
 
 
 def test_an_error_knows_its_place():
