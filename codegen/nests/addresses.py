@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nests import PIECE, Nest
+from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index, slope, without
@@ -29,8 +30,8 @@ class Environment:
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
-        self.teams: dict[str, int] = {}
-        """The first cell of the team of each loop, by the name of its function."""
+        self.team: Team | None = None
+        """The team that may share steps; None where one thread runs all."""
         self.gathers: list[tuple[Equation, Read, Atom, int]] = []
         """Every subscript that is read: the equation, the read, the tensor that it is a subscript of, and the dimension."""
 

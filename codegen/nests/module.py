@@ -4,8 +4,9 @@
 
 Steps `first` to `last` are run. A step is a comprehension or a run of scalar equations between two of them. `env` is an array
 of 64-bit cells: the addresses of all values (a scalar lies in memory as a tensor with one element does), the sizes, for each
-step the number of the nest to use, and a flag that the first gather outside of its tensor sets. `share` is null, or says which
-part of a step to do: the values `begin` to `end` of its outermost index, and whether to fill the result first.
+step the number of the nest to use, a flag that the first gather outside of its tensor sets, and what a team of threads has to
+know. `share` is null, or the address of what this thread is to the team (adcli.codegen.nests.teams). The function of a step does
+the values `begin` to `end` of its outermost index, and fills the result first if it is told to.
 
 A recurrence is one step, whose function has the loop; the step of the loop is in a cell of its own, as a size is, and what there
 is to do at it is functions like those of other steps.
@@ -31,7 +32,8 @@ from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, own_starts, step_loop, unfilled, used_outside
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
-from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, TEAM, YIELD, functions
+from adcli.codegen.nests.sequence import StepCall, loop, main
+from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Read, covers
@@ -45,8 +47,6 @@ from adcli.lang.passes.distribute import distributed
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads. Behind them stands the address of what
 steps call that compute operations on matrices."""
-EVERYTHING = 1 << 62
-"""More than any index."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
     given = in_machine_terms(joined(distributed(program)))
     program = in_place(with_rings(own_starts(given)))
     steps = divided(program, lanes, precision.bytes)
-    module = assembled(program, steps, lanes, library, name, header=header, precision=precision)
+    module = assembled(program, steps, lanes, library, name, header=header, precision=precision, threads=True)
     module.program, module.gathering = given, gathering
     return module
 
@@ -111,9 +111,9 @@ def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span 
 
 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
-              integer: str = "i64", fast: bool = False, header: Iterable[str] = (),
-             precision: Precision = DOUBLE) -> TensorModule:
-    """The module of these steps; `integer` is the type of whole numbers among the inputs."""
+              integer: str = "i64", fast: bool = False, header: Iterable[str] = (), precision: Precision = DOUBLE,
+              threads: bool = False) -> TensorModule:
+    """The module of these steps, which a team may share with `threads`; `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
@@ -126,10 +126,13 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     flag = choices + len(choosers)
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
     end = flag + FLAG + 1
-    for k, step in enumerate(steps):
-        if step.each:
-            env.teams[f"{name}.{k}"], end = end, end + TEAM + 2 * len(step.each)
+    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None) for k, s in enumerate(choosers)]
     body: list[str] = []
+    if threads and any(c.shared for c in calls):
+        env.team, end = Team(name, end), end + TEAM + 2 * len(calls)
+        env.declare(YIELD, f"declare i32 @{YIELD}()")
+        env.on(1).externals.add(YIELD)
+        body += functions(env.team, {c.number: c.symbol for c in calls if c.shared}, env.stack)
     for k, step in enumerate(choosers):
         body += function(env, step, f"{name}.{k}", choices + k, k)
     for k, step in enumerate(steps):
@@ -139,8 +142,10 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
             lines_of = writer.write()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
         elif step.loop is not None:
-            body += loop(env, step, f"{name}.{k}", [f"{name}.{choosers.index(s)}" for s in step.each])
-    body += main(env, steps, name, linkage)
+            f = loop(env, step.loop, [calls[choosers.index(s)] for s in step.each])
+            lines_of = f.text()
+            body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(f.cells)), *lines_of[1:], "}", ""]
+    body += main(env, calls[:len(steps)], name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
     helpers = [line for i in used for s in sorted(i.helpers) for line in i.helpers[s]]
@@ -234,52 +239,8 @@ def function(env: Environment, step: ModuleStep, name: str, choice: int, number:
     return comprehension(env, step, name, choice) if step.nests else scalars(env, step, name)
 
 
-def loop(env: Environment, step: ModuleStep, name: str, each: Sequence[str]) -> list[str]:
-    """The function of a recurrence: what there is to do at one step is done by functions, those that may be long by a team."""
-    loop, team = step.loop, env.teams[name]
-    env.declare(YIELD, f"declare i32 @{YIELD}()")
-    env.on(1).externals.add(YIELD)
-    assert loop is not None
-    f = FunctionWriter(env.sizes)
-
-    def cell(k: int) -> str:
-        return f.put(f"getelementptr i64, ptr %env, i64 {team + k}")
-    helps = f.put(f"icmp eq i64 %filling, {HELPS}")
-    f.open_condition(helps)
-    f.say(f"call void @{name}.help(ptr %env)")
-    f.close_condition()
-    f.open_condition(f.put(f"xor i1 {helps}, true"))
-    low, high = f.number(loop.low)[0], f.number(loop.high)[0]
-    leads = f.put(f"icmp eq i64 %filling, {LEADS}")
-    f.open_loop(None, low, high, 1, ())
-    now = f.frames[-1].index
-    if loop.down:
-        last = f.put(f"sub i64 {high}, 1")
-        now = f.put(f"sub i64 {last}, {f.put(f'sub i64 {now}, {low}')}")
-    f.say(f"store i64 {now}, ptr {f.cell(env.sizes[loop.step])}")
-    for j, (inner, symbol) in enumerate(zip(step.each, each, strict=True)):
-        alone = "true"
-        if shareable(inner):
-            begin, end = (f.put(f"load i64, ptr {cell(TEAM + 2 * j + k)}") for k in (0, 1))
-            shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
-            alone = f.put(f"xor i1 {shared}, true")
-            f.open_condition(shared)
-            f.say(f"call void @{symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 1)")
-            f.say(f"call void @{name}.lead(ptr %env, i64 {j}, i64 {begin}, i64 {end})")
-            f.close_condition()
-        f.open_condition(alone)
-        f.say(f"call void @{symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 1)")
-        f.close_condition()
-    f.close_loop([])
-    f.say(f"store atomic i64 1, ptr {cell(ENDED)} release, align 8")
-    f.close_condition()
-    f.say("ret void")
-    f.chunks[0] += told("%cells", list(f.cells))
-    return [*functions(name, team, each, env.stack), head(name, env), *f.text(), "}", ""]
-
-
 def shareable(step: ModuleStep) -> bool:
-    """Whether threads may share a step of a step."""
+    """Whether threads may share a step."""
     return any(n.shared is not None for n in step.nests)
 
 
@@ -387,38 +348,3 @@ def scalars(env: Environment, step: ModuleStep, name: str) -> list[str]:
 def cell(f: FunctionWriter, env: Environment, v: Var) -> str:
     """The address of a value."""
     return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
-
-
-def main(env: Environment, steps: Sequence[ModuleStep], name: str, linkage: str) -> list[str]:
-    """The function that runs steps; a gather that was outside ends it."""
-    for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
-                         ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
-                         ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
-        env.declare(symbol, f"declare {line}")
-    lines = [f"define {linkage}void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){env.stack} {{",
-             "entry:",
-             "  %whole = icmp eq ptr %share, null",
-             "  br i1 %whole, label %run, label %part",
-             "part:",
-             "  %begin.at = getelementptr i64, ptr %share, i64 0",
-             "  %end.at = getelementptr i64, ptr %share, i64 1",
-             "  %filling.at = getelementptr i64, ptr %share, i64 2",
-             "  %begin.part = load i64, ptr %begin.at",
-             "  %end.part = load i64, ptr %end.at",
-             "  %filling.part = load i64, ptr %filling.at",
-             "  br label %run",
-             "run:",
-             f"  %begin = phi i64 [ -{EVERYTHING}, %entry ], [ %begin.part, %part ]",
-             f"  %end = phi i64 [ {EVERYTHING}, %entry ], [ %end.part, %part ]",
-             "  %filling = phi i64 [ 1, %entry ], [ %filling.part, %part ]",
-             "  br label %step.0"]
-    for k in range(len(steps)):
-        lines += [f"step.{k}:",
-                  f"  %from.{k} = icmp sle i64 %first, {k}",
-                  f"  %to.{k} = icmp slt i64 {k}, %last",
-                  f"  %does.{k} = and i1 %from.{k}, %to.{k}",
-                  f"  br i1 %does.{k}, label %do.{k}, label %step.{k + 1}",
-                  f"do.{k}:",
-                  f"  call void @{name}.{k}(ptr %env, i64 %begin, i64 %end, i64 %filling)",
-                  f"  br label %step.{k + 1}"]
-    return [*lines, f"step.{len(steps)}:", "  ret void", "}"]

@@ -2,7 +2,7 @@
 
 A plan is what follows from the shapes of the inputs: the sizes, the proof that no subscript is outside, the memory needed (known
 before any is taken), which nest each step uses, where in one block of memory the values lie that pass from step to step, and
-which steps are worth threads. A call looks its plan up, fills in addresses and runs the code.
+which steps threads share, if the whole is worth it. A call looks its plan up, fills in addresses and runs the code.
 """
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.matrices import MatrixCaller, cost
-from adcli.codegen.nests.module import EVERYTHING, FLAG, ModuleStep, TensorModule, emit
+from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, emit
+from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
@@ -41,17 +42,17 @@ PLANS = 64
 SPARE_BYTES = 1 << 28
 """Bytes of memory that a plan keeps for the next call; less where there are many plans, so that all keep some of these only."""
 NANOSECONDS = 0.4
-"""About what a vector instruction takes, to tell which steps are worth threads."""
+"""About what a vector instruction takes, to tell what is worth threads."""
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
 LONG_RUN = 2e11
 """Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
-WORTH_THREADS = 1e-3
-"""Seconds of a step beyond which threads pay."""
-WORTH_HELP = 1e-4
-"""Seconds of what is done at one step of a loop beyond which threads help with it."""
-THREAD_PARTS, TILE_MULTIPLE = 4, 32
-"""Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
+WORTH_THREADS = 1e-4
+"""Seconds of a run beyond which it is worth more than one thread."""
+WORTH_HELP = 1e-5
+"""Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
+THREAD_PARTS = 4
+"""Parts of a step for each thread."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], np.ndarray]
 CallMemory = tuple[Any, object]
@@ -61,30 +62,19 @@ CallMemory = tuple[Any, object]
 @dataclass(slots=True)
 class CallPlan:
     """What one set of shapes needs. `cells` is `env` with everything but addresses; `offsets` are the places of values in the
-    block of `memory` bytes; `outputs` are shapes of results."""
+    block of `memory` bytes; `outputs` are shapes of results. A run is worth a team if it is `shared`."""
 
     sizes: dict[str, int]
     cells: Any
     offsets: list[tuple[int, int]]
     memory: int
     outputs: list[tuple[int, ...]]
-    stretches: list[Stretch]
+    shared: bool
     shapes: dict[Var, tuple[int, ...]]
     instructions: float
     spare: list[CallMemory] = field(default_factory=list)
     """What calls have used and no call uses now."""
     quick: Quick | None = None
-
-
-@dataclass(slots=True)
-class Stretch:
-    """Steps `first` to `last`; or one that threads share, by the values of its outermost index, or as the team of a loop, whose
-    cells begin with `team`."""
-
-    first: int
-    last: int
-    share: tuple[int, int] | None = None
-    team: int | None = None
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
@@ -128,7 +118,7 @@ class TensorKernel:
                  jobs: int | None = None) -> dict[str, np.ndarray]:
         """The results by name, for arrays (or numbers) by name; into the arrays of `out` where it has one for a result.
 
-        `jobs` threads share the steps that are long enough (None: one for each processor). Results do not depend on how many.
+        `jobs` threads share a run that is long enough (None: one for each processor). Results do not depend on how many.
         AdError where shapes do not fit the program, a gathered subscript is outside, or there is not memory enough.
         """
         given: list[np.ndarray] = []
@@ -154,11 +144,10 @@ class TensorKernel:
             frame = self.frame(plan)
         env = frame[0]
         env[self.given] = places
-        for stretch in plan.stretches:
-            if jobs == 1 or (stretch.share is None and stretch.team is None):
-                self.kernel.function(env, None, stretch.first, stretch.last, None)
-            else:
-                self.share(env, stretch, processors() if jobs is None else jobs)
+        if plan.shared and jobs != 1:
+            self.share(env, processors() if jobs is None else jobs)
+        else:
+            self.kernel.function(env, None, 0, len(self.module.steps), None)
         if env[self.module.env.flag]:
             raise self.outside(plan, env) if env[self.module.env.flag] > 0 or self.caller is None else self.caller.fault(env)
         if plan.memory * len(self.plans) <= SPARE_BYTES and self.allocate is None:
@@ -210,21 +199,21 @@ class TensorKernel:
             cells[at] = sizes.get(name, 0)
         if self.caller is not None:
             cells[module.env.flag + FLAG] = self.caller.address
-        stretches: list[Stretch] = []
-        instructions = 0.0
+        instructions, shared = 0.0, False
         for k, step in enumerate(module.steps):
             if step.loop is not None:
                 instructions += self.plan_loop(step, sizes, found, cells)
-                stretches.append(Stretch(k, k + 1, team=self.plan_team(k, step, sizes, found, cells)))
+                shared |= self.share_loop(step, sizes, cells)
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
             instructions += costs[best] if costs else 0.0
-            stretches.append(self.single(k, best, costs, sizes))
+            shared |= bool(step.nests) and self.share_step(k, step.nests[best], [sizes], cells)
         refuse_long(instructions)
         if instructions >= LONG_RUN and self.remark is not None:
             self.remark(long_run(instructions))
-        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found, instructions)
+        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made],
+                        shared and seconds(instructions) > WORTH_THREADS, found, instructions)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
         self.plans[key] = plan
@@ -253,33 +242,30 @@ class TensorKernel:
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
 
-    def plan_team(self, k: int, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
-                  cells: Any) -> int | None:
-        """Say which nests of a recurrence are worth more than one thread; its team, where there are some."""
-        team, loop, some = self.module.env.teams.get(f"{self.module.entry.name}.{k}"), step.loop, False
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> bool:
+        """Enter what of a recurrence is for a team; whether there is anything."""
+        loop, shared = step.loop, False
         assert loop is not None
         low, high = number(loop.low, sizes), number(loop.high, sizes)
-        for j, inner in enumerate(step.each if low < high and team is not None else ()):
-            at = [{**sizes, loop.step: t} for t in (low, (low + high) // 2, high - 1)]
-            best = cells[self.module.choices + self.module.choosers.index(inner)]
-            nest = inner.nests[best] if inner.nests else None
-            if nest is None or nest.shared is None or nest.cost(at[1], self.module.entry.lanes) * NANOSECONDS * 1e-9 < WORTH_HELP:
-                continue
-            ends = {(number(r.low, x), number(r.high, x)) for r in [nest.range(nest.shared)] for x in at}
-            if len(ends) == 1:
-                assert team is not None
-                (cells[team + TEAM + 2 * j], cells[team + TEAM + 2 * j + 1]), some = ends.pop(), True
-        return team if some else None
+        at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
+        for inner in step.each if low < high else ():
+            k = self.module.choosers.index(inner)
+            shared |= bool(inner.nests) and self.share_step(k, inner.nests[cells[self.module.choices + k]], at, cells)
+        return shared
 
-    def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Stretch:
-        """How one step is run."""
-        step = self.module.steps[k]
-        if step.nests and costs[best] * NANOSECONDS * 1e-9 > WORTH_THREADS:
-            nest = step.nests[best]
-            if nest.shared is not None:
-                r = nest.range(nest.shared)
-                return Stretch(k, k + 1, (number(r.low, sizes), number(r.high, sizes)))
-        return Stretch(k, k + 1)
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> bool:
+        """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes.
+        The first sizes are the usual ones."""
+        team = self.module.env.team
+        if team is None or nest.shared is None or seconds(nest.cost(at[0], self.module.entry.lanes)) < WORTH_HELP:
+            return False
+        r = nest.range(nest.shared)
+        ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
+        if len(ends) > 1:
+            return False
+        first = team.cells + TEAM + 2 * k
+        cells[first], cells[first + 1] = ends.pop()
+        return True
 
     def offsets(self, found: Mapping[Var, tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
         """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
@@ -327,17 +313,16 @@ class TensorKernel:
         """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.copies or self.whole or self.caller is not None \
-                or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
-                or [s.share or s.team for s in plan.stretches] != [None]:
+        if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
+                or plan.memory * len(self.plans) > SPARE_BYTES \
+                or plan.shared:
             return None
         if plan.quick is None:
             counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
             columns = [given_column(8 if p.var.integer else self.real.itemsize, p.var.integer, shape, counts.get(k))
                        for k, ((p, *_), shape) in enumerate(zip(self.inputs, key, strict=False))]
             columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
-            (only,) = plan.stretches
-            shaped = Shaped(columns, only.first, only.last, self.module.env.flag)
+            shaped = Shaped(columns, 0, len(self.module.steps), self.module.env.flag)
             names = [name for _, name, _ in self.inputs], [name for name, _ in self.made]
             plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
         return plan, plan.quick
@@ -357,23 +342,14 @@ class TensorKernel:
             env[cell] = start + offset
         return env, block
 
-    def share(self, env: Any, stretch: Stretch, jobs: int) -> None:
-        """One step by several threads, in more parts than there are threads: none waits long for another."""
-        if stretch.team is not None:
-            for k in range(TEAM):
-                env[stretch.team + k] = THREAD_PARTS * jobs if k == PARTS else 0
-            roles = [(ctypes.c_int64 * 3)(0, 0, HELPS if k else LEADS) for k in range(jobs)]
-            share(lambda k: self.kernel.function(env, roles[k], stretch.first, stretch.last, None), range(jobs), jobs)
-            return
-        assert stretch.share is not None
-        low, high = stretch.share
-        size = -(-(high - low) // (THREAD_PARTS * jobs))
-        if size > TILE_MULTIPLE:
-            size = -(-size // TILE_MULTIPLE) * TILE_MULTIPLE
-        ranges = [(ctypes.c_int64 * 3)(at, min(at + size, high), 0) for at in range(low, high, max(size, 1))]
-        nothing = (ctypes.c_int64 * 3)(EVERYTHING, -EVERYTHING, 1)
-        self.kernel.function(env, nothing, stretch.first, stretch.last, None)
-        share(lambda k: self.kernel.function(env, ranges[k], stretch.first, stretch.last, None), range(len(ranges)), jobs)
+    def share(self, env: Any, jobs: int) -> None:
+        """A run by a team, in more parts of a step than there are threads: none waits long for another."""
+        team = self.module.env.team
+        assert team is not None
+        for k in range(TEAM):
+            env[team.cells + k] = THREAD_PARTS * jobs if k == PARTS else 0
+        roles = [(ctypes.c_int64 * 1)(HELPS if k else LEADS) for k in range(jobs)]
+        share(lambda k: self.kernel.function(env, roles[k], 0, len(self.module.steps), None), range(jobs), jobs)
 
     def targets(self, plan: CallPlan, given: Sequence[np.ndarray], places: Sequence[int],
                 out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -426,6 +402,11 @@ class TensorKernel:
                        f"{elements(extent)}", self.module.gathering.get((tensor, source, d)) or e.span, help, self.program.source)
 
 
+def seconds(instructions: float) -> float:
+    """About what instructions take."""
+    return instructions * NANOSECONDS * 1e-9
+
+
 def cheapest(costs: Sequence[float]) -> int:
     return costs.index(min(costs)) if costs else 0
 
@@ -459,7 +440,7 @@ def refuse_long(instructions: float) -> None:
 
 def long_run(instructions: float) -> Note:
     """What there is to say before a long run."""
-    minutes = instructions * NANOSECONDS * 1e-9 / 60
+    minutes = seconds(instructions) / 60
     least = plural(round(minutes), "minute") if minutes < 120 else plural(round(minutes / 60), "hour")
     count = quantity(int(instructions))
     return Note(f"at these sizes one run takes about {count} instructions, {least} of one processor or more")
@@ -508,17 +489,6 @@ def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
     except FloatingPointError:
         raise AdError(f"'{p.name}' has elements that are too large for single precision",
                       help="use double precision, the default") from None
-
-
-def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Neighbours that compiled code runs without threads as one."""
-    found: list[Stretch] = []
-    for stretch in stretches:
-        if found and stretch.share is stretch.team is None and found[-1].share is found[-1].team is None:
-            found[-1].last = stretch.last
-        else:
-            found.append(stretch)
-    return found
 
 
 def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -122,7 +122,7 @@ def grouped(op: Comprehension, found: Iterable[Factor]) -> tuple[list[FactorGrou
 
 def reads_inside(e: Equation, sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
     """Whether these reads are inside of their tensors for all sizes; `agreed` are sizes that are equal to others. What else is
-    inside is so only where no range is empty, and a part of the sum that has not all ranges would read what the whole does not."""
+    inside is so only where no range is empty, and a part of the sum with fewer ranges would read what the whole does not."""
     op = e.op
     assert isinstance(op, Comprehension)
 

@@ -8,7 +8,6 @@ import sys
 import threading
 from itertools import pairwise
 from math import prod
-from types import SimpleNamespace
 from typing import Any
 
 import guarded_arrays
@@ -158,23 +157,6 @@ def test_empty_domains(reduction: str) -> None:
 
 
 # ---------------------------------------------------------------- bits
-
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensors, "WORTH_THREADS", 0.0)
-    t = Tensors(A="M K", B="K N", v="N")
-    t.make("C", "i j", "+", "i:M j:N k:K", ["A i k", "B k j"], lambda x, y: x * y)
-    t.make("s", "i", "max", "i:M j:N", ["C i j", "v j"], lambda x, y: exp(x * y))
-    t.make("q", "i+j", "+", "i:M j:N", ["C i j"], lambda x: x, shape="M+N-1")
-    program = t.make("f", "", "+", "i:M", ["s i"], lambda x: x).program("C", "s", "q", "f")
-    kernel = compile_tensors(program)
-    r = np.random.default_rng(0)
-    at = {"A": r.standard_normal((37, 29)), "B": r.standard_normal((29, 83)), "v": r.standard_normal(83)}
-    one = kernel(at, jobs=1)
-    assert any(stretch.share for stretch in kernel.plan(tuple(a.shape for a in at.values())).stretches)
-    for jobs in (2, 3, 5, 64):
-        for name, x in kernel(at, jobs=jobs).items():
-            assert x.tobytes() == one[name].tobytes(), (name, jobs)
-
 
 def test_an_element_s_bits_do_not_depend_on_its_place() -> None:
     program = Tensors(x="N").make("y", "i", "=", "i:N", ["x i"], lambda x: exp(x) / (1 + x * x)).program("y")
@@ -448,17 +430,6 @@ def test_free_places_are_whole_and_the_smallest_first() -> None:
         assert tensors.merged(r.sample(cut, len(cut))) == sorted(free, key=lambda place: (place[1], place[0]))
 
 
-def test_steps_without_threads_are_run_as_one() -> None:
-    r = random.Random(5)
-    for _ in range(100):
-        shared = [r.random() < 0.4 for _ in range(r.randint(0, 6))]
-        found = tensors.joined([tensors.Stretch(k, k + 1, (0, 9) if s else None) for k, s in enumerate(shared)])
-        assert [k for s in found for k in range(s.first, s.last)] == list(range(len(shared)))
-        assert all(s.last == s.first + 1 for s in found if s.share) and [s.first for s in found if s.share] == [
-            k for k, s in enumerate(shared) if s]
-        assert not any(a.share is None and b.share is None for a, b in pairwise(found))
-
-
 @pytest.mark.parametrize("large", [1, 9, 100, 1000])
 @pytest.mark.parametrize("small", [0, 1, 17])
 def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> None:
@@ -518,32 +489,6 @@ def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.M
     kernel.refuse_much(1000)
     with pytest.raises(AdError, match="help: use smaller tensors"):
         kernel.refuse_much(1001)
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 3, 7, 64])
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 31), (5, 1000), (0, 0), (3, 4099)])
-def test_threads_share_every_value_of_an_index_once(monkeypatch: pytest.MonkeyPatch, jobs: int, low: int, high: int) -> None:
-    """In parts of whole tiles, enough that none waits long; before them the step is begun with no value."""
-    called: list[tuple[int, int, int]] = []
-    kernel = TensorKernel(tensors.emit(chain(1), 4, veclib.host()), None)
-    kernel.kernel = SimpleNamespace(function=lambda env, part, first, last, _: called.append((*part,)))
-    monkeypatch.setattr(tensors, "share", lambda work, parts, n: [work(k) for k in parts] if n == jobs else None)
-    kernel.share(None, tensors.Stretch(0, 1, (low, high)), jobs)
-    assert called[0] == (tensors.EVERYTHING, -tensors.EVERYTHING, 1)
-    assert [i for a, b, _ in called[1:] for i in range(a, b)] == list(range(low, high))
-    assert len(called) - 1 <= tensors.THREAD_PARTS * jobs and all(begin == 0 for _, _, begin in called[1:])
-    lengths = [b - a for a, b, _ in called[1:-1]]
-    assert all(n == lengths[0] and (n <= tensors.TILE_MULTIPLE or n % tensors.TILE_MULTIPLE == 0) for n in lengths)
-    if (high - low) // (tensors.THREAD_PARTS * jobs) > 2 * tensors.TILE_MULTIPLE:
-        assert len(called) - 1 > tensors.THREAD_PARTS * jobs / 2
-
-
-def test_steps_are_worth_threads_by_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = compile_tensors(product())
-    shares = {n: any(s.share for s in kernel.plan(((n, n), (n, n))).stretches) for n in (4, 2000)}
-    assert shares == {4: False, 2000: True}
-    [stretch] = kernel.plan(((2000, 2000), (2000, 2000))).stretches
-    assert stretch.share in ((0, 2000),)
 
 
 # ---------------------------------------------------------------- arrays in and out

@@ -1,4 +1,4 @@
-"""Loops that several threads share: the bits are those of one thread, whoever comes, and nobody waits for who does not."""
+"""Programs that several threads share: the bits are those of one thread, whoever comes, and nobody waits for who does not."""
 from __future__ import annotations
 
 import threading
@@ -19,6 +19,13 @@ for t in 0:T {
 }
 output h, s
 """
+BESIDE = """input A(M, K), B(K, N), v(N)
+C(i, j) +=! A(i, k) * B(k, j)
+s(i) max=! exp(C(i, j) * v(j))
+q(i + j) +=! C(i, j) where float(M + N - 1) q
+f +=! s(i)
+output C, s, q, f
+"""
 R = np.random.default_rng(7)
 AT = {"x": R.standard_normal((9, 37, 70)), "W": R.standard_normal((70, 70)) / 8}
 
@@ -26,13 +33,41 @@ AT = {"x": R.standard_normal((9, 37, 70)), "W": R.standard_normal((70, 70)) / 8}
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> TensorKernel:
     monkeypatch.setattr(runtime, "WORTH_HELP", 0.0)
+    monkeypatch.setattr(runtime, "WORTH_THREADS", 0.0)
     return compile_tensors(parse(TEXT))
+
+
+@pytest.fixture
+def beside(kernel: TensorKernel) -> TensorKernel:
+    """Steps that are in no loop."""
+    return compile_tensors(parse(BESIDE))
+
+
+def test_every_step_that_can_be_is_shared(beside: TensorKernel) -> None:
+    team = beside.module.env.team
+    at = {"A": R.standard_normal((37, 29)), "B": R.standard_normal((29, 83)), "v": R.standard_normal(83)}
+    want = beside(at, jobs=1)
+    cells = next(iter(beside.plans.values())).cells
+    assert team is not None
+    first = team.cells + runtime.TEAM
+    assert [cells[first + 2 * k + 1] for k in range(len(beside.module.steps))] == [37, 37, 119, 0]
+    for jobs in (2, 3, 64):
+        for name, found in beside(at, jobs=jobs).items():
+            assert_same_bits(found, want[name], (name, jobs))
+
+
+def test_the_time_of_all_steps_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = parse("input x(N)\ny(i) = exp(x(i))")
+    many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
+    shared = [compile_tensors(p).plan(((50_000,),)).shared for p in (one, many)]
+    assert shared == [False, True]
+    assert not compile_tensors(many).plan(((50,),)).shared
 
 
 @pytest.mark.parametrize("jobs", [2, 3, 7])
 def test_threads_change_no_bit(kernel: TensorKernel, jobs: int) -> None:
     want = kernel(AT, jobs=1)
-    assert [s.team is not None for s in next(iter(kernel.plans.values())).stretches].count(True) == 1
+    assert next(iter(kernel.plans.values())).shared
     for _ in range(20):
         for name, found in kernel(AT, jobs=jobs).items():
             assert_same_bits(found, want[name], name)
