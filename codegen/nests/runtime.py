@@ -23,6 +23,7 @@ from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.matrices import MatrixCaller, cost
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, emit
 from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
@@ -40,7 +41,8 @@ INT64 = np.dtype(np.int64)
 PLANS = 64
 """Sets of shapes whose plans are kept."""
 SPARE_BYTES = 1 << 28
-"""Bytes of memory that a plan keeps for the next call; less where there are many plans, so that all keep some of these only."""
+"""Bytes of memory that a plan keeps for the next call, and as many for its results; less where there are many plans, so that all
+keep some of these only."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell what is worth threads."""
 OF_A_CALL = 20.0
@@ -69,6 +71,7 @@ class CallPlan:
     offsets: list[tuple[int, int]]
     memory: int
     outputs: list[tuple[int, ...]]
+    results: ResultMemory
     shared: bool
     shapes: dict[Var, tuple[int, ...]]
     instructions: float
@@ -135,8 +138,8 @@ class TensorKernel:
             places.append(place)
         key = self.key(given)
         plan = self.plans.get(key) or self.plan(key)
-        results = [np.empty(shape, self.real) for shape in plan.outputs] if out is None else \
-            self.targets(plan, given, places, out)
+        spare = SPARE_BYTES // max(1, len(self.plans))
+        results = plan.results.arrays(spare) if out is None else self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]
         try:
             frame = plan.spare.pop()
@@ -212,7 +215,8 @@ class TensorKernel:
         refuse_long(instructions)
         if instructions >= LONG_RUN and self.remark is not None:
             self.remark(long_run(instructions))
-        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made],
+        outputs = [found[v] for _, v in self.made]
+        plan = CallPlan(sizes, cells, live[0], live[1], outputs, ResultMemory(outputs, self.real),
                         shared and seconds(instructions) > WORTH_THREADS, found, instructions)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too

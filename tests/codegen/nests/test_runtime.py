@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
-from adcli.codegen.nests import addresses, nests
+from adcli.codegen.nests import addresses, nests, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.derive.derivatives import gradient, hvp
@@ -81,7 +81,7 @@ def test_a_read_too_far_ends_the_process() -> None:
     script = f"""
 import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
-from adcli.codegen.nests import addresses, nests
+from adcli.codegen.nests import addresses, nests, result_memory
 from adcli.codegen.nests import runtime as tensors
 from tensor_notation import Tensors
 tensors.prove = lambda program, sizes: None
@@ -492,6 +492,28 @@ def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.M
 
 
 # ---------------------------------------------------------------- arrays in and out
+
+def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And never that of results of which anybody has a view."""
+    kernel = compile_tensors(parse("input x(N)\ny(i) = x(i) + 1\nz(i) = 2 * x(i)\noutput y, z"))
+    x = np.arange(result_memory.LARGE / 8)
+    found = kernel({"x": x})
+    view, small = found["y"][5:], kernel({"x": x[:9]})
+    places = [a.ctypes.data for a in found.values()]
+    del found
+    others = [kernel({"x": k + x}) for k in range(3)]
+    assert view.tolist() == (x[5:] + 1).tolist() and small["y"].tolist() == (x[:9] + 1).tolist()
+    assert all((each["z"] == 2 * (k + x)).all() for k, each in enumerate(others))
+    assert places[0] not in [a.ctypes.data for each in others for a in each.values()]
+    del others[1:]
+    used = set()
+    for _ in range(9):   # the results before are there until these are
+        found = kernel({"x": x})
+        used |= {a.ctypes.data for a in found.values()}
+    assert len(used) <= 6
+    monkeypatch.setattr(tensors, "SPARE_BYTES", 0)
+    plan = kernel.plan(((x.size + 1,),))
+    assert kernel({"x": np.ones(x.size + 1)})["y"][0] == 2 and not plan.results.kept
 
 def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
     fused = parse("input x(N), B(M)\nint32 k(i) = floor(x(i))\ny(i) = B(k(i))\ns +=! y(i)\noutput s\n")
