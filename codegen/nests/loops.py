@@ -26,6 +26,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope,
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
+FEWER_BLOCKS = 4
+"""Registers of what is left where more are computed together: fewer would wait for one another."""
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
@@ -186,12 +188,13 @@ class NestWriter(Boxes):
 
     def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
-        step = self.lanes * self.nest.blocks
-        middle = self.whole(low, high, step)
-        if self.nest.blocks == 1:
-            return [(low, middle, step, 1), (middle, high, self.lanes, 0)]
-        end = self.whole(middle, high, self.lanes)
-        return [(low, middle, step, self.nest.blocks), (middle, end, self.lanes, 1), (end, high, self.lanes, 0)]
+        found = []
+        for blocks in sorted({1, min(self.nest.blocks, FEWER_BLOCKS), self.nest.blocks}, reverse=True):
+            step = self.lanes * blocks
+            end = self.whole(low, high, step)
+            found.append((low, end, step, blocks))
+            low = end
+        return [*found, (low, high, self.lanes, 0)]
 
     def remaining(self, high: str) -> str:
         """The mask of lanes whose index is less than `high`."""

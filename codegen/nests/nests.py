@@ -45,6 +45,8 @@ WIDEST = 64
 """Bytes of a register where there are twice as many registers."""
 MOST_FACTORS = 10_000
 """Factors beyond which hardly any product still changes: it is 0 or infinite."""
+SHORT_BODY = 3
+"""Operations of a body up to which registers hold nothing but accumulators, and a row of them is read as far as they go."""
 LONG_BODY = 40
 """Operations of a body beyond which it is written out once or twice only."""
 
@@ -420,7 +422,7 @@ def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, ma
         return 1, 1 if few or masked else 2
     many = 2 if wide else 1
     if tile is None:
-        return 1, 1 if masked else 2 if few else 4
+        return 1, 1 if masked else 2 if few else 4 if reduces or length > SHORT_BODY else 8 * wide
     if few or masked:
         return 4 * many if not few else 4 if length <= LONG_BODY // 2 else 2, 1
     return (4, 2) if reduces else (4 * many, 2)

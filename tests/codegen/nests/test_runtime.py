@@ -491,6 +491,15 @@ def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.M
         kernel.refuse_much(1001)
 
 
+@pytest.mark.parametrize("lanes", [veclib.lanes(), 2])
+def test_columns_are_summed_however_many_there_are(lanes: int) -> None:
+    """Whole rows of registers, then fewer, one, and what is left of one."""
+    kernel, r = compile_tensors(parse("input A(M, N), x(M)\ny(j) +=! A(i, j) * x(i)"), lanes=lanes), np.random.default_rng(3)
+    for columns in (1, 31, 36, 128, 167, 300):
+        a, x = r.integers(-9, 9, (5, columns)).astype(float), r.integers(-9, 9, 5).astype(float)
+        assert_same_bits(kernel({"A": a, "x": x})["y"], x @ a, columns)
+
+
 # ---------------------------------------------------------------- arrays in and out
 
 def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
