@@ -37,7 +37,7 @@ class NestWriter(Boxes):
 
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
         super().__init__(env, equation, nest)
-        self.undecided = [g for g in nest.op.guards if indices(g)]
+        self.undecided = [g for g in nest.op.guards if indices(g) and g not in nest.late]
         self.out = equation.outs[0]
         self.begins = ""
         """Whether a piece is the first."""
@@ -206,7 +206,25 @@ class NestWriter(Boxes):
     # ------------------------------------------------------------ elements
 
     def elements(self, rows: int, blocks: int) -> None:
-        """One tile of elements of the result."""
+        """One tile of elements of the result, if any of them is stored."""
+        if not self.nest.late:
+            self.whole_tile(rows, blocks)
+            return
+        some = "true"
+        for g in self.nest.late:
+            most = self.number(g + self.reach(g, rows, blocks))[0]
+            some = self.put(f"and i1 {some}, {self.put(f'icmp sge i64 {most}, 0')}")
+        self.open_condition(some)
+        self.whole_tile(rows, blocks)
+        self.close_condition()
+
+    def reach(self, g: Affine, rows: int, blocks: int) -> int:
+        """How much more than at its first element an expression is at most in a tile."""
+        across = [(self.nest.tile, rows - 1), (self.nest.vector, self.lanes * blocks - 1)]
+        return sum(max(0, (slope(g, i).number or 0) * n) for i, n in across if i is not None)
+
+    def whole_tile(self, rows: int, blocks: int) -> None:
+        """All elements of a tile."""
         if self.nest.scatter:
             self.point(rows, blocks, [])
             return
@@ -391,15 +409,33 @@ class NestWriter(Boxes):
         have left."""
         at = [self.step_over(self.address(self.out, self.op.write, t)[0], u) for t, u in places]
         on, first = self.env.on(lanes), self.first_box() if self.piece is None else self.begins
-        whole = [self.started(t, u, x, lanes) for (t, u), x in zip(places, values, strict=True)]
+        masks = [self.stores(t, u) for t, u in places] if self.nest.late else [self.mask] * len(places)
+        whole = []
+        for (t, u), x, self.mask in zip(places, values, masks, strict=True):
+            whole.append(self.started(t, u, x, lanes))
         if first is not None:
             self.open_condition(self.put(f"xor i1 {first}, true"), [(on.real, x) for x in whole])
-            whole = self.close_condition([self.combine(self.loaded(a, lanes), x, on) for a, x in zip(at, values, strict=True)])
-        for a, x in zip(at, whole, strict=True):
+            sums = []
+            for a, x, self.mask in zip(at, values, masks, strict=True):
+                sums.append(self.combine(self.loaded(a, lanes), x, on))
+            whole = self.close_condition(sums)
+        for a, x, self.mask in zip(at, whole, masks, strict=True):
             if lanes == 1:
                 self.say(f"store {self.scalar} {x}, ptr {a}, align {self.bytes}")
             else:
                 self.stored(a, x)
+        self.mask = None
+
+    def stores(self, t: int, u: int) -> str:
+        """The mask of the lanes whose element is stored, at one row and register of a tile."""
+        v, tile, kind, mask = self.nest.vector, self.nest.tile, vector("i1", self.lanes), self.tail
+        for g in self.nest.late:
+            first = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)
+            lanes = self.lanes_of(*first, slope(g, v).number or 0 if v is not None else 0, u * self.lanes)
+            holds = self.put(f"icmp sge {vector('i64', self.lanes)} {lanes}, zeroinitializer")
+            mask = holds if mask is None else self.put(f"and {kind} {mask}, {holds}")
+        assert mask is not None
+        return mask
 
     def started(self, t: int, u: int, value: str, lanes: int) -> str:
         """A value together with what the result starts from."""

@@ -10,14 +10,16 @@ The sizes decide which vectorised index is best, so several nests are made, and 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, linear, slope, substituted, without
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
+from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.primitives import INDEX_POWER
+from adcli.lang.ir.ranges import Access, Domain, surely_inside
 from adcli.lang.ir.sizes import number
 
 MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
@@ -80,7 +82,8 @@ class Nest:
     where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
     read along it, the same for all rows, is copied first to where it lies together. With `last` that index of the result runs
-    innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory.
+    innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory. Guards that are
+    `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements.
     """
 
     op: Comprehension
@@ -98,13 +101,14 @@ class Nest:
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()
     last: Index | None = None
+    late: tuple[Affine, ...] = ()
 
     @property
     def pieces(self) -> Index | None:
         """The reduced index whose range is done in pieces, in turn for all elements, so that what is copied and what is read of
         other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are
         stored."""
-        return self.inner[0] if self.packed and self.op.onto is None and not self.op.guards else None
+        return self.inner[0] if self.packed and self.op.onto is None and len(self.late) == len(self.op.guards) else None
 
     @property
     def shared(self) -> Index | None:
@@ -267,6 +271,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, wide, k) for v in candidates for k in range(MOST_TILES)]
         made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
+        made += _with_late(form, e.args, candidates, lanes) if not scatter else []
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
@@ -324,6 +329,25 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     tile = tile if rows > 1 else None
     return Nest(op, args, tuple(i for i in elements if i is not tile), inner, v, tile, rows, blocks, reduces, False,
                 _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
+
+
+def _with_late(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[Index], lanes: int) -> list[Nest]:
+    """Nests whose guards say which elements are stored, where all reads are inside of their tensors whatever those say."""
+    fixed = fixed_indices(op.ranges, op.write)
+    late = tuple([g for g in op.guards if indices(g) and indices(g) <= fixed and linear(g)
+                  and all(slope(g, i).number is not None for i in g.indices())])
+    if not late or len(late) < len(op.guards) or not _reads_inside(op, args):
+        return []
+    free = replace(op, guards=())
+    made = [_nest(free, args, v, False, lanes) for v in candidates if v in fixed]
+    return [replace(n, op=op, late=late) for n in made if n.tile is not None]
+
+
+def _reads_inside(op: Comprehension, args: tuple[Atom, ...]) -> bool:
+    """Whether every read is inside of its tensor at all points of the ranges, whatever the sizes are."""
+    box = Domain(op.ranges, (), ())
+    return all(all(isinstance(x, Affine) for x in s.subscripts)
+               and surely_inside(Access("", shape_of(args[s.arg]), s.subscripts), box) for _, s in op.reads())
 
 
 def _with_last(nest: Nest) -> Nest | None:

@@ -500,6 +500,18 @@ def test_columns_are_summed_however_many_there_are(lanes: int) -> None:
         assert_same_bits(kernel({"A": a, "x": x})["y"], x @ a, columns)
 
 
+@pytest.mark.parametrize("where", ["i >= j", "2*i + j >= 41, j >= i - 3", "j >= 3*i", "i >= M"])
+def test_conditions_on_elements_are_asked_where_they_are_stored(where: str) -> None:
+    """In whole tiles, some of them half full, some empty; what is computed beside them goes nowhere."""
+    program = parse(f"input A(M, K), B(N, K), C0(M, N)\nC(i, j) +=! A(i, k) * B(j, k) where {where}\nD = C0\n"
+                    f"D(i, j) += A(i, k) * B(j, k) where {where}\noutput C, D")
+    assert any(n.late and n.tile for s in compile_tensors(program).module.steps for n in s.nests)
+    r = np.random.default_rng(5)
+    at = {name: r.integers(-9, 9, (n, 6)).astype(float) for name, n in (("A", 37), ("B", 45))} | {"C0": np.full((37, 45), -0.0)}
+    at["A"][0, 0] = np.inf
+    everywhere(program, at, evaluate(program, at, NUMPY), exact=True)
+
+
 # ---------------------------------------------------------------- arrays in and out
 
 def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
