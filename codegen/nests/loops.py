@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
-from adcli.codegen.nests.boxes import Boxes
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.nests import Nest, indices
+from adcli.codegen.nests.tile_guards import TileGuards
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
@@ -32,12 +32,14 @@ SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
 
-class NestWriter(Boxes):
+class NestWriter(TileGuards):
     """Writes one nest."""
 
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
         super().__init__(env, equation, nest)
-        self.undecided = [g for g in nest.op.guards if indices(g) and g not in nest.late]
+        self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
+        self.row_holds: list[str] | None = None
+        """Whether each row of a tile has the point, where that differs."""
         self.out = equation.outs[0]
         self.begins = ""
         """Whether a piece is the first."""
@@ -210,18 +212,9 @@ class NestWriter(Boxes):
         if not self.nest.late:
             self.whole_tile(rows, blocks)
             return
-        some = "true"
-        for g in self.nest.late:
-            most = self.number(g + self.reach(g, rows, blocks))[0]
-            some = self.put(f"and i1 {some}, {self.put(f'icmp sge i64 {most}, 0')}")
-        self.open_condition(some)
+        self.open_condition(self.stores_some(rows, blocks))
         self.whole_tile(rows, blocks)
         self.close_condition()
-
-    def reach(self, g: Affine, rows: int, blocks: int) -> int:
-        """How much more than at its first element an expression is at most in a tile."""
-        across = [(self.nest.tile, rows - 1), (self.nest.vector, self.lanes * blocks - 1)]
-        return sum(max(0, (slope(g, i).number or 0) * n) for i, n in across if i is not None)
 
     def whole_tile(self, rows: int, blocks: int) -> None:
         """All elements of a tile."""
@@ -289,12 +282,27 @@ class NestWriter(Boxes):
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
         saved = self.floor, list(self.undecided)
-        for index in left:
+        whole = left[:-1] if self.nest.by_rows else left
+        for index in whole:
             sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
-        sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
-        for index in reversed(left):
+        if self.nest.by_rows:
+            sums = self.last_by_rows(left[-1], rows, blocks, sums)
+        else:
+            sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
+        for index in reversed(whole):
             sums = self.close(index, sums)
         self.floor, self.undecided = saved
+        return sums
+
+    def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
+        """The innermost loop in three: first where some rows have points, then where all have, and where some have again."""
+        low, high = self.limits(index)
+        for begin, end, all_rows in self.stretches(index, rows, low, high):
+            if all_rows or rows > 1:
+                sums = self.open_loop(index, begin, end, 1, [(self.real, s) for s in sums])
+                self.row_holds = None if all_rows else [self.row_has_point(t) for t in range(rows)]
+                sums = self.close(index, self.point(rows, blocks, sums))
+                self.row_holds = None
         return sums
 
     def reduced_vector(self, rows: int, blocks: int, sums: list[str]) -> list[str]:
@@ -362,6 +370,8 @@ class NestWriter(Boxes):
                     continue
                 old = sums[t * blocks + u]
                 new = self.accumulated(body, t, u, old)
+                if self.row_holds is not None:
+                    new = self.put(f"select i1 {self.row_holds[t]}, {self.real} {new}, {self.real} {old}")
                 results.append(new if self.mask is None else self.put(self.chosen(new, old)))
         return results
 
@@ -409,7 +419,7 @@ class NestWriter(Boxes):
         have left."""
         at = [self.step_over(self.address(self.out, self.op.write, t)[0], u) for t, u in places]
         on, first = self.env.on(lanes), self.first_box() if self.piece is None else self.begins
-        masks = [self.stores(t, u) for t, u in places] if self.nest.late else [self.mask] * len(places)
+        masks = [self.stored_lanes(t, u) for t, u in places] if self.nest.late else [self.mask] * len(places)
         whole = []
         for (t, u), x, self.mask in zip(places, values, masks, strict=True):
             whole.append(self.started(t, u, x, lanes))
@@ -425,17 +435,6 @@ class NestWriter(Boxes):
             else:
                 self.stored(a, x)
         self.mask = None
-
-    def stores(self, t: int, u: int) -> str:
-        """The mask of the lanes whose element is stored, at one row and register of a tile."""
-        v, tile, kind, mask = self.nest.vector, self.nest.tile, vector("i1", self.lanes), self.tail
-        for g in self.nest.late:
-            first = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)
-            lanes = self.lanes_of(*first, slope(g, v).number or 0 if v is not None else 0, u * self.lanes)
-            holds = self.put(f"icmp sge {vector('i64', self.lanes)} {lanes}, zeroinitializer")
-            mask = holds if mask is None else self.put(f"and {kind} {mask}, {holds}")
-        assert mask is not None
-        return mask
 
     def started(self, t: int, u: int, value: str, lanes: int) -> str:
         """A value together with what the result starts from."""

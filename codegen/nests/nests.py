@@ -83,7 +83,8 @@ class Nest:
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
     read along it, the same for all rows, is copied first to where it lies together. With `last` that index of the result runs
     innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory. Guards that are
-    `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements.
+    `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements. Those that
+    are `by_rows` limit the innermost index differently for the rows of a tile, which have most of its range in common.
     """
 
     op: Comprehension
@@ -102,6 +103,7 @@ class Nest:
     powers: tuple[IndexPower, ...] = ()
     last: Index | None = None
     late: tuple[Affine, ...] = ()
+    by_rows: tuple[Affine, ...] = ()
 
     @property
     def pieces(self) -> Index | None:
@@ -109,6 +111,12 @@ class Nest:
         other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are
         stored."""
         return self.inner[0] if self.packed and self.op.onto is None and len(self.late) == len(self.op.guards) else None
+
+    def limits_last(self, g: Affine) -> bool:
+        """Whether a guard limits the innermost index by rows, step by step, and no other that is reduced or vectorised."""
+        last = self.inner[-1] if self.inner else None
+        return (last is not None and slope(g, last).number in (1, -1)
+                and not indices(g) & {*self.inner[:-1], *([self.vector] if self.vector else [])})
 
     @property
     def shared(self) -> Index | None:
@@ -266,12 +274,12 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
     forms = [(inside(form), windows) for form, windows in straightened(op)]
     keeps = op.reduction == "=" and (in_place or op.onto is not None) and any(indices(g) for g in op.guards)
     for form, windows in forms:
-        gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
+        gathers = _gathers(form)
         scatter = keeps or not writes_fixed(form)
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, wide, k) for v in candidates for k in range(MOST_TILES)]
         made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
-        made += _with_late(form, e.args, candidates, lanes) if not scatter else []
+        made += _with_tile_guards(form, e.args, candidates, lanes) if not scatter else []
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
@@ -331,23 +339,31 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
                 _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
 
 
-def _with_late(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[Index], lanes: int) -> list[Nest]:
-    """Nests whose guards say which elements are stored, where all reads are inside of their tensors whatever those say."""
+def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[Index], lanes: int) -> list[Nest]:
+    """Nests whose guards say which elements are stored, and from where to where the innermost index runs, where all reads are
+    inside of their tensors whatever those say."""
     fixed = fixed_indices(op.ranges, op.write)
-    late = tuple([g for g in op.guards if indices(g) and indices(g) <= fixed and linear(g)
-                  and all(slope(g, i).number is not None for i in g.indices())])
-    if not late or len(late) < len(op.guards) or not _reads_inside(op, args):
+    plain = all(indices(g) and linear(g) and all(slope(g, i).number is not None for i in g.indices()) for g in op.guards)
+    if not op.guards or not plain or not _reads_inside(op, args):
         return []
-    free = replace(op, guards=())
-    made = [_nest(free, args, v, False, lanes) for v in candidates if v in fixed]
-    return [replace(n, op=op, late=late) for n in made if n.tile is not None]
+    late = tuple([g for g in op.guards if indices(g) <= fixed])
+    by_rows = tuple([g for g in op.guards if g not in late])
+    made = [_nest(replace(op, guards=()), args, v, False, lanes) for v in candidates if v in fixed]
+    tiled = [n for n in made if n.tile is not None and all(map(n.limits_last, by_rows))]
+    return [replace(n, op=op, late=late, by_rows=by_rows) for n in tiled]
 
 
 def _reads_inside(op: Comprehension, args: tuple[Atom, ...]) -> bool:
     """Whether every read is inside of its tensor at all points of the ranges, whatever the sizes are."""
     box = Domain(op.ranges, (), ())
-    return all(all(isinstance(x, Affine) for x in s.subscripts)
-               and surely_inside(Access("", shape_of(args[s.arg]), s.subscripts), box) for _, s in op.reads())
+    def inside(s: Read) -> bool:
+        return surely_inside(Access("", shape_of(args[s.arg]), tuple([x for x in s.subscripts if isinstance(x, Affine)])), box)
+    return not _gathers(op) and all(inside(s) for _, s in op.reads())
+
+
+def _gathers(op: Comprehension) -> bool:
+    """Whether any subscript is read."""
+    return any(isinstance(s, Read) for access in accesses(op) for s in access)
 
 
 def _with_last(nest: Nest) -> Nest | None:

@@ -512,6 +512,18 @@ def test_conditions_on_elements_are_asked_where_they_are_stored(where: str) -> N
     everywhere(program, at, evaluate(program, at, NUMPY), exact=True)
 
 
+@pytest.mark.parametrize("where", [
+    "t >= u", "u >= t - 3, 2*t >= u", "t + u >= 40", "u >= t + 5, t + 2 >= u", "t >= u, e >= t - 30"])
+def test_rows_of_a_tile_have_points_of_their_own(where: str) -> None:
+    """Those that one row has and another has not are added to the one only, also where they are infinite."""
+    program = parse(f"input w(T, U), v(U, E)\na(t, e) +=! w(t, u) * v(u, e) where {where}")
+    assert any(n.by_rows and n.packed for s in compile_tensors(program).module.steps for n in s.nests)
+    r = np.random.default_rng(6)
+    at = {"w": r.integers(-9, 9, (37, 45)).astype(float), "v": r.integers(-9, 9, (45, 21)).astype(float)}
+    at["v"][4, 0] = np.inf
+    everywhere(program, at, evaluate(program, at, NUMPY), exact=True)
+
+
 # ---------------------------------------------------------------- arrays in and out
 
 def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
