@@ -32,12 +32,12 @@ def model(name: str) -> adcli.Function:
     return adcli.compile(FILES[name].read_text(encoding="utf-8"), f"{name}.ad")
 
 
-def agree(found: dict[str, Any], want: dict[str, Any], prefix: str) -> None:
+def agree(found: dict[str, Any], want: dict[str, Any], prefix: str, near: float = 1e-12) -> None:
     """Each tensor, relative to its largest element."""
     for name, reference in want.items():
         x, y = np.asarray(found[prefix + name]), np.asarray(reference)
         assert x.shape == y.shape, name
-        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * max(np.abs(y).max(initial=0), 1e-300), err_msg=prefix + name)
+        np.testing.assert_allclose(x, y, rtol=0, atol=near * max(np.abs(y).max(initial=0), 1e-300), err_msg=prefix + name)
 
 
 def read_back(f: adcli.Function) -> adcli.Function:
@@ -90,11 +90,20 @@ def test_a_model_runs_as_jax_does() -> None:
 def test_every_model_runs_as_jax_does(name: str) -> None:
     """Natively; and by the evaluator Hessian-vector products in two more ways: by the verb, and in reverse over reverse mode."""
     natively(name)
+    in_single_precision(name)
     in_reverse(name)
     whole_hessian(name)
     case, f = CASES[name], model(name)
     found = evaluate(f.hvp(wrt=list(case["grad"])).program, directed(case, "d"), numpy_arithmetic())
     agree(found, case["hvp"], "hvp_")
+
+
+def in_single_precision(name: str) -> None:
+    case = CASES[name]
+    f = adcli.compile(FILES[name].read_text(encoding="utf-8"), f"{name}.ad", precision="single")
+    found = f.grad(wrt=list(case["grad"]))(case["at"])
+    agree(found, {"L": case["value"]}, "", 2e-5)
+    agree(found, case["grad"], "dL_d", 2e-5)
 
 
 def in_reverse(name: str) -> None:

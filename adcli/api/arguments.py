@@ -95,7 +95,7 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         for name, x in found.items():
             kind = type(x)
             if kind is float or kind is np.float64 or kind is real.type or (kind is int and -EXACT < x < EXACT):
-                if code == "f" and abs(x) >= FIRST_TOO_LARGE:
+                if code == "f" and kind is not real.type and abs(x) >= FIRST_TOO_LARGE:
                     return None
                 found[name] = column = empty(shape, real)
                 column.fill(x)
