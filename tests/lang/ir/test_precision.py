@@ -10,8 +10,8 @@ from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, SINGLE
 from back_ends import bits
 from session_seed import drawn
 
-AWKWARD = [0.0, -0.0, 1.0, 0.1, 2.0 ** -149, 2.0 ** -150, 3 * 2.0 ** -150, 2.0 ** -126, FIRST_TOO_LARGE, math.nextafter(FIRST_TOO_LARGE, 0.0), 1e300,
-           -1e300, 1e-300, math.inf, -math.inf, math.nan]
+AWKWARD = [0.0, -0.0, 1.0, 0.1, 2.0 ** -149, 2.0 ** -150, 3 * 2.0 ** -150, 2.0 ** -126, FIRST_TOO_LARGE,
+           math.nextafter(FIRST_TOO_LARGE, 0.0), 1e300, -1e300, 1e-300, math.inf, -math.inf, math.nan]
 
 
 def test_rounding() -> None:
