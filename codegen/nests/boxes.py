@@ -38,11 +38,18 @@ def cut(nest: Nest) -> list[Index]:
     return [i for i, n in lengths if i not in carried and n != 1]
 
 
+def counted(nest: Nest) -> bool:
+    """Whether a nest must know which box is the first."""
+    return bool(cut(nest)) or (nest.block is not None and nest.block.adds)
+
+
 class Boxes(Addresses):
     """A nest that sums the points of one box."""
 
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
         """The limits of an index within the box."""
+        if (block := self.nest.block) is not None and index is block.index:
+            low, high = self.within_block(block, low, high)
         along = cut(self.nest)
         if index not in along:
             return low, high
@@ -57,22 +64,26 @@ class Boxes(Addresses):
 
     def first_box(self) -> str | None:
         """Whether it is the first box; None where there is only one."""
-        return self.place(0, f"icmp eq i64 {self.of_box(0)}, 0", "first box") if cut(self.nest) else None
+        return self.place(0, f"icmp eq i64 {self.of_box(0)}, 0", "first box") if counted(self.nest) else None
 
 
 def each_box(f: FunctionWriter, nest: Nest, lanes: int, name: str, call: Callable[[], None]) -> None:
     """Calls of a nest for one box after another, which the array `name` says."""
     along = cut(nest)
-    if not along:
+    if not counted(nest):
         f.chunks[0].append(f"  {name} = getelementptr i64, ptr null, i64 0")
         call()
         return
     f.chunks[0].append(f"  {name} = alloca i64, i64 {2 * len(along) + 1}")
-    f.say(f"store i64 0, ptr {name}")
+    block = nest.block
+    f.say(f"store i64 {f.size(block.names[2]) if block is not None and block.adds else 0}, ptr {name}")
     steps = box_lengths(f, nest, along, lanes)
     for k, i in enumerate(along):
-        high = f.number(nest.range(i).high)[0]
-        f.open_loop(None, f.number(nest.range(i).low)[0], high, steps[k], ())
+        first, last = f.number(nest.range(i).low), f.number(nest.range(i).high)
+        if block is not None and i is block.index:
+            first, last = f.within_block(block, first, last)
+        high = last[0]
+        f.open_loop(None, first[0], high, steps[k], ())
         low = f.frames[-1].index
         end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {low}, {steps[k]}')}, i64 {high})")
         for m, x in enumerate((low, end)):

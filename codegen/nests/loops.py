@@ -126,6 +126,8 @@ class NestWriter(TileGuards):
         level, begin = len(self.frames) - 1, self.frames[-1].index
         end = self.extreme((self.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
         self.piece, self.begins = (begin, end), self.place(level, f"icmp eq i64 {begin}, {low}")
+        if (first := self.first_box()) is not None:
+            self.begins = self.place(level, f"and i1 {self.begins}, {first}")
         inside()
         self.piece = None
         self.close_loop([])

@@ -28,15 +28,26 @@ from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
-from adcli.codegen.nests.nests import Nest, indices, nests
-from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, own_starts, step_loop, unfilled, used_outside
+from adcli.codegen.nests.nests import Nest, StepBlock, indices, nests
+from adcli.codegen.nests.recurrences import (
+    StepLoop,
+    in_place,
+    in_registers,
+    own_starts,
+    step_loop,
+    unfilled,
+    used_outside,
+    written_wholly,
+)
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.sequence import StepCall, loop, main
+from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Read, covers
+from adcli.lang.ir.affine import affine, greatest, least
+from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Range, Read, covers
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.precision import DOUBLE, Precision
@@ -62,6 +73,7 @@ class ModuleStep:
     calls: bool = False
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
+    block: StepBlock | None = None
 
 
 @dataclass(slots=True)
@@ -80,6 +92,8 @@ class TensorModule:
     choices: int
     cells: int
     gathering: Mapping[tuple[Atom, Atom, int], Span | None] = field(default_factory=dict)
+    parts: Sequence[StepPart] = ()
+    """What the steps do along the steps of time; none where there is no loop."""
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
@@ -115,11 +129,13 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
               threads: bool = False) -> TensorModule:
     """The module of these steps, which a team may share with `threads`; `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
+    steps, parts = in_blocks(program, steps, home)
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}
     names = sorted(bound_names([*(p for p in program.params if p.var.shape), *counts(program)]))
     names += [s.loop.step for s in steps if s.loop is not None]
+    names += [name for s in steps if s.block is not None for name in s.block.names]
     sizes = {n: len(values) + k for k, n in enumerate(names)}
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
@@ -138,7 +154,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
-            writer = RegisterLoop(env, step.loop, used_outside(program, e))
+            writer = RegisterLoop(env, step.loop, step.loop.histories if step.loop.stored else used_outside(program, e))
             lines_of = writer.write()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
         elif step.loop is not None:
@@ -153,7 +169,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals, precision.code)
-    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, end)
+    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, end, {}, parts)
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -219,6 +235,60 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
     return list(dict.fromkeys([*(p.var for p in program.params), *made]))
 
 
+def in_blocks(program: Program, steps: list[ModuleStep],
+              home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[StepPart]]:
+    """The steps, those that go along the steps of a loop with cells that say for which; and what they do there. Sums are always
+    in blocks, the rest where a loop is checkpointed."""
+    loops = [s.equations[0].op for s in steps if s.loop is not None]
+    if not loops:
+        return steps, []
+    checkpointed = any(isinstance(op, Recurrence) and op.checkpoint for op in loops)
+    lying = set(crossing(program, [stored(s) for s in steps] if checkpointed else steps))
+    inputs = {p.var for p in program.params}
+    apart = {a for s in steps for e in s.equations for a in (*e.args, *e.outs) if a not in lying} | inputs
+
+    def starts(k: int) -> dict[Var, float | None]:
+        e, step = steps[k].equations[0], steps[k]
+        if isinstance(e.op, Recurrence):
+            return {home.get(out, out): a.value for n, (out, a) in enumerate(zip(e.outs, e.args, strict=False))
+                    if isinstance(a, Lit) and not written_wholly(e, n)}
+        plain = isinstance(e.op, (Comprehension, MatrixOperation)) and e.op.onto is None and not step.stays
+        return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}  # type: ignore[attr-defined]
+    parts = step_parts([(s.equations, s.nests) for s in steps], lambda v: home.get(v, v), apart, starts)
+    found = []
+    for s, p in zip(steps, parts, strict=True):
+        names = f"from {p.k}", f"to {p.k}", f"more {p.k}"
+        if p.kind == SUM and (p.adds or checkpointed):
+            assert p.index is not None
+            block = StepBlock(p.index, p.adds, names)
+            s = replace(s, nests=[replace(n, block=block) for n in s.nests], block=block)
+        elif checkpointed and p.kind != PLAIN:
+            s = limited(s, p, names)
+        found.append(s)
+    return found, parts
+
+
+def limited(s: ModuleStep, p: StepPart, names: tuple[str, str, str]) -> ModuleStep:
+    """A step that goes along the steps of a checkpointed loop, for some of them. What it does not write a plan fills, which
+    knows how much there is."""
+    if p.index is None:
+        return replace(s, stays=True)
+    block = StepBlock(p.index, False, names)
+    if s.loop is not None:
+        loop = replace(s.loop, low=affine(names[0]), high=affine(names[1]), stored=True)
+        return replace(s, loop=loop, block=block)
+    (e,) = s.equations
+    if isinstance(op := e.op, MatrixOperation):
+        ranges = [Range(r.index, greatest(r.low, affine(names[0])), least(r.high, affine(names[1])), r.why)
+                  if r.index is p.index else r for r in op.ranges]
+        s = replace(s, equations=(replace(e, op=replace(op, ranges=tuple(ranges))),))
+    return replace(s, nests=[replace(n, block=block) for n in s.nests], stays=True, block=block)
+
+
+def stored(s: ModuleStep) -> ModuleStep:
+    return s if s.loop is None else replace(s, loop=replace(s.loop, stored=True))
+
+
 def covered(nest: Nest) -> bool:
     """Whether a nest writes every element of the result, whatever the sizes are, if no range is empty."""
     op = nest.op
@@ -267,6 +337,8 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
             some = f.put(f"and i1 {some}, {f.put(f'icmp sge i64 {f.number(g)[0]}, 0')}")
     if not step.stays and not starts_there(env, e, op):
         fill = f.put("icmp ne i64 %filling, 0")
+        if step.block is not None:
+            fill = f.put(f"and i1 {fill}, {f.put(f'icmp eq i64 {f.size(step.block.names[2])}, 0')}")
         if not step.fills:
             fill = f.put(f"and i1 {fill}, {f.put(f'xor i1 {some}, true')}")
         f.open_condition(fill)

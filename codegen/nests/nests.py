@@ -64,6 +64,17 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StepBlock:
+    """Only some values of an index are done, which cells of `env` say; with `adds` what they come to is added to what is there,
+    but for the first block."""
+
+    index: Index
+    adds: bool
+    names: tuple[str, str, str]
+    """The sizes that are the first value, the one behind the last, and 0 for the first block."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IndexPower:
     """A power of a body with the value `result`, whose `exponent` is made of indices. It takes one multiplication where the
     exponent grows by 1 from turn to turn of the loop `along` an index, from `least` or more on; else as many as the exponent."""
@@ -104,6 +115,7 @@ class Nest:
     last: Index | None = None
     late: tuple[Affine, ...] = ()
     by_rows: tuple[Affine, ...] = ()
+    block: StepBlock | None = None
 
     @property
     def pieces(self) -> Index | None:

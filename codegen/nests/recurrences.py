@@ -51,12 +51,14 @@ class StepLoop:
     """What each history enters with that enters with a number."""
     until: Var | None = None
     """The history that is 1 behind the step after which others copy: see `Recurrence.until`."""
+    stored: bool = False
+    """Whether all histories lie in memory, because the loop goes on there after some of its steps."""
 
     @property
     def own(self) -> list[Var]:
         """What lies in memory beside the histories that somebody reads behind the loop."""
         if in_registers(self):
-            return [h for h in self.histories if h not in self.starts]
+            return [h for h in self.histories if self.stored or h not in self.starts]
         return list(dict.fromkeys(out for e in self.equations for out in e.outs))
 
 

@@ -24,6 +24,9 @@ from adcli.codegen.nests.matrices import MatrixCaller, cost
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, emit
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.nests.segments import Base, Fill, Move, Run, SegmentPlan, in_order, planned
+from adcli.codegen.nests.sequence import EVERYTHING
+from adcli.codegen.nests.sweeps import Sweeps
 from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
@@ -34,6 +37,7 @@ from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_muc
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bind, counts, elements, no_subscript, number, prove, require_words, shapes
 from adcli.lang.ir.step_order import prove_steps
 
@@ -57,27 +61,40 @@ THREAD_PARTS = 4
 """Parts of a step for each thread."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], np.ndarray]
-CallMemory = tuple[Any, object]
-"""An `env`, and what holds the memory that it points to."""
+CallMemory = tuple[Any, dict[object, int], object]
+"""An `env`, where values lie, and what holds the memory."""
 
 
 @dataclass(slots=True)
 class CallPlan:
-    """What one set of shapes needs. `cells` is `env` with everything but addresses; `offsets` are the places of values in the
-    block of `memory` bytes; `outputs` are shapes of results. A run is worth a team if it is `shared`."""
+    """What one set of shapes needs. `cells` is `env` with everything but addresses; `offsets` are the places of values, and of
+    what checkpoints keep, in the block of `memory` bytes; `outputs` are shapes of results. What is to be done are `actions`; a
+    run is worth a team if it is `shared`."""
 
     sizes: dict[str, int]
     cells: Any
-    offsets: list[tuple[int, int]]
+    offsets: dict[object, int]
     memory: int
     outputs: list[tuple[int, ...]]
     results: ResultMemory
+    actions: list[Stretch | Move | Fill | Base]
     shared: bool
     shapes: dict[Var, tuple[int, ...]]
     instructions: float
+    bytes: dict[object, int]
+    """The bytes of what has a window, and of what checkpoints keep."""
     spare: list[CallMemory] = field(default_factory=list)
     """What calls have used and no call uses now."""
     quick: Quick | None = None
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Steps `first` to `last`; these `cells` are set before."""
+
+    first: int
+    last: int
+    cells: tuple[tuple[int, int], ...] = ()
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
@@ -147,10 +164,12 @@ class TensorKernel:
             frame = self.frame(plan)
         env = frame[0]
         env[self.given] = places
-        if plan.shared and jobs != 1:
-            self.share(env, processors() if jobs is None else jobs)
-        else:
-            self.kernel.function(env, None, 0, len(self.module.steps), None)
+        team = processors() if jobs is None else jobs
+        for action in plan.actions:
+            if isinstance(action, Stretch):
+                self.run(env, action, team if plan.shared else 1)
+            else:
+                self.arrange(env, frame[1], action)
         if env[self.module.env.flag]:
             raise self.outside(plan, env) if env[self.module.env.flag] > 0 or self.caller is None else self.caller.fault(env)
         if plan.memory * len(self.plans) <= SPARE_BYTES and self.allocate is None:
@@ -194,30 +213,34 @@ class TensorKernel:
         for v in module.env.tensors:
             found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
         self.refuse_empty(sizes, found)
-        live = self.offsets(found)
+        segments = self.segmented(sizes, found)
+        live = self.offsets(found, segments)
         results = sum(self.size(v) * prod(found[v]) for _, v in self.made)
         self.refuse_much(live[1] + results)
         cells = (ctypes.c_int64 * module.cells)()
+        sizes = {**sizes, **self.whole_ranges(sizes)}
         for name, at in module.env.sizes.items():
             cells[at] = sizes.get(name, 0)
         if self.caller is not None:
             cells[module.env.flag + FLAG] = self.caller.address
-        instructions, shared = 0.0, False
+        taken, shared = list[float](), False
         for k, step in enumerate(module.steps):
             if step.loop is not None:
-                instructions += self.plan_loop(step, sizes, found, cells)
+                taken.append(self.plan_loop(step, sizes, found, cells))
                 shared |= self.share_loop(step, sizes, cells)
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
-            instructions += costs[best] if costs else 0.0
+            taken.append(costs[best] if costs else 0.0)
             shared |= bool(step.nests) and self.share_step(k, step.nests[best], [sizes], cells)
+        actions = joined([self.stretch(x, cells) if isinstance(x, Run) else x for x in segments.actions])
+        instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
         refuse_long(instructions)
         if instructions >= LONG_RUN and self.remark is not None:
             self.remark(long_run(instructions))
         outputs = [found[v] for _, v in self.made]
-        plan = CallPlan(sizes, cells, live[0], live[1], outputs, ResultMemory(outputs, self.real),
-                        shared and seconds(instructions) > WORTH_THREADS, found, instructions)
+        plan = CallPlan(sizes, cells, live[0], live[1], outputs, ResultMemory(outputs, self.real), actions,
+                        shared and seconds(instructions) > WORTH_THREADS, found, instructions, segments.bytes)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
         self.plans[key] = plan
@@ -271,19 +294,58 @@ class TensorKernel:
         cells[first], cells[first + 1] = ends.pop()
         return True
 
-    def offsets(self, found: Mapping[Var, tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
-        """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
-        is free for others after the last step that reads it."""
-        steps, cells = self.module.steps, self.module.env.tensors
-        last = {cells[a]: k for k, s in enumerate(steps) for a in used(s) if isinstance(a, Var) and a in cells}
-        own, placed, free, end = {cells[v]: v for v in self.own}, list[tuple[int, int]](), list[tuple[int, int]](), 0
+    def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """What says that a step goes along all steps of time."""
+        found: dict[str, int] = {}
+        for step, p in zip(self.module.steps, self.module.parts, strict=False):
+            if step.block is not None:
+                ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, sizes), number(p.high, sizes))
+                found.update(zip(step.block.names, (*ends, 0), strict=True))
+        return found
+
+    def segmented(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> SegmentPlan:
+        """What is to be done in which order."""
+        module = self.module
+        if not module.parts:
+            return SegmentPlan([Run(k) for k in range(len(module.steps))], {}, [{k} for k in range(len(module.steps))])
+        sweeps = Sweeps(module.parts, sizes, found, self.real.itemsize)
+        loops = [(k, s) for k, s in enumerate(module.steps) if s.loop is not None]
+        checkpointed = {k for k, s in loops if isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint}
+        own = set(self.own)
+        segments = planned(sweeps, checkpointed, own) if checkpointed else None
+        return segments or in_order(sweeps, bool(checkpointed))
+
+    def stretch(self, run: Run, cells: Any) -> Stretch:
+        """One step, for some of its steps of time or all; a team shares what of them is done. `cells` are the plan's."""
+        step, env, team = self.module.steps[run.k], self.module.env, self.module.env.team
+        if run.low is None or run.high is None or step.block is None:
+            return Stretch(run.k, run.k + 1)
+        given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
+        nest = step.nests[cells[self.module.choices + run.k]] if step.nests else None
+        first = 0 if team is None else team.cells + TEAM + 2 * run.k
+        if nest is not None and first and cells[first] < cells[first + 1] and nest.shared is step.block.index:
+            given += [(first, run.low), (first + 1, run.high)]
+        return Stretch(run.k, run.k + 1, tuple(given))
+
+    def offsets(self, found: Mapping[Var, tuple[int, ...]], segments: SegmentPlan) -> tuple[dict[object, int], int]:
+        """Where values lie that are neither input nor result, and the bytes of all: a value's place is free for others after the
+        last step that reads it."""
+        values, cells = self.module.values, self.module.env.tensors
+        own = set[object](self.own)
+        phases: list[list[object]] = []
+        for touched in segments.touched:
+            names: dict[object, None] = {}
+            for k in sorted(k for k in touched if isinstance(k, int)):
+                names.update((values[cells[v]], None) for v in used(self.module.steps[k]) if isinstance(v, Var) and v in cells)
+            phases.append([*(v for v in names if v in own), *(x for x in touched if isinstance(x, tuple))])
+        last = {v: k for k, lives in enumerate(phases) for v in lives}
+        placed, free, end = dict[object, int](), list[tuple[int, int]](), 0
         lying: dict[int, list[tuple[int, int]]] = {}
-        for k, s in enumerate(steps):
-            for cell in dict.fromkeys(cells[v] for v in made(s) if v in cells):
-                v = own.pop(cell, None)
-                if v is None:
+        for k, lives in enumerate(phases):
+            for v in lives:
+                if v in placed:
                     continue
-                size = -(-self.size(v) * max(prod(found[v]), 1) // CACHE_LINE) * CACHE_LINE
+                size = -(-max(self.count(v, segments.bytes, found), 8) // CACHE_LINE) * CACHE_LINE
                 at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
                 if at is None:
                     start, end = end, end + size
@@ -291,8 +353,8 @@ class TensorKernel:
                     start, n = free.pop(at)
                     if n > size:
                         free.append((start + size, n - size))
-                placed.append((cell, start))
-                lying.setdefault(last.get(cell, k), []).append((start, size))
+                placed[v] = start
+                lying.setdefault(last[v], []).append((start, size))
             free += lying.pop(k, [])
             free = merged(free)
         return placed, end
@@ -300,6 +362,10 @@ class TensorKernel:
     def size(self, v: Var) -> int:
         """Bytes of an element."""
         return 8 if v.integer or v.truth else self.real.itemsize
+
+    def count(self, v: object, windows: Mapping[object, int], shapes: Mapping[Var, tuple[int, ...]]) -> int:
+        """The bytes of a value, or of what checkpoints keep."""
+        return windows[v] if v in windows or not isinstance(v, Var) else self.size(v) * prod(shapes[v])
 
     def refuse_much(self, needed: int) -> None:
         require_room("this", needed, "use smaller tensors", self.limit)
@@ -318,8 +384,8 @@ class TensorKernel:
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
         if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
-                or plan.memory * len(self.plans) > SPARE_BYTES \
-                or plan.shared:
+                or plan.memory * len(self.plans) > SPARE_BYTES or plan.shared \
+                or plan.actions != [Stretch(0, len(self.module.steps))]:
             return None
         if plan.quick is None:
             counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
@@ -334,26 +400,51 @@ class TensorKernel:
     def frame(self, plan: CallPlan) -> CallMemory:
         """A new `env` for a call, with memory for the values that pass from step to step."""
         env = plan.cells.__class__.from_buffer_copy(plan.cells)
+        tensors = self.module.env.tensors
         if self.allocate is not None:
-            held = {self.module.env.tensors[v]: self.allocate(self.size(v) * prod(plan.shapes[v])) for v in self.own}
-            for cell, memory in held.items():
-                env[cell] = memory.ctypes.data
-            return env, held
-        block = np.empty(plan.memory + CACHE_LINE, np.uint8)
-        start = block.ctypes.data
-        start += -start % CACHE_LINE
-        for cell, offset in plan.offsets:
-            env[cell] = start + offset
-        return env, block
+            apart = {v: self.allocate(self.count(v, plan.bytes, plan.shapes)) for v in plan.offsets}
+            places, held = {v: memory.ctypes.data for v, memory in apart.items()}, [*apart.values()]
+        else:
+            block = np.empty(plan.memory + CACHE_LINE, np.uint8)
+            start = block.ctypes.data
+            start += -start % CACHE_LINE
+            places, held = {v: start + offset for v, offset in plan.offsets.items()}, [block]
+        for v, place in places.items():
+            if isinstance(v, Var):
+                env[tensors[v]] = place
+        return env, places, held
 
-    def share(self, env: Any, jobs: int) -> None:
-        """A run by a team, in more parts of a step than there are threads: none waits long for another."""
+    def run(self, env: Any, stretch: Stretch, jobs: int) -> None:
+        """Some steps, by a team of so many threads."""
+        for cell, value in stretch.cells:
+            env[cell] = value
+        if jobs == 1:
+            self.kernel.function(env, None, stretch.first, stretch.last, None)
+        else:
+            self.share(env, stretch, jobs)
+
+    def arrange(self, env: Any, places: Mapping[object, int], action: Move | Fill | Base) -> None:
+        """What a plan does with memory between steps."""
+        if isinstance(action, Base):
+            env[self.module.env.tensors[action.tensor]] = places[action.tensor] + action.offset
+        elif isinstance(action, Move):
+            (target, at), (source, begin) = action.target, action.source
+            ctypes.memmove(places[target] + at, places[source] + begin, action.bytes)
+        else:
+            name, at = action.place
+            where = env[self.module.env.tensors[name]] if isinstance(name, Var) and name not in places else places[name]
+            start = where + at
+            memory: Any = (ctypes.c_char * (action.count * self.real.itemsize)).from_address(start)
+            np.frombuffer(memory, self.real).fill(action.value)
+
+    def share(self, env: Any, stretch: Stretch, jobs: int) -> None:
+        """Steps by a team, in more parts of a step than there are threads: none waits long for another."""
         team = self.module.env.team
         assert team is not None
         for k in range(TEAM):
             env[team.cells + k] = THREAD_PARTS * jobs if k == PARTS else 0
         roles = [(ctypes.c_int64 * 1)(HELPS if k else LEADS) for k in range(jobs)]
-        share(lambda k: self.kernel.function(env, roles[k], 0, len(self.module.steps), None), range(jobs), jobs)
+        share(lambda k: self.kernel.function(env, roles[k], stretch.first, stretch.last, None), range(jobs), jobs)
 
     def targets(self, plan: CallPlan, given: Sequence[np.ndarray], places: Sequence[int],
                 out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -493,6 +584,18 @@ def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
     except FloatingPointError:
         raise AdError(f"'{p.name}' has elements that are too large for single precision",
                       help="use double precision, the default") from None
+
+
+def joined(actions: Sequence[Stretch | Move | Fill | Base]) -> list[Stretch | Move | Fill | Base]:
+    """Neighbours that compiled code runs as one."""
+    found: list[Stretch | Move | Fill | Base] = []
+    for x in actions:
+        before = found[-1] if found else None
+        if isinstance(x, Stretch) and isinstance(before, Stretch) and x.first == before.last:
+            found[-1] = Stretch(before.first, x.last, before.cells + x.cells)
+        else:
+            found.append(x)
+    return found
 
 
 def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

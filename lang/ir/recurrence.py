@@ -35,8 +35,8 @@ class Recurrence(Primitive):
     results are histories. `signature` has one result for each history.
 
     `until` is the place among the histories of one of a single dimension whose element behind a step is 1 where the loop has
-    ended, else 0: from there on every statement copies, so a back end may stop and copy. `checkpoint` would let a
-    back end keep some of the steps and compute the others again, which none does yet. Neither changes a value.
+    ended, else 0: from there on every statement copies, so a back end may stop and copy. `checkpoint`: a
+    back end keeps some of the steps and computes the others again. Neither changes a value.
     """
 
     name: str = "recurrence"

@@ -166,9 +166,6 @@ class Loop:
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()
         self.check_range()
-        if s.checkpoint:
-            at = self.context.source.text.rindex("checkpoint", s.high.end, s.brace)
-            self.context.remark("checkpoint changes nothing yet: all steps are kept", (at, at + len("checkpoint")))
         self.targets = [target_of(outer, s, statement) for statement in s.body]
         self.done: str | None = None
         if s.until is not None:

@@ -2,7 +2,7 @@
 and a result that nothing in the loop reads is one operation behind it.
 
 Every statement stays what it is, with the step as an index like any other, so no bit changes. A loop that is to end before its
-last step, or to keep few of its steps, stays whole.
+last step stays whole.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def distributed(program: Program) -> Program:
     b = Builder()
     for e in program.equations:
         b.span, b.group = e.span, e.group
-        if isinstance(e.op, Recurrence) and e.op.until is None and not e.op.checkpoint:
+        if isinstance(e.op, Recurrence) and e.op.until is None:
             _distribute(b, e, e.op)
         else:
             b.equations.append(e)
@@ -31,7 +31,7 @@ def distributed(program: Program) -> Program:
 
 
 def _distribute(b: Builder, e: Equation, op: Recurrence) -> None:
-    system, statements = StepSystem(Range(op.step, op.low, op.high), op.down), whole_statements(e)
+    system, statements = StepSystem(Range(op.step, op.low, op.high), op.down, op.checkpoint), whole_statements(e)
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out, start in zip(e.outs, e.args, strict=False):
         system.history(out, start, places[out], zeros=False)

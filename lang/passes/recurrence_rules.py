@@ -193,7 +193,7 @@ class _Derivatives:
         self.b, self.named, self.certain = b, named, certain
         self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
-        self.system = StepSystem(Range(op.step, op.low, op.high), down)
+        self.system = StepSystem(Range(op.step, op.low, op.high), down, op.checkpoint)
         self.places: dict[Atom, int] = {
             s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
         self.terms: dict[Atom, Term] = {}

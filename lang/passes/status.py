@@ -243,7 +243,7 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
     """For histories of which some elements reach a result a tensor each that says which."""
     op = e.op
     assert isinstance(op, Recurrence)
-    system = StepSystem(Range(op.step, op.low, op.high), not op.down)
+    system = StepSystem(Range(op.step, op.low, op.high), not op.down, op.checkpoint)
     live = {out: Var(None, True, shape=out.shape) for out in some}
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out in some:

@@ -47,8 +47,8 @@ class SystemPart:
 class StepSystem:
     """See the module. The range is that of the steps, which every statement of a history has first."""
 
-    def __init__(self, steps: Range, down: bool) -> None:
-        self.steps, self.down = steps, down
+    def __init__(self, steps: Range, down: bool, checkpoint: bool) -> None:
+        self.steps, self.down, self.checkpoint = steps, down, checkpoint
         self.parts: dict[Atom, SystemPart] = {}
         self.count = 0
 
@@ -181,7 +181,8 @@ class StepSystem:
             named = tuple([(inside.get(a) or constants.get(a) or a) if isinstance(a, Var) else a for a in args])
             statements.append(Equation((inside[p.var],), op, named, s.span))
         loop = Recurrence(signature=signature_of(len(group)), step=self.steps.index, low=self.steps.low, high=self.steps.high,
-                          down=self.down, histories=tuple(inside.values()), constants=tuple(constants.values()),
+                          down=self.down, checkpoint=self.checkpoint, histories=tuple(inside.values()),
+                          constants=tuple(constants.values()),
                           statements=tuple(statements))
         b.equations.append(Equation(tuple(inside), loop, (*starts, *constants), members[0][1].span, b.group))
 

@@ -138,7 +138,7 @@ class _Gate:
 
     def recurrence(self, e: Equation, op: Recurrence) -> None:
         """A recurrence with the bodies of its statements gated, and where its histories exist: histories again."""
-        statements, system = whole_statements(e), StepSystem(Range(op.step, op.low, op.high), op.down)
+        statements, system = whole_statements(e), StepSystem(Range(op.step, op.low, op.high), op.down, op.checkpoint)
         starts = dict(zip(e.outs, e.args, strict=False))
         self.flags.update({a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags})
         places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}

@@ -444,8 +444,7 @@ def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> Non
     program = t.make("f", "", "+", "i:M j:N", ["p i", "q i", "r i", "w i", "e j"], lambda *x: sum(x[1:], x[0])).program("f")
     kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
     steps, found = kernel.module.steps, shapes(program, lengths)
-    places, end = kernel.offsets(found)
-    at = {v: next(o for cell, o in places if cell == kernel.module.env.tensors[v]) for v in kernel.own}
+    at, end = kernel.offsets(found, kernel.segmented(lengths, found))
     made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
     last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
     size = {v: 8 * max(1, prod(found[v])) for v in at}
@@ -476,7 +475,7 @@ def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pyt
         assert len(kernel.plan(((1000,),)).spare) == 0   # a new plan
         [plan] = kernel.plans.values()
         kernel({"x0": np.ones(1000)})
-        assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for _, block in plan.spare)
+        assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for *_, (block,) in plan.spare)
 
 
 def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:

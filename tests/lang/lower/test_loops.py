@@ -289,11 +289,3 @@ def test_random_loops_have_the_values_of_plain_python():
         got = evaluate(program, given)
         for result in program.results:
             np.testing.assert_allclose(np.asarray(got[result.name], float), want[result.name], rtol=1e-12, atol=1e-14)
-
-
-def test_checkpoint_is_said_to_change_nothing_yet_once_and_where_it_stands():
-    source = "h(0) = a\nfor t in 0:checkpoint checkpoint { h(t+1) = h(t)*a }\ny = h(checkpoint)"
-    notes = parse(source).notes
-    assert [(n.message, n.span) for n in notes] == [("checkpoint changes nothing yet: all steps are kept", (31, 41))]
-    inside = "def f(float a, int32 T) -> (y) { h(0) = a; for t in 0:T checkpoint { h(t+1) = h(t)*a }; y = h(T) }\n"
-    assert len(parse(inside + "input a, int32 T; u = f(a, T); v = f(u, T)").notes) == 1

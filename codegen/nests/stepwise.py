@@ -1,0 +1,207 @@
+"""What the steps of a module do at the steps of time: which elements of histories each of them reads and writes.
+
+A history is a tensor with one dimension for the step of a loop. Beside loops, operations on tensors are `stepwise` where they go
+along the step, too: at step t they read and write elements a constant number of steps from t. So they can be done for some steps
+and then for others, with the steps of a loop between.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from adcli.codegen.nests.nests import Nest, indices
+from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.ir.step_order import reads, step_offset
+
+PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
+"""What a step of a module is: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same
+into a history; an assignment of one element of a history."""
+ZERO = affine(0)
+
+
+@dataclass(frozen=True, slots=True)
+class StepAccess:
+    """A tensor that is read or written: at a distance from the step, at one element along the step, or in another way."""
+
+    tensor: Var
+    offset: int | None = None
+    element: Affine | None = None
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepPart:
+    """A step of a module, number `k`: its kind, its steps, the index that goes along them, and what it reads and writes; the
+    tensors are those in whose memory they lie. `way` is 1 or -1 for a loop, else 0. With `again` a second run gives the same;
+    with `adds` several steps of time give one element."""
+
+    k: int
+    kind: str
+    accesses: tuple[StepAccess, ...]
+    low: Affine = ZERO
+    high: Affine = ZERO
+    index: Index | None = None
+    way: int = 0
+    again: bool = True
+    adds: bool = False
+    starts: Mapping[Var, float | None] = ()  # type: ignore[assignment]
+    """What the elements of a history are that nothing writes; None where all that are read are written."""
+
+    @property
+    def written(self) -> Var:
+        """The one tensor that a part writes, or the first."""
+        return next(a.tensor for a in self.accesses if a.writes)
+
+    def reads(self, tensor: Var) -> list[int]:
+        return [a.offset for a in self.accesses if a.tensor is tensor and a.offset is not None and not a.writes]
+
+    def writes(self, tensor: Var) -> list[int]:
+        return [a.offset for a in self.accesses if a.tensor is tensor and a.offset is not None and a.writes]
+
+
+def step_parts(steps: Sequence[tuple[Sequence[Equation], Sequence[Nest]]], home: Callable[[Var], Var], given: Collection[Atom],
+               starts: Callable[[int], Mapping[Var, float | None]]) -> list[StepPart]:
+    """The steps of a module: equations, and the nests that they have. `home` is where a value lies, `given` are inputs and
+    what does not lie in memory, `starts` what a step fills its results with."""
+    places = _Places(steps, home, given)
+    return [places.part(k, starts(k)) for k in range(len(steps))]
+
+
+class _Places:
+    """Which dimension of a tensor is the step: known of histories, and of what is read or made beside them along the step."""
+
+    def __init__(self, steps: Sequence[tuple[Sequence[Equation], Sequence[Nest]]], home: Callable[[Var], Var],
+                 given: Collection[Atom]) -> None:
+        self.steps, self.home, self.given = steps, home, given
+        self.found: dict[Var, int | None] = {}
+        for equations, _ in steps:
+            if isinstance(equations[0].op, Recurrence):
+                self.of_loop(equations[0], equations[0].op)
+        before = -1
+        while len(self.found) > before:
+            before = len(self.found)
+            for equations, nests in steps:
+                if (i := self.index(equations[0], nests)) is not None:
+                    self.learn(equations[0], i)
+
+    def of_loop(self, e: Equation, op: Recurrence) -> None:
+        for out, inner in zip(e.outs, op.histories, strict=True):
+            if out.shape != inner.shape:   # a ring
+                self.found[self.home(out)] = None
+        for s in whole_statements(e):
+            self.learn(s, op.step)
+
+    def learn(self, e: Equation, i: Index) -> None:
+        """What is read and written at a distance from index `i`."""
+        for a, subscripts in self.accesses(e):
+            having = [d for d, s in enumerate(subscripts) if i in indices(s)]
+            if having:
+                plain = len(having) == 1 and step_offset(subscripts[having[0]], i) is not None
+                place = having[0] if plain else None
+                if self.found.setdefault(a, place) != place and not (plain and self.found[a] is None):
+                    self.found[a] = None
+
+    def accesses(self, e: Equation) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
+        """The tensors that are made here, with the subscripts."""
+        assert isinstance(e.op, Boxed)
+        for a, subscripts in ((e.outs[0], e.op.write), *reads(e, e.op)):
+            if isinstance(a, Var) and a not in self.given:
+                yield self.home(a), subscripts
+
+    def index(self, e: Equation, nests: Sequence[Nest]) -> Index | None:
+        """The index of an operation that goes along the step."""
+        if not isinstance(e.op, Boxed):
+            return None
+        mine = {r.index for r in e.op.ranges}
+        votes: Counter[Index] = Counter()
+        for n, (a, subscripts) in enumerate(self.accesses(e)):
+            place = self.found.get(a)
+            s = subscripts[place] if place is not None else None
+            i = next((i for i in mine if s is not None and step_offset(s, i) is not None), None)
+            if i is not None:
+                votes[i] += 1 if n else len(e.args) + 2
+        for i, _ in votes.most_common(1):
+            if all(any(r.index is i for r in n.op.ranges) and all(p.along is not i for p in n.powers) for n in nests):
+                return i
+        return None
+
+    # ------------------------------------------------------------ parts
+
+    def part(self, k: int, starts: Mapping[Var, float | None]) -> StepPart:
+        equations, nests = self.steps[k]
+        e = equations[0]
+        if isinstance(e.op, Recurrence):
+            return self.loop(k, e, e.op, starts)
+        if not isinstance(e.op, Boxed):
+            return self.plain(k, equations, starts)
+        i, out = self.index(e, nests), self.home(e.outs[0])
+        place = self.found.get(out)
+        if place is not None:
+            s = e.op.write[place]
+            onto = isinstance(e.op, Comprehension) and e.op.onto is not None
+            if onto and self.home_of(e.args[e.op.onto]) is not out:  # type: ignore[index]
+                return self.plain(k, equations, starts)
+            if i is not None and step_offset(s, i) is not None:
+                return self.along(k, EACH, e, i, starts)
+            if i is None and not indices(s) and isinstance(s, Affine):
+                return StepPart(k, ELEMENT, tuple(self.touched(e, None)), starts=starts)
+            return self.plain(k, equations, starts)
+        if i is None or isinstance(e.op, MatrixOperation):
+            return self.plain(k, equations, starts)
+        fixes = i in fixed_indices(e.op.ranges, e.op.write)
+        scatters = any(n.scatter for n in nests)
+        if e.op.reduction == "=" and (not fixes or scatters):
+            return self.plain(k, equations, starts)
+        return self.along(k, SUM, e, i, starts, not fixes or scatters)
+
+    def home_of(self, a: Atom) -> Atom:
+        return a if isinstance(a, Lit) else self.home(a)
+
+    def along(self, k: int, kind: str, e: Equation, i: Index, starts: Mapping[Var, float | None],
+              adds: bool = False) -> StepPart:
+        assert isinstance(e.op, Boxed)
+        r = next(r for r in e.op.ranges if r.index is i)
+        plain = not indices(r.low) and not indices(r.high)
+        own = isinstance(e.op, MatrixOperation) or e.op.onto is None
+        if not plain:
+            return self.plain(k, [e], starts)
+        return StepPart(k, kind, tuple(self.touched(e, i)), r.low, r.high, i, again=own, adds=adds,
+                        starts=starts)
+
+    def loop(self, k: int, e: Equation, op: Recurrence, starts: Mapping[Var, float | None]) -> StepPart:
+        found = [a for s in whole_statements(e) for a in self.touched(s, op.step)]
+        found += [StepAccess(self.home(out), writes=True) for out in e.outs
+                  if out not in self.given and self.found.get(self.home(out)) is None]
+        again = all(isinstance(s.op, MatrixOperation) or (isinstance(s.op, Comprehension) and s.op.onto is None)
+                    for s in op.statements)
+        return StepPart(k, LOOP, tuple(dict.fromkeys(found)), op.low, op.high, op.step, -1 if op.down else 1, again,
+                        starts=starts)
+
+    def touched(self, e: Equation, i: Index | None) -> Iterator[StepAccess]:
+        """What an operation reads and writes."""
+        assert isinstance(e.op, Boxed)
+        for n, (a, subscripts) in enumerate(((e.outs[0], e.op.write), *reads(e, e.op))):
+            if not isinstance(a, Var) or a in self.given:
+                continue
+            a, place = self.home(a), self.found.get(self.home(a))
+            s = subscripts[place] if place is not None and place < len(subscripts) else None
+            offset = None if s is None or i is None else step_offset(s, i)
+            fixed = isinstance(s, Affine) and offset is None and not indices(s)
+            yield StepAccess(a, offset, s if fixed and isinstance(s, Affine) else None, writes=n == 0)
+        onto = e.op.onto
+        if onto is not None and isinstance(start := e.args[onto], Var) and self.home(start) is not self.home(e.outs[0]) \
+                and start not in self.given:
+            yield StepAccess(self.home(start))
+
+    def plain(self, k: int, equations: Iterable[Equation], starts: Mapping[Var, float | None]) -> StepPart:
+        """A step that reads and writes whole tensors."""
+        found = [StepAccess(self.home(a)) for e in equations for a in e.args if isinstance(a, Var) and a not in self.given]
+        if len(list(equations)) == 1 and isinstance((e := next(iter(equations))).op, Boxed):
+            found = [a for a in self.touched(e, None) if not a.writes]
+        found += [StepAccess(self.home(out), writes=True) for e in equations for out in e.outs]
+        return StepPart(k, PLAIN, tuple(dict.fromkeys(found)), starts=starts)
