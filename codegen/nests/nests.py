@@ -291,7 +291,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, wide, k) for v in candidates for k in range(MOST_TILES)]
         made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
-        made += _with_tile_guards(form, e.args, candidates, lanes) if not scatter else []
+        made += _with_tile_guards(form, e.args, candidates, wide) if not scatter else []
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
@@ -351,7 +351,7 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
                 _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
 
 
-def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[Index], lanes: int) -> list[Nest]:
+def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[Index], wide: bool) -> list[Nest]:
     """Nests whose guards say which elements are stored, and from where to where the innermost index runs, where all reads are
     inside of their tensors whatever those say."""
     fixed = fixed_indices(op.ranges, op.write)
@@ -360,7 +360,7 @@ def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Seq
         return []
     late = tuple([g for g in op.guards if indices(g) <= fixed])
     by_rows = tuple([g for g in op.guards if g not in late])
-    made = [_nest(replace(op, guards=()), args, v, False, lanes) for v in candidates if v in fixed]
+    made = [_nest(replace(op, guards=()), args, v, False, wide) for v in candidates if v in fixed]
     tiled = [n for n in made if n.tile is not None and all(map(n.limits_last, by_rows))]
     return [replace(n, op=op, late=late, by_rows=by_rows) for n in tiled]
 
@@ -474,7 +474,7 @@ def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, ma
         return 1, 1 if few or masked else 2
     many = 2 if wide else 1
     if tile is None:
-        return 1, 1 if masked else 2 if few else 4 if reduces or length > SHORT_BODY else 8 * wide
+        return 1, 1 if masked else 2 if few else 4 if reduces or length > SHORT_BODY else 8 * many
     if few or masked:
         return 4 * many if not few else 4 if length <= LONG_BODY // 2 else 2, 1
     return (4, 2) if reduces else (4 * many, 2)
