@@ -36,6 +36,8 @@ from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
 Vector = np.ndarray
+GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, LookupError, RuntimeError, UnboundLocalError)
+"""What solvers raise where numbers are not finite. SciPy's trust-exact has no step then, and reads one that it never made."""
 MOST_DENSE = 300
 """Components up to which the Hessian of a program with tensors is a matrix, a product for each column."""
 

@@ -18,7 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.conditions import with_conditions
-from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, Vector, VectorFunction, vector_function
+from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction, Vector, VectorFunction, vector_function
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
@@ -44,8 +44,6 @@ FAR_OUT = 1e9
 """How far from the start, relative to it, a minimum is looked for."""
 ASIDE = 0.01
 """How far a solver starts again beside a saddle point, relative to the variables."""
-GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, IndexError)
-"""What solvers raise where numbers are not finite."""
 
 
 @dataclass(frozen=True, eq=False)

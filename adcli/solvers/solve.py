@@ -20,7 +20,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.conditions import with_equations
-from adcli.solvers.functions import Vector, VectorFunction, vector_function
+from adcli.solvers.functions import GIVEN_UP, Vector, VectorFunction, vector_function
 from adcli.solvers.optimality import beyond_rounding
 
 ZERO = 1e-8
@@ -36,7 +36,6 @@ POLISHING = 30
 SMALLEST_SCALE = 1e-3
 """An unknown that starts at 0, or nearer, is scaled as if it started here."""
 ATTEMPTS = ("hybr", "lm", "trf")
-GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
     "solution", "least squares", "singular", "no solution", "not finite")

@@ -82,6 +82,17 @@ def test_what_is_no_minimum_is_not_called_one(program, at, options, verdict, sai
     assert re.search(said, " ".join([found.message, *found.why])), found
 
 
+def test_a_solver_that_fails_at_a_point_leaves_the_start():
+    root = adcli.compile("""input x, a
+h(0) = x
+for t in 0:20 until abs(h(t+1) - h(t)) < 1e-9 { h(t+1) = h(t) - (h(t)**2 - a)/(2*h(t)) }
+f = (h(20) - 2)**2
+output f""")
+    found = root.minimize({"x": 1, "a": 0}, solver="trust-exact")   # SciPy raises UnboundLocalError
+    assert not found.success
+    assert found.x == pytest.approx([1, 0])
+
+
 def test_multipliers_are_what_the_optimum_changes_by():
     """df*/db for each bound b, of least and of greatest values, against problems solved anew."""
     step = 1e-4
