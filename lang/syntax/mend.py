@@ -130,6 +130,9 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token):
         return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
                        "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
+    if first == 0 and unit[0].type == token.type == "NAME" and unit[index + 1:] and unit[index + 1].text == "in":
+        return AdError(f"a loop begins with 'for', not with '{left}'", (unit[index - 1].start, unit[index - 1].end),
+                       f"write for {token.text} in", source, fix=Fix(unit[first].start, unit[index - 1].end, "for"))
     both = f"write {left}*{right}"
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]

@@ -604,6 +604,7 @@ MISSING = "input A(M, N), v(N), x(M)\n"
      (3, 10), "dimension 0 of 'b' in 'f' has 4 elements, not 5"),
     ("input a(4)\nv = a(4)", (2, 7), "subscript 4 of a is outside of dimension 0, which has extent 4"),
     # A product sign left out is that, whatever stands around it.
+    ("input x(T); h(0) = 0\nfro t in 0:3 { h(t+1) = h(t) + x(t) }", (2, 1), "a loop begins with 'for', not with 'fro'"),
     (f"{MISSING}y(i) +=! A(i,j) v(j)", (2, 17), "an operator is missing before 'v'"),
     (f"{MISSING}y(i) +=! A(i,j)v(j) where i in 0:2  # a product", (2, 16), "an operator is missing before 'v'"),
     (f"{MISSING}y max=! x(i)**2 (v(j) + 1)", (2, 17), "an operator is missing before '('"),
