@@ -34,7 +34,7 @@ from adcli.lang.lower.product_sums import reads_inside
 
 
 class Triangle(NamedTuple):
-    """An index of the result, the row, and how far the sum of each goes: over the part of a range that lies below the `end` of its index,
+    """An index of the result, the row, and how far the sum of each goes: over the part of a range below the `end` of its index,
     or from there on where it is `down`."""
 
     row: Range
