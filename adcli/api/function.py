@@ -50,10 +50,12 @@ class Origin(NamedTuple):
     of: Sequence[str] | None
 
 
-def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double") -> Function:
+def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
+         checkpoint: bool = False) -> Function:
     """The Function of a program file. AdError if it is no program, OSError if it cannot be read. With `exact_order` sums of
     products of tensors are taken as they are written, whatever they cost. `precision` is double or single: that of its code, of
-    its derivatives and of the arrays that they give."""
+    its derivatives and of the arrays that they give. With `checkpoint` loops keep few of their steps and compute the others
+    again, in less memory and to the same bits."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
@@ -63,15 +65,15 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
             data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    source = replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order))
+    source = replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
     return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]))
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,
-            precision: str = "double") -> Function:
+            precision: str = "double", checkpoint: bool = False) -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
-    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order` and
-    `precision` are as for `load`."""
+    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order`,
+    `precision` and `checkpoint` are as for `load`."""
     from adcli.lang.lower.frontend import parse
     if callable(program):
         from adcli.api.recorded import written
@@ -80,7 +82,8 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
         load = f"adcli.load({os.fspath(program)!r})" if isinstance(program, os.PathLike) else None
         raise AdError(f"a program is a text or a function, not {type(program).__name__}",
                       help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
-    return Function(parse(program, name, exact_order=bool(exact_order)), precision=one_of("precision", precision, [*PRECISIONS]))
+    read = parse(program, name, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
+    return Function(read, precision=one_of("precision", precision, [*PRECISIONS]))
 
 
 class Function(Looks):

@@ -89,6 +89,7 @@ class Options:
     quiet: bool = False
     strict: bool = False
     exact_order: bool = False
+    checkpoint: bool = False
 
     def given(self, parameter: str) -> bool:
         """Whether the command line gives a parameter."""
@@ -127,7 +128,9 @@ class Options:
     def source(self) -> Source:
         """The text of the program: a file, standard input, or the -e lines."""
         source = read_source(self.program, self.expressions)
-        return replace(source, exact_order=True) if self.exact_order else source
+        if not self.exact_order and not self.checkpoint:
+            return source
+        return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -265,6 +268,7 @@ program_options: Decorator = together(
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
            help="The program, or one line of it (repeatable); a bare expression is named f."),
     option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as written, whatever they cost."),
+    option(OTHER, "--checkpoint", is_flag=True, help="Keep few steps of all loops and compute the others again: less memory."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
 )
 """PROGRAM and -e, and how it is read; --version, which every verb has as it has --help."""

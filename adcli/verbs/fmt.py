@@ -29,6 +29,7 @@ class FormatOptions(Options):
 def command(options: FormatOptions) -> int:
     """The program in canonical form, comments kept."""
     options.refuse(["exact_order"], "has no meaning for fmt, which changes no order")
+    options.refuse(["checkpoint"], "has no meaning for fmt, which runs nothing: write for t in 0:T checkpoint { … }")
     source = options.source
     formatted = format_tree(tree_and_program(source)[0])
     if options.check:

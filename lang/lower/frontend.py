@@ -19,9 +19,9 @@ LONG = 100
 """Lines of a text for which it is worth the while to look for those of one shape."""
 
 
-def parse(text: str, name: str = "<text>", exact_order: bool = False) -> Program:
+def parse(text: str, name: str = "<text>", exact_order: bool = False, checkpoint: bool = False) -> Program:
     """The program that a text says. Raises AdError with every fault found, up to `MOST_FAULTS`."""
-    return parse_source(replace(normal(text, name), exact_order=exact_order))
+    return parse_source(replace(normal(text, name), exact_order=exact_order, checkpoint=checkpoint))
 
 
 def parse_source(source: Source) -> Program:

@@ -323,7 +323,8 @@ class Loop:
         op = Recurrence(signature=signature_of(len(self.names)), step=self.step, low=self.low, high=self.high, down=s.down,
                         histories=tuple(v for v in histories if isinstance(v, Var)),
                         constants=tuple(v for v in inner.values() if isinstance(v, Var)),
-                        statements=tuple(e.substituted(inner) for e in statements), checkpoint=s.checkpoint,
+                        statements=tuple(e.substituted(inner) for e in statements),
+                        checkpoint=s.checkpoint or self.context.source.checkpoint,
                         until=None if self.done is None else self.names.index(self.done))
         own = {t.text for t in s.targets}
         outs = tuple(Var(n, inlined or n not in own, False, shape_of(h)) for n, h in zip(self.names, histories, strict=True))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
@@ -289,3 +290,13 @@ def test_random_loops_have_the_values_of_plain_python():
         got = evaluate(program, given)
         for result in program.results:
             np.testing.assert_allclose(np.asarray(got[result.name], float), want[result.name], rtol=1e-12, atol=1e-14)
+
+
+def test_every_loop_of_a_program_can_be_checkpointed_and_its_derivative_is_too():
+    """The word is in the texts, which read back equal."""
+    text = "h(0) = a\nfor t in 0:T { h(t+1) = sin(h(t)) }\ny = h(T)"
+    wanted = parse(text.replace(" {", " checkpoint {"))
+    assert equal(parse(text, checkpoint=True), wanted) and not wanted.notes
+    printed = print_program(gradient(wanted, ["a"]))
+    assert printed.count("checkpoint") == printed.count("for t in") == 2
+    assert print_program(parse(printed)) == printed
