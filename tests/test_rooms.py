@@ -45,7 +45,7 @@ TESTED_AS = {
     "lang/analyse/test_limits.py": ("lang/evaluate/asymptotic", "lang/evaluate/beyond"),
     "lang/ir/test_primitives.py": ("lang/ir/polygamma", "lang/ir/rule_programs"),
     "codegen/nests/test_runtime.py": ("codegen/nests/*",),
-    "codegen/c/test_tensors.py": ("codegen/c/loops",),
+    "codegen/c/test_tensors.py": ("codegen/c/loops", "codegen/c/recurrences"),
     "codegen/library/test_plain.py": ("codegen/library/link",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/documents/test_latex.py": ("codegen/documents/notation",),

@@ -2,26 +2,30 @@
 
 Where an element of the result fixes its indices, their loops are outside and the sum is a variable inside of them; else the whole
 result is filled first, and every point goes to its element. Either way the terms of an element are summed in the order of the
-ranges, so that results have the bits of the reference.
+ranges, so that results have the bits of the reference. A statement of a loop over steps writes elements of a history, and leaves
+all others as they are.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from adcli.codegen.c.source import Statements, comment
-from adcli.codegen.c.spelling import CNames, number
+from adcli.codegen.c.source import comment
+from adcli.codegen.c.spelling import CNames
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
-from adcli.codegen.rows.parts import ProgramPart
+from adcli.codegen.nests.nests import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, substitute
 from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 from adcli.lang.ir.precision import Precision
-from adcli.lang.syntax.comprehension_printer import ComprehensionText, TensorWriter
+from adcli.lang.syntax.comprehension_printer import BoxText, ComprehensionText, TensorWriter
+from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
 LEVELS = {"+": SUM, "*": PRODUCT}
@@ -33,118 +37,88 @@ class Surroundings(Protocol):
 
     whole: WholeNumbers
     c_names: CNames
-    helpers: Mapping[str, str]
     precision: Precision
+    language: LoopLanguage
     values: dict[Var, str]
+    scratch: Mapping[Equation, Var]
+    matrices: Mapping[str, str]
+    steps: Mapping[str, str]
     loose: set[tuple[Var, Affine, Affine]]
     printed: TensorWriter
 
     def local(self, hint: str, used: Counter[str]) -> str:
         """A name for something inside of a block."""
 
+    def number(self, value: float) -> Piece:
+        """A constant."""
 
-class Body(Statements):
-    """The body of a comprehension; its value stands in the expression that uses it wherever that is short."""
+    def combined(self, op: str, old: Piece, new: Piece) -> Piece:
+        """A function of the table of two values."""
 
-    def __init__(self, body: Program, names: dict[Var, str], helpers: Mapping[str, str], precision: Precision) -> None:
-        result = body.results[0].atom
-        super().__init__(body, ProgramPart(body.equations, results=[(0, result)]), names, helpers, precision)
-
-    def single(self, e: Equation) -> bool:
-        return len(e.outs) == 1 and self.uses[e.outs[0]] == 1
+    def body(self, body: Program) -> ScalarWriter:
+        """What writes the body of a comprehension, without names so far."""
 
 
-class Loops:
-    """Writes one comprehension; `shown` is its equation as the language has it."""
+@dataclass(frozen=True, slots=True)
+class LoopLanguage:
+    """What the language of loops has other words for: before the name of an index, of a whole number and of a number that is set
+    once or more often; as which an integer is a number or a subscript; what is done where a subscript is outside; and how the
+    part of an array is written that begins with an element."""
 
-    def __init__(self, function: Surroundings, shown: Equation, e: Equation) -> None:
-        assert isinstance(e.op, Comprehension)
-        self.f, self.e, self.op, self.out = function, e, e.op, e.outs[0]
-        self.whole, self.real = function.whole, function.precision.type
-        self.text = ComprehensionText(function.printed, shown)
+    index: str
+    whole: str
+    constant: str
+    variable: str
+    as_number: str
+    as_subscript: str
+    outside: str
+    part: str
+
+
+class BoxLoops:
+    """Loops over the indices of an operation, and the elements that it touches. `shown` is its equation as the language has it,
+    which a comment says; None for a statement of a loop over steps, whose comment has all statements. With `stays` elements that
+    are not written keep what they have."""
+
+    op: Boxed
+
+    def __init__(self, function: Surroundings, shown: Equation | None, e: Equation, stays: bool) -> None:
+        assert isinstance(e.op, Boxed)
+        self.f, self.e, self.op, self.out, self.stays = function, e, e.op, e.outs[0], stays
+        self.whole, self.language = function.whole, function.language
+        self.text = None if shown is None else self.shown_as(function.printed, shown)
         self.used: Counter[str] = Counter()
         self.depth = 0
         self.opened: set[Index] = set()
         self.made: list[str] = []
         self.gathers: dict[str, str] = {}
 
+    def shown_as(self, printed: TensorWriter, shown: Equation) -> BoxText:
+        raise NotImplementedError
+
+    def written(self) -> None:
+        """The lines that compute it."""
+        raise NotImplementedError
+
     def lines(self) -> list[str]:
-        self.made += comment(self.text.line().split("\n")).splitlines()
-        outer = elements(self.op)
-        if outer is None:
-            self.scattered()
-        else:
-            self.reduced(outer)
+        if self.text is not None:
+            self.made += comment(self.text.line().split("\n")).splitlines()
+        self.written()
         return self.made
 
-    # ------------------------------------------------------------ two ways
-
-    def reduced(self, outer: Sequence[Index]) -> None:
-        """Loops over elements, each computed at once."""
-        inner = [i for i in self.op.indices if i not in outer]
-        left = list(self.op.guards)
-        for i in outer:
-            self.open(i, [])
-        scalar = not self.op.shape
-        target = self.f.values[self.out] if scalar else self.place(self.out, self.op.write)
-        if inner or left:
-            total = target if scalar else self.local(ACCUMULATORS[self.op.reduction])
-            self.say(f"{self.real} {total} = {self.start()[0]};")
-            depth = self.depth
-            self.point(inner, left, total)
-            self.close(depth)
-            if not scalar:
-                self.say(f"{target} = {total};")
-        else:
-            value = self.value()
-            start = self.start()
-            given = value if self.op.reduction == "=" else self.combined(start, value)
-            if start[0] == target and self.op.reduction in LEVELS:
-                self.say(f"{target} {self.op.reduction}= {value[0]};")
-            else:
-                self.say(f"{f'const {self.real} ' if scalar else ''}{target} = {given[0]};")
-        self.close(0)
-
-    def scattered(self) -> None:
-        """The whole result first, then every point in turn."""
-        onto = None if self.op.onto is None else self.e.args[self.op.onto]
-        there = isinstance(onto, Var) and self.f.values[onto] == self.f.values[self.out]
-        if not there and self.whole.product(self.op.shape) != "0":
-            name, at = self.f.values[self.out], self.f.local("e", self.used)
-            start = f"{self.f.values[onto]}[{at}]" if isinstance(onto, Var) else self.start()[0]
-            count = self.whole.product(self.op.shape)
-            self.begin(f"for (size_t {at} = 0; {at} < {count}; {at}++)")
-            self.say(f"{name}[{at}] = {start};")
+    def filled(self, start: Callable[[str], str]) -> None:
+        """All elements of the result with what they start from, which `start` says of a subscript."""
+        count = self.whole.product(self.op.shape)
+        if count != "0":
+            at = self.f.local("e", self.used)
+            self.begin(f"for ({self.language.index or 'size_t'} {at} = 0; {at} < {count}; {at}++)")
+            self.say(f"{self.f.values[self.out]}[{at}] = {start(at)};")
             self.close(0)
-        self.point(list(self.op.indices), list(self.op.guards), None)
-        self.close(0)
 
-    def point(self, inner: Sequence[Index], guards: list[Affine], total: str | None) -> None:
-        """What is done at one point, inside of the loops over `inner`; without a `total` to its element."""
-        for i in inner:
-            self.open(i, guards)
+    def tested(self, guards: Sequence[Affine]) -> None:
+        """Begin what is done only where the guards hold."""
         if tests := [t for t in map(self.whole.natural_test, guards) if t is not None]:
             self.begin(f"if ({' && '.join(tests)})")
-        value = self.value()
-        target = self.place(self.out, self.op.write) if total is None else total
-        match self.op.reduction:
-            case "=":
-                self.say(f"{target} = {value[0]};")
-            case "+" | "*" as sign:
-                self.say(f"{target} {sign}= {value[0]};")
-            case _:
-                self.say(f"{target} = {self.combined((target, ATOM), value)[0]};")
-
-    def start(self) -> Piece:
-        """What an element starts from."""
-        if self.op.onto is None:
-            return number(NEUTRAL[self.op.reduction], self.f.precision)
-        return self.source(Read(self.op.onto, self.op.write))
-
-    def combined(self, old: Piece, new: Piece) -> Piece:
-        if level := LEVELS.get(self.op.reduction):
-            return f"{enclosed(old, level)} {self.op.reduction} {enclosed(new, level + 1)}", level
-        return f"{self.f.helpers[COMBINED_BY[self.op.reduction]]}({old[0]}, {new[0]})", ATOM
 
     # ------------------------------------------------------------ lines
 
@@ -167,8 +141,8 @@ class Loops:
     def open(self, index: Index, guards: list[Affine]) -> None:
         """Begin the loop of an index. A guard that fails for good as the index grows ends it."""
         r = next(r for r in self.op.ranges if r.index is index)
-        shown = self.text.by[index].index
-        name = self.f.local(shown.name if shown else index.name, self.used)
+        shown = None if self.text is None else self.text.by[index].index
+        name = self.f.local((shown or index).name, self.used)
         self.opened.add(index)
         kind = self.whole.bind(index, name, r.low)
         tests = [self.whole.below(index, r.high)]
@@ -176,7 +150,7 @@ class Loops:
             guards.remove(g)
             tests.append(self.whole.natural_test(g) or "1")
         low = (self.whole.size if kind == "size_t" else self.whole.signed)(r.low)
-        self.begin(f"for ({kind} {name} = {low[0]}; {' && '.join(tests)}; {name}++)")
+        self.begin(f"for ({self.language.index or kind} {name} = {low[0]}; {' && '.join(tests)}; {name}++)")
 
     def ready(self, g: Affine) -> bool:
         """Whether a guard is a sum of indices whose loops are open, and sizes."""
@@ -214,8 +188,9 @@ class Loops:
         if key not in self.gathers:
             at = self.gathers[key] = self.local("at")
             if atom.whole:
-                self.say(f"if (!({integer} >= 0 && {integer} < {self.whole.real(extent, self.real)[0]})) return 1;")
-            self.say(f"const size_t {at} = (size_t){integer};")
+                end = self.whole.real(extent, self.f.precision.type)[0]
+                self.say(f"if (!({integer} >= 0 && {integer} < {end})) {self.language.outside}")
+            self.say(f"{self.language.whole} {at} = {self.language.as_subscript}{integer};")
             if not atom.whole:
                 self.check((at, ATOM), extent)
         return self.gathers[key], ATOM
@@ -223,19 +198,105 @@ class Loops:
     def check(self, piece: Piece, extent: Affine) -> None:
         """Leave the function where a subscript is outside; one below 0 has become large."""
         end = self.whole.size(extent)[0]
-        line = f"if ({f'{enclosed(piece, SUM)} >= {end}' if end != '0' else '1'}) return 1;"
+        below = f"!({enclosed(piece, SUM)} >= 0) || " if self.language.index else ""
+        line = f"if ({f'{below}{enclosed(piece, SUM)} >= {end}' if end != '0' else '1'}) {self.language.outside}"
         if f"{INDENT * self.depth}{line}" not in self.made[-8:]:
             self.say(line)
 
     def source(self, s: BodySource) -> Piece:
         """What feeds the body."""
         if isinstance(s, Affine):
-            return self.whole.real(s, self.real)
+            return self.whole.real(s, self.f.precision.type)
         atom = self.e.args[s.arg]
         if isinstance(atom, Lit):
-            return number(atom.value, self.f.precision)
+            return self.f.number(atom.value)
         text = self.place(atom, s.subscripts) if atom.shape else self.f.values[atom]
-        return (f"({self.real}){text}", UNARY) if atom.integer else (text, ATOM)
+        return (f"{self.language.as_number}{text}", UNARY) if atom.integer else (text, ATOM)
+
+
+class Loops(BoxLoops):
+    """Writes one comprehension."""
+
+    op: Comprehension
+
+    def shown_as(self, printed: TensorWriter, shown: Equation) -> BoxText:
+        return ComprehensionText(printed, shown)
+
+    def written(self) -> None:
+        outer = elements(self.op)
+        if outer is None and self.stays and self.op.onto is None and self.op.reduction == "+" and writes_fixed(self.op):
+            named = {i for s in self.op.write if isinstance(s, Affine) for i in s.indices()}
+            outer = [i for i in self.op.indices if i in named]
+        if outer is None:
+            self.scattered()
+        else:
+            self.reduced(outer)
+
+    # ------------------------------------------------------------ two ways
+
+    def reduced(self, outer: Sequence[Index]) -> None:
+        """Loops over elements, each computed at once."""
+        inner = [i for i in self.op.indices if i not in outer]
+        left = list(self.op.guards)
+        around = [g for g in left if self.stays and {*g.indices()} <= {*outer}]
+        left = [g for g in left if g not in around]
+        for i in outer:
+            self.open(i, around)
+        self.tested(around)
+        scalar = not self.op.shape
+        target = self.f.values[self.out] if scalar else self.place(self.out, self.op.write)
+        if inner or left:
+            total = target if scalar else self.local(ACCUMULATORS[self.op.reduction])
+            self.say(f"{self.language.variable} {total} = {self.start()[0]};")
+            depth = self.depth
+            self.point(inner, left, total)
+            self.close(depth)
+            if not scalar:
+                self.say(f"{target} = {total};")
+        else:
+            value = self.value()
+            start = self.start()
+            given = value if self.op.reduction == "=" else self.combined(start, value)
+            if start[0] == target and self.op.reduction in LEVELS:
+                self.say(f"{target} {self.op.reduction}= {value[0]};")
+            else:
+                self.say(f"{f'{self.language.constant} ' if scalar else ''}{target} = {given[0]};")
+        self.close(0)
+
+    def scattered(self) -> None:
+        """The whole result first, then every point in turn."""
+        onto = None if self.op.onto is None else self.e.args[self.op.onto]
+        there = isinstance(onto, Var) and self.f.values[onto] == self.f.values[self.out]
+        if not there and not self.stays:
+            self.filled(lambda at: f"{self.f.values[onto]}[{at}]" if isinstance(onto, Var) else self.start()[0])
+        self.point(list(self.op.indices), list(self.op.guards), None)
+        self.close(0)
+
+    def point(self, inner: Sequence[Index], guards: list[Affine], total: str | None) -> None:
+        """What is done at one point, inside of the loops over `inner`; without a `total` to its element."""
+        for i in inner:
+            self.open(i, guards)
+        self.tested(guards)
+        value = self.value()
+        target = self.place(self.out, self.op.write) if total is None else total
+        match self.op.reduction:
+            case "=":
+                self.say(f"{target} = {value[0]};")
+            case "+" | "*" as sign:
+                self.say(f"{target} {sign}= {value[0]};")
+            case _:
+                self.say(f"{target} = {self.combined((target, ATOM), value)[0]};")
+
+    def start(self) -> Piece:
+        """What an element starts from."""
+        if self.op.onto is None:
+            return self.f.number(NEUTRAL[self.op.reduction])
+        return self.source(Read(self.op.onto, self.op.write))
+
+    def combined(self, old: Piece, new: Piece) -> Piece:
+        if level := LEVELS.get(self.op.reduction):
+            return f"{enclosed(old, level)} {self.op.reduction} {enclosed(new, level + 1)}", level
+        return self.f.combined(COMBINED_BY[self.op.reduction], old, new)
 
     # ------------------------------------------------------------ the body
 
@@ -243,12 +304,12 @@ class Loops:
         """The value of the body at the point that the loops stand at; what is used more than once gets a name."""
         unnamed: dict[Atom, Atom] = {v: Var(None, True, v.truth) for e in self.op.body.equations for v in e.outs}
         body = substitute(self.op.body, unnamed)
-        own = Body(body, {}, self.f.helpers, self.f.precision)
+        own = self.f.body(body)
         for p, s in zip(body.params, self.op.sources, strict=True):
             piece = self.source(s)
             if own.uses[p.var] > 1 and piece[0] != self.plain_name(s):
                 name = self.local(self.hint(s))
-                self.say(f"const {self.real} {name} = {piece[0]};")
+                self.say(f"{self.language.constant} {name} = {piece[0]};")
                 piece = name, ATOM
             if own.uses[p.var] > 1:
                 own.names[p.var] = piece[0]

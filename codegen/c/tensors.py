@@ -15,27 +15,34 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from adcli.codegen.c.loops import Loops
+from adcli.codegen.c.loops import LoopLanguage, Loops
+from adcli.codegen.c.matrices import FUNCTIONS, MatrixLoops, called, functions
+from adcli.codegen.c.recurrences import recurrence
 from adcli.codegen.c.source import FAST_MATH, Statements, block
-from adcli.codegen.c.spelling import HELPERS, CNames, helper_function
+from adcli.codegen.c.spelling import HELPERS, CNames, helper_function, number
 from adcli.codegen.c.whole_numbers import FLOOR, WholeNumbers
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
+from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
+from adcli.codegen.nests.linear_algebra import scratch
+from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
 from adcli.codegen.rows.parts import ProgramPart
 from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.all_sizes import Condition
 from adcli.lang.ir.comprehension import COMBINED_BY, Comprehension
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import INDENT
+from adcli.lang.ir.notation import INDENT, Piece, call
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import counts, shape_text
 from adcli.lang.ir.word_size import LARGEST_WHOLE
 from adcli.lang.syntax.comprehension_printer import TensorWriter
+from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 WIDTH = 120
 """Characters of a line beyond which a declaration goes on in the next one."""
@@ -70,22 +77,41 @@ def tensor_source(program: Program, name: str, fast: bool = False, precision: Pr
     return TensorStatements(program, name, precision).function(fast)
 
 
+class Body(Statements):
+    """The body of a comprehension; its value stands in the expression that uses it wherever that is short."""
+
+    def __init__(self, body: Program, names: dict[Var, str], helpers: Mapping[str, str], precision: Precision) -> None:
+        result = body.results[0].atom
+        super().__init__(body, ProgramPart(body.equations, results=[(0, result)]), names, helpers, precision)
+
+    def single(self, e: Equation) -> bool:
+        return len(e.outs) == 1 and self.uses[e.outs[0]] == 1
+
+
 class TensorStatements(Statements):
-    """Writes the statements of a program with tensors."""
+    """Writes the statements of a program with tensors. `words` are names that values cannot have."""
+
+    words: Collection[str] = ()
 
     def __init__(self, program: Program, name: str, precision: Precision) -> None:
         self.name = name
         shown = needed(joined(program))
-        program = plain(shown)
-        self.shown = {e.outs[0]: e for e in shown.equations}
+        self.shown = {e.op if isinstance(e.op, Recurrence) else e.outs[0]: e for e in shown.equations}
         self.printed = TensorWriter(shown, "nested")
-        self.given = program
+        self.given = program = placed(plain(shown))
         refuse_endless(program)
-        self.home = homes(program)
-        self.slots = work_slots(program, self.home)
-        self.conditions = conditions_of(program, self.slots)
+        self.loops = {e.outs[0]: step_loop(e, used_outside(program, e), f"{e.op.step.name} {k}")
+                      for k, e in enumerate(program.equations) if isinstance(e.op, Recurrence)}
+        self.unfilled = unfilled(program)
+        matrices = [e for e in self.every() if isinstance(e.op, MatrixOperation)]
+        self.scratch: Mapping[Equation, Var] = {e: v for e in matrices if (v := scratch(e)) is not None}
+        self.home = homes(program) | {v: h for loop in self.loops.values() for v, h in loop.homes.items() if v.shape}
+        self.slots = work_slots(program, self.home, {e.outs[0]: self.beside(e) for e in program.equations})
+        self.conditions = conditions_of(plain(shown), self.slots, self.loops.values())
         self.loose = self.conditions.loose
-        self.c_names = CNames((name, f"{name}_work", f"{name}_work_size", f"{name}_fits", f"{name}_floor", "most"))
+        real = precision.type
+        self.language = LoopLanguage("", "const size_t", f"const {real}", real, f"({real})", "(size_t)", "return 1;", "&{}[{}]")
+        self.c_names = CNames((name, f"{name}_work", f"{name}_work_size", f"{name}_fits", f"{name}_floor", "most", *self.words))
         sizes = size_parameters(program)
         self.counts = {p.name: p for p in counts(program)}
         self.sizes = {n: self.c_names.named(n) for n in sizes}
@@ -95,17 +121,22 @@ class TensorStatements(Statements):
         self.all_sizes = [*self.sizes.values(), *self.counted.values()]
         self.fitting = f"{name}_fits({', '.join(self.all_sizes)})"
         self.outputs = [self.c_names.named(r.name) for r in program.results]
-        used = {e.op.name for e in program.equations}
-        for e in program.equations:
+        used = {e.op.name for e in self.every()}
+        for e in self.every():
             if isinstance(e.op, Comprehension):
                 used |= {x.op.name for x in e.op.body.equations} | {COMBINED_BY.get(e.op.reduction, "")}
         helpers = {op: self.c_names.named(f"{name}_{op}") for op in HELPERS if op in used}
+        self.matrices: Mapping[str, str] = {op: self.c_names.named(f"{name}_{op}") for op in called(used & FUNCTIONS.keys())}
+        self.steps: Mapping[str, str] = {self.loops[e.outs[0]].step: self.c_names.named(e.op.step.name) for e in program.equations
+                      if isinstance(e.op, Recurrence)}
+        self.whole.sizes |= self.steps
         self.pool: dict[tuple[str, int], str] = {}
         self.values = self.named_values(program)
         scalars = [(k, r.atom) for k, r in enumerate(program.results) if not (isinstance(r.atom, Var) and r.atom.shape)]
         super().__init__(program, ProgramPart(program.equations, results=scalars), {}, helpers, precision)
         self.names = {v: f"({precision.type}){n}" if v.integer else n for v, n in self.values.items()}
-        self.held = {a for e in program.equations if isinstance(e.op, Comprehension) for a in e.args}
+        self.held = {a for e in self.every() if isinstance(e.op, Boxed) for a in e.args}
+        self.printed.names = {**self.values, **self.printed.names}
 
     def named_values(self, program: Program) -> dict[Var, str]:
         """The names of values: a tensor that is an output is its array."""
@@ -113,10 +144,24 @@ class TensorStatements(Statements):
         for r, n in zip(program.results, self.outputs, strict=True):
             if isinstance(r.atom, Var) and r.atom.shape:
                 values.setdefault(r.atom, n)
+        kept = {v for v, _ in self.slots} | {v for e in self.every() for v in e.outs}
         for v, hint in name_table(program).items():
-            if v not in values and self.home.get(v, v) is v:
+            if v not in values and self.home.get(v, v) is v and v in kept:
                 values[v] = self.c_names.named(hint)
-        return values | {v: values[root] for v, root in self.home.items()}
+        for v in [v for loop in self.loops.values() for e in loop.equations for v in e.outs] + list(self.scratch.values()):
+            if v not in values and self.home.get(v, v) is v:
+                values[v] = self.c_names.named(v.name or "i")
+        return values | {v: values[root] for v, root in self.home.items() if root in values}
+
+    def every(self) -> Iterator[Equation]:
+        """The equations that are run; those of loops in the places of these."""
+        for e in self.given.equations:
+            yield from self.loops[e.outs[0]].equations if isinstance(e.op, Recurrence) else (e,)
+
+    def beside(self, e: Equation) -> list[Var]:
+        """The tensors that are there while an equation is computed, and no result of it."""
+        inside = self.loops[e.outs[0]].equations if isinstance(e.op, Recurrence) else ()
+        return [*(v for x in inside for v in x.outs), *(v for x in (e, *inside) if (v := self.scratch.get(x)) is not None)]
 
     def local(self, hint: str, used: Counter[str]) -> str:
         """A name for something inside of a block, the same in every block that has no other use for it."""
@@ -126,19 +171,32 @@ class TensorStatements(Statements):
             self.pool[key] = self.c_names.named(hint)
         return self.pool[key]
 
+    def number(self, value: float) -> Piece:
+        return number(value, self.precision)
+
+    def combined(self, op: str, old: Piece, new: Piece) -> Piece:
+        return call(self.helpers[op], [old, new])
+
+    def body(self, body: Program) -> ScalarWriter:
+        return Body(body, {}, self.helpers, self.precision)
+
     # ------------------------------------------------------------ statements
 
     def single(self, e: Equation) -> bool:
         return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.held
 
     def equation(self, e: Equation) -> Iterator[str]:
-        if isinstance(e.op, Comprehension):
-            try:
-                yield from Loops(self, self.shown[e.outs[0]], e).lines()
-            except AdError as cannot:
-                raise AdError(cannot.message, e.span, cannot.help, self.given.source) from None
-        else:
+        if not isinstance(e.op, Boxed | Recurrence):
             yield from super().equation(e)
+            return
+        try:
+            if isinstance(e.op, Recurrence):
+                yield from recurrence(self, self.shown[e.op], self.loops[e.outs[0]])
+            else:
+                write = MatrixLoops if isinstance(e.op, MatrixOperation) else Loops
+                yield from write(self, self.shown.get(e.outs[0], e), e, e.outs[0] in self.unfilled).lines()
+        except AdError as cannot:
+            raise AdError(cannot.message, e.span, cannot.help, self.given.source) from None
 
     def copies(self) -> Iterator[str]:
         """Outputs that no nest has written: scalars, and arrays that are also something else."""
@@ -171,6 +229,8 @@ class TensorStatements(Statements):
         lines = [*(f"#include <{h}.h>" for h in sorted(included)), "", *(() if fast else FAST_MATH)]
         for op, helper in self.helpers.items():
             lines += [*helper_function(HELPERS[op], helper, self.precision), ""]
+        for text in functions(self.matrices, self.matrices.__getitem__, self.precision):
+            lines += [*text, ""]
         work = self.work_size(bool(fits))
         if self.whole.floor_used:
             lines += [*(line.replace("NAME", self.whole.floor) for line in FLOOR), ""]

@@ -22,15 +22,18 @@ class WholeNumbers:
     """Texts of expressions; `sizes` are the names of sizes in C, `floor` that of the function `FLOOR`."""
 
     def __init__(self, sizes: Mapping[str, str], floor: str) -> None:
-        self.sizes, self.floor = sizes, floor
+        self.sizes, self.floor = dict(sizes), floor
         self.floor_used = False
         self.indices: dict[Index, str] = {}
-        self.negative: set[Index] = set()
-        """The indices that may be negative."""
+        self.negative: set[Index | str] = set()
+        """The indices, and steps of loops, that may be negative."""
 
-    def bind(self, index: Index, name: str, low: Affine) -> str:
-        """Give an index a name; its type in C."""
-        self.indices[index] = name
+    def bind(self, index: Index | str, name: str, low: Affine) -> str:
+        """Give an index, or the step of a loop, a name; its type in C."""
+        if isinstance(index, Index):
+            self.indices[index] = name
+        else:
+            self.sizes[index] = name
         if self.natural(low):
             self.negative.discard(index)
             return "size_t"
@@ -45,7 +48,7 @@ class WholeNumbers:
 
     def natural_atom(self, a: AffineAtom) -> bool:
         match a:
-            case Index():
+            case Index() | str():
                 return a not in self.negative
             case Floor(whole, _):
                 return self.natural(whole)
@@ -64,6 +67,8 @@ class WholeNumbers:
 
     def size(self, x: Affine) -> Piece:
         """An expression as a `size_t`; right where it is not negative."""
+        if (rest := remainder_of(x)) is not None and self.natural(rest[0]):
+            return f"{enclosed(self.size(rest[0]), PRODUCT)} % {rest[1]}", SUM
         x = normal(x)
         if not self.plain(x):
             return f"(size_t){enclosed(self.signed(x), UNARY)}", UNARY
@@ -100,8 +105,8 @@ class WholeNumbers:
 
     def signed_atom(self, a: AffineAtom) -> Piece:
         match a:
-            case Index() if a in self.negative:
-                return self.indices[a], ATOM
+            case Index() | str() if a in self.negative:
+                return self.indices[a] if isinstance(a, Index) else self.sizes[a], ATOM
             case Floor(whole, divisor) if not self.natural(whole):
                 self.floor_used = True
                 return f"{self.floor}({self.signed(whole)[0]}, {divisor})", ATOM
@@ -146,7 +151,7 @@ class WholeNumbers:
             return self.compared(x + 1, "<")
         return self.compared(x, "<=")
 
-    def below(self, index: Index, end: Affine) -> str:
+    def below(self, index: Index | str, end: Affine) -> str:
         """Whether an index is below the end of its range."""
         x = normal(end - affine(index))
         if not self.plain(x) or any(isinstance(a, Extreme) for a, _ in x.terms):
@@ -164,6 +169,14 @@ class WholeNumbers:
         if right == "0" and symbol == "<":
             return "0"   # compilers warn where nothing can be below 0
         return f"{right} {symbol.replace('<', '>')} {left}" if left.isdigit() else f"{left} {symbol} {right}"
+
+
+def remainder_of(x: Affine) -> tuple[Affine, int] | None:
+    """What is divided and by what, where an expression is the remainder of a division: x - d*floor(x / d)."""
+    for a, c in x.terms:
+        if isinstance(a, Floor) and c == -a.divisor and x + affine(a) * a.divisor == a.whole:
+            return a.whole, a.divisor
+    return None
 
 
 def normal(x: Affine) -> Affine:

@@ -5,32 +5,35 @@ any more is free for another of the same shape, so that the array's length is a 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from adcli.codegen.nests.fusion import in_machine_terms, needed
+from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, own_starts
+from adcli.codegen.nests.rings import with_rings
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import arguments, compact
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence
+
+ALONE: Mapping[Var, Sequence[Var]] = MappingProxyType({})
 
 
 def plain(program: Program) -> Program:
-    """The program in terms of what a machine has, without what nothing needs. AdError for a loop over steps, and for an
-    operation on matrices."""
-    for e in program.equations:
-        if isinstance(e.op, Recurrence):
-            raise AdError("functions for other programs have no loops over steps", e.span,
-                          "call the program by its compiled code, as adcli eval and Python do", program.source)
-        if isinstance(e.op, MatrixOperation):
-            raise AdError(f"functions for other programs have no '{e.op.name}': it needs a library of linear algebra", e.span,
-                          "call the program by its compiled code, as adcli eval and Python do", program.source)
+    """The program in terms of what a machine has, without what nothing needs."""
     program = in_machine_terms(program)
     return needed(replace(program, equations=tuple(map(without_start, program.equations))))
+
+
+def placed(program: Program, registers: bool = False) -> Program:
+    """The program with its loops in place, and of histories of which only the last elements are read these alone. A subscript of
+    a history that is checked where it is used needs all of it; so do loops over numbers that are kept in `registers`."""
+    if not any(isinstance(e.op, Recurrence) for e in program.equations):
+        return program
+    return in_place(with_rings(own_starts(program), registers, {v for v, _, _ in size_conditions(program).loose}))
 
 
 def elements(op: Comprehension) -> list[Index] | None:
@@ -79,32 +82,47 @@ def homes(program: Program) -> dict[Var, Var]:
     return found
 
 
-def work_slots(program: Program, home: Mapping[Var, Var]) -> list[tuple[Var, int]]:
+def work_slots(program: Program, home: Mapping[Var, Var], beside: Mapping[Var, Sequence[Var]] = ALONE) -> list[tuple[Var, int]]:
     """The tensors that are neither inputs nor outputs, in order, each with the number of its place in `work`. A place is free
-    for another tensor of the same shape behind the last equation that reads it."""
+    for another tensor of the same shape behind the last equation that reads it. `beside` has the tensors that are there while an
+    equation is computed, by its first result, as those of the steps of a loop are; its results lie in memory where others read
+    them."""
     given = {p.var for p in program.params} | {r.atom for r in program.results}
-    last = {a: k for k, e in enumerate(program.equations) for a in e.args}
+    read = {a for e in program.equations for a in e.args}
+    made = [[*beside.get(e.outs[0], ()), *(v for v in e.outs if v in read or not isinstance(e.op, Recurrence))]
+            for e in program.equations]
+    last = {home.get(a, a): k for k, e in enumerate(program.equations) for a in (*e.args, *made[k]) if isinstance(a, Var)}
     free: dict[tuple[Affine, ...], list[int]] = {}
     ending: dict[int, list[tuple[Var, int]]] = {}
-    placed: dict[Var, int] = {}
+    slots: dict[Var, int] = {}
     count = 0
-    for k, e in enumerate(program.equations):
-        for v in [home[v] for v in e.outs if v.shape]:
-            if v in given or v in placed:
+    for k in range(len(program.equations)):
+        for v in [home.get(v, v) for v in made[k] if v.shape]:
+            if v in given or v in slots:
                 continue
             if there := free.get(v.shape):
-                placed[v] = there.pop()
+                slots[v] = there.pop()
             else:
-                placed[v], count = count, count + 1
-            ending.setdefault(last[v], []).append((v, placed[v]))
+                slots[v], count = count, count + 1
+            ending.setdefault(last[v], []).append((v, slots[v]))
         for v, slot in ending.pop(k, []):
             free.setdefault(v.shape, []).append(slot)
-    return list(placed.items())
+    return list(slots.items())
 
 
-def conditions_of(program: Program, slots: Sequence[tuple[Var, int]]) -> SizeConditions:
-    """What is asked of sizes, so that the length of `work` does not overflow either."""
+def conditions_of(program: Program, slots: Sequence[tuple[Var, int]], loops: Iterable[StepLoop] = ()) -> SizeConditions:
+    """What is asked of sizes, so that the length of `work` does not overflow either; `loops` are those that are run for the
+    program's recurrences, whose statements are others."""
     found = size_conditions(program)
+    in_loops = {out for e in program.equations if isinstance(e.op, Recurrence) for out in e.outs}
+    found.loose = {x for x in found.loose if x[0] not in in_loops}
+    for loop in loops:
+        index = Index(loop.step)
+        steps = size_conditions(replace(program, equations=tuple([over_all_steps(e, loop, index) for e in loop.equations])))
+        found.divisor = max(found.divisor, steps.divisor)
+        found.products += [x for x in steps.products if x not in found.products]
+        found.conditions += [c for c in steps.conditions if c not in found.conditions]
+        found.loose |= {(v, substituted(s, {index: affine(loop.step)}), extent) for v, s, extent in steps.loose}
     found.divisor = max(found.divisor, 8 * len({slot for _, slot in slots}))
     return found
 

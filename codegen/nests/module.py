@@ -26,6 +26,8 @@ from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
 from adcli.codegen.nests.layout import homes
+from adcli.codegen.nests.linear_algebra import functions as matrix_functions
+from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
 from adcli.codegen.nests.nests import Nest, StepBlock, indices, nests
@@ -64,13 +66,15 @@ steps call that compute operations on matrices."""
 class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
     `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
-    keep what they have. A step that `calls` is an operation on matrices."""
+    keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
+    one matrix."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
     fills: bool = False
     stays: bool = False
     calls: bool = False
+    place: Var | None = None
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
     block: StepBlock | None = None
@@ -101,7 +105,7 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
     """The program as a module; the same arguments give the same text on every machine."""
     gathering = gathering_statements(program)
     given = in_machine_terms(joined(distributed(program)))
-    program = in_place(with_rings(own_starts(given)))
+    program = in_place(with_rings(own_starts(given), registers=True))
     steps = divided(program, lanes, precision.bytes)
     module = assembled(program, steps, lanes, library, name, header=header, precision=precision, threads=True)
     module.program, module.gathering = given, gathering
@@ -127,7 +131,8 @@ def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
               integer: str = "i64", fast: bool = False, header: Iterable[str] = (), precision: Precision = DOUBLE,
               threads: bool = False) -> TensorModule:
-    """The module of these steps, which a team may share with `threads`; `integer` is the type of whole numbers of the inputs."""
+    """The module of these steps, which a team may share with `threads`; without, it stands alone, and computes operations on
+    matrices itself. `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
     steps, parts = in_blocks(program, steps, home)
     crossed = crossing(program, steps)
@@ -149,8 +154,13 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
         env.declare(YIELD, f"declare i32 @{YIELD}()")
         env.on(1).externals.add(YIELD)
         body += functions(env.team, {c.number: c.symbol for c in calls if c.shared}, env.stack)
+    if not threads and any(s.calls for s in choosers):
+        body += matrix_functions(env, name)
     for k, step in enumerate(choosers):
-        body += function(env, step, f"{name}.{k}", choices + k, k)
+        if step.calls and not threads:
+            body += [head(f"{name}.{k}", env), *matrix_step(env, step.equations[0], step.place, step.stays, name), "}", ""]
+        else:
+            body += function(env, step, f"{name}.{k}", choices + k, k)
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
@@ -231,6 +241,7 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
     results = {r.atom for r in program.results}
     read = {a for k, s in enumerate(steps) for e in s.equations for a in e.args if isinstance(a, Var) and home.get(a, k) != k}
     own = [v for s in steps if s.loop is not None for v in s.loop.own]
+    own += [x.place for s in steps for x in (s, *s.each) if x.place is not None]
     made = [*(v for v in home if v in results), *(v for v in home if v in read), *own]
     return list(dict.fromkeys([*(p.var for p in program.params), *made]))
 

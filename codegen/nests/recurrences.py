@@ -289,8 +289,20 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
 
 def at_step(s: Equation, step: Index, name: str) -> Equation:
     """A statement at one step, which is a size."""
-    by: dict[Index | str, Affine] = {step: affine(name)}
+    assert isinstance(s.op, Boxed)
+    return with_step(replace(s, op=replace(s.op, ranges=s.op.ranges[1:])), {step: affine(name)})
 
+
+def over_all_steps(e: Equation, loop: StepLoop, index: Index) -> Equation:
+    """An equation of a loop as one operation over all steps, with the step as an index: what is asked of it holds at every
+    step."""
+    x = with_step(e, {loop.step: affine(index)})
+    assert isinstance(x.op, Boxed)
+    return replace(x, op=replace(x.op, ranges=(Range(index, loop.low, loop.high), *x.op.ranges)))
+
+
+def with_step(s: Equation, by: Mapping[Index | str, Affine]) -> Equation:
+    """A statement with something else for the step."""
     def each(x: Subscript) -> Subscript:
         return read(x) if isinstance(x, Read) else substituted(x, by)
 
@@ -298,7 +310,7 @@ def at_step(s: Equation, step: Index, name: str) -> Equation:
         return replace(x, subscripts=tuple(map(each, x.subscripts)))
     op = s.op
     assert isinstance(op, Boxed)
-    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges[1:])
+    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
     guards, write = tuple(substituted(g, by) for g in op.guards), tuple(map(each, op.write))
     if isinstance(op, MatrixOperation):
         return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(read, op.sources)),

@@ -6,6 +6,7 @@ of a million steps takes the memory of R.
 """
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from adcli.codegen.nests.recurrences import Ring, assigned, covers, in_registers, in_ring, step_loop, used_outside
@@ -16,12 +17,14 @@ from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.ir.sizes import accesses
 
 
-def with_rings(program: Program) -> Program:
-    """The program with short histories where they do."""
+def with_rings(program: Program, registers: bool = False, whole: Collection[Atom] = ()) -> Program:
+    """The program with short histories where they do, but for those of `whole`. With `registers` a loop over numbers keeps them
+    there and stays as it is."""
     for n, e in enumerate(program.equations):
-        if isinstance(e.op, Recurrence) and not in_registers(step_loop(e, used_outside(program, e), "step")):
-            for k in range(e.op.outs):
-                program = with_ring(program, n, k)
+        if isinstance(e.op, Recurrence) and not (registers and in_registers(step_loop(e, used_outside(program, e), "step"))):
+            for k, out in enumerate(e.outs):
+                if out not in whole:
+                    program = with_ring(program, n, k)
     return program
 
 

@@ -9,23 +9,28 @@ sizes. It needs libm and what compilers expect of C's library (memset, memcpy), 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
+from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
+from adcli.codegen.nests.linear_algebra import scratch
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, assembled, divided
+from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
 from adcli.lang.ir.all_sizes import Condition, SizeConditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.sizes import counts
+from adcli.lang.passes.distribute import distributed
 
 LARGEST_WORD = (1 << 63) - 1
 MIDDLING = 64
@@ -36,12 +41,15 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
          precision: Precision = DOUBLE) -> Module:
     """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
     subscript cannot be proved to stay inside for all sizes."""
-    program = plain(needed(joined(program)))
-    home = homes(program)
-    slots = work_slots(program, home)
-    conditions = conditions_of(program, slots)
-    refuse_loose(program, conditions)
+    refuse_single(program, precision)
+    given = plain(needed(joined(distributed(program))))
+    program = placed(given, registers=True)
     steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
+    loops = {s.equations[0].outs[0]: s.loop for s in steps if s.loop is not None}
+    home = homes(program) | {v: h for loop in loops.values() for v, h in loop.homes.items()}
+    slots = work_slots(program, home, {s.equations[0].outs[0]: beside(s) for s in steps})
+    conditions = conditions_of(given, slots, loops.values())
+    refuse_loose(program, loops.values(), conditions)
     module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast, precision=precision)
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:
@@ -51,12 +59,27 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     return Module("\n".join(lines) + "\n", entry, length, entry.inputs + entry.outputs)
 
 
-def refuse_loose(program: Program, conditions: SizeConditions) -> None:
+def refuse_single(program: Program, precision: Precision) -> None:
+    """AdError for operations on matrices in single precision, which C has alone."""
+    found = next((e for e in with_statements(program.equations) if isinstance(e.op, MatrixOperation)), None)
+    if found is not None and precision is not DOUBLE:
+        raise AdError(f"machine code for other programs has no '{found.op.name}' in single precision", found.span,
+                      "write --emit c", program.source)
+
+
+def beside(step: ModuleStep) -> list[Var]:
+    """What lies in memory while a step is run, beside its results."""
+    places = [x.place for x in (step, *step.each) if x.place is not None]
+    return places if step.loop is None else [*step.loop.own, *places]
+
+
+def refuse_loose(program: Program, loops: Collection[StepLoop], conditions: SizeConditions) -> None:
     """AdError for a subscript whose proof is for its points only; one that has no index is asked of sizes, points or none."""
-    for e in program.equations:
+    steps = {loop.step for loop in loops}
+    for e in (*program.equations, *(e for loop in loops for e in loop.equations)):
         for out, s, extent in sorted(conditions.loose, key=repr):
-            if out in e.outs and isinstance(e.op, Comprehension):
-                if any(isinstance(a, Index) for a in atoms(s)):
+            if out in e.outs and isinstance(e.op, Boxed):
+                if any(isinstance(a, Index) or a in steps for a in atoms(s)):
                     raise AdError(f"subscript {text(s)} is not proved to be below {text(extent)} for all sizes", e.span,
                                   "write --emit c, which checks it where it is used", program.source)
                 some = tuple(r.high - r.low - 1 for r in e.op.ranges)
@@ -64,7 +87,11 @@ def refuse_loose(program: Program, conditions: SizeConditions) -> None:
 
 
 def chosen(step: ModuleStep, lanes: int) -> ModuleStep:
-    """The step with one nest: the best for middling sizes of those that need no memory of their own."""
+    """The step with one nest, and so what it does at each step of its own: the best for middling sizes of those that need no
+    memory of their own."""
+    step = replace(step, each=[chosen(inner, lanes) for inner in step.each])
+    if step.calls:
+        return replace(step, place=scratch(step.equations[0]))
     if not step.nests:
         return step
     few = [n for n in step.nests if not n.packed] or [replace(n, packed=()) for n in step.nests]
@@ -86,6 +113,7 @@ class SizedFunction(FunctionWriter):
         self.program = module.program
         self.names = {n: f"%size.{k}" for k, n in enumerate(size_parameters(self.program))}
         self.counted = {p.name: f"%count.{k}" for k, p in enumerate(counts(self.program))}
+        self.steps = {s.loop.step for s in module.steps if s.loop is not None}
         self.refused = "ret i32 1"
 
     def size(self, name: str) -> str:
@@ -117,8 +145,9 @@ class SizedFunction(FunctionWriter):
         """A gather has something to choose from, if there is anything to gather."""
         found = []
         for e, _, tensor, d in self.module.env.gathers:
-            assert isinstance(e.op, Comprehension) and isinstance(tensor, Var)
-            found.append(Condition((tensor.shape[d] - 1,), "", tuple(r.high - r.low - 1 for r in e.op.ranges)))
+            assert isinstance(e.op, Boxed) and isinstance(tensor, Var)
+            some = [r.high - r.low - 1 for r in e.op.ranges]
+            found.append(Condition((tensor.shape[d] - 1,), "", tuple(x for x in some if self.steps.isdisjoint(atoms(x)))))
         return found
 
     def tested(self, condition: Condition) -> str:
@@ -192,8 +221,9 @@ class Entry(SizedFunction):
             where = at.get(home.get(v, v)) or self.kept(None, "i64" if v.truth else scalar)
             self.cell_of(cells, k, f"ptr {where}")
         for n, k in env.sizes.items():
-            self.cell_of(cells, k, f"i64 {self.size(n)}")
-        for k in range(self.module.choices, self.module.choices + len(self.module.steps) + FLAG):
+            if n not in self.steps:
+                self.cell_of(cells, k, f"i64 {self.size(n)}")
+        for k in range(self.module.choices, self.module.choices + len(self.module.choosers) + FLAG):
             self.cell_of(cells, k, "i64 0")
         self.say(f"call void @{self.name}.steps(ptr {cells}, ptr null, i64 0, i64 {len(self.module.steps)}, ptr null)")
         for r, n in copies:

@@ -28,9 +28,11 @@ from adcli.lang.ir.affine import (
     text,
 )
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.ir.recurrence import Recurrence, with_statements
 from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible, shape_text
+from adcli.lang.ir.step_order import meeting_sizes, meetings
 from adcli.lang.ir.word_size import expressions
 
 MOST_ATOMS = 12
@@ -96,7 +98,26 @@ def size_conditions(program: Program) -> SizeConditions:
         for by in divisors(op):
             require(Condition((by - 1,), f"a remainder is by {text(by)}", tuple(r.high - r.low - 1 for r in op.ranges)))
         inside(e, op, known, found, require)
+    for e in program.equations:
+        if isinstance(e.op, Recurrence):
+            in_order(program, e, e.op, known, require)
     return found
+
+
+def in_order(program: Program, e: Equation, op: Recurrence, known: Sequence[Affine],
+             require: Callable[[Condition], None]) -> None:
+    """Every element of a loop read behind its writes, and assigned by one statement. AdError where that is not seen for all
+    sizes."""
+    for each in meetings(e):
+        left = meeting_sizes(each, op, known)
+        if left is not None:
+            if not left:
+                raise AdError(f"that the loop over {op.step.name} assigns elements once, and before they are read, is not "
+                              "proved for all sizes", each.other.span, "adcli eval and Python run it: there sizes are numbers",
+                              program.source)
+            *given, last = left
+            require(Condition((-last - 1,), f"the loop over {op.step.name} assigns elements once, and before they are read",
+                              tuple(given)))
 
 
 def equal(e: Equation, op: Boxed) -> Iterator[tuple[Affine, Affine, str]]:

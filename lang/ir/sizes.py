@@ -366,23 +366,29 @@ def _guarded(s: Affine, extent: int, box: IndexBox, domain: Sequence[Constraint 
 
 
 def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
-    """Whether no point of the box meets all constraints, by Fourier and Motzkin's elimination with coefficients cut to
-    integers: True is certain, False may also mean that only fractions are left."""
+    """Whether no point of the box meets all constraints: True is certain, False may also mean that only fractions are left."""
     used = dict.fromkeys(i for row, _ in constraints for i in row)   # in an order that is the same in every run
-    rows = [_cut(row, constant) for row, constant in constraints]
-    for i in used:
-        rows += [({i: 1}, -box[i][0]), ({i: -1}, box[i][1])]
-    while used:
-        i = min(used, key=lambda i: _pairs(i, rows))
+    ends = [end for i in used for end in (({i: 1}, -box[i][0]), ({i: -1}, box[i][1]))]
+    left = eliminated([*constraints, *ends], used)
+    return left is not None and any(not row and constant < 0 for row, constant in left)
+
+
+def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list[Constraint] | None:
+    """What constraints say without some of their indices, by Fourier and Motzkin's elimination with coefficients cut to
+    integers: it holds wherever there are values for these. A constraint without indices that is below 0 says that there are none.
+    None where too many would have to be put together."""
+    rows, left = [_cut(row, constant) for row, constant in constraints], dict.fromkeys(away)
+    while left:
+        i = min(left, key=lambda i: _pairs(i, rows))
         if _pairs(i, rows) > MOST_PAIRS:
-            return False
-        del used[i]
+            return None
+        del left[i]
         up, down = [r for r in rows if r[0].get(i, 0) > 0], [r for r in rows if r[0].get(i, 0) < 0]
         rows = [r for r in rows if not r[0].get(i, 0)] + [_combined(i, p, q) for p in up for q in down]
         rows = _tightest(rows)
         if any(not row and constant < 0 for row, constant in rows):
-            return True
-    return any(not row and constant < 0 for row, constant in rows)
+            break
+    return rows
 
 
 def _pairs(i: Index, rows: Sequence[Constraint]) -> int:

@@ -6,16 +6,20 @@ meets a point of the other.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Program
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, text
-from adcli.lang.ir.comprehension import Read, Subscript
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, substituted, text
+from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import Constraint, constraint, infeasible, number
+from adcli.lang.ir.sizes import Constraint, constraint, eliminated, infeasible, number
+
+ENDLESS = 1 << 80
+"""More than any size."""
 
 
 class Meeting(NamedTuple):
@@ -98,14 +102,21 @@ def prove_steps(program: Program, sizes: Mapping[str, int]) -> None:
 
 def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     """Whether there may be a point of each that are the same element, the write not over before the other."""
+    rows, ranges = _together(each, op)
+    box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in ranges}
+    if any(last < first for first, last in box.values()):
+        return False
+    known: list[Constraint] = [c for x in rows if (c := constraint(x, sizes)) is not None]
+    return not infeasible(known, box)
+
+
+def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]:
+    """What is at least 0 at a point of each where they are the same element and the write is not over before the other; and the
+    ranges of both points, the other's with indices of its own."""
     writer, other = each.writer.op, each.other.op
     assert isinstance(writer, Boxed) and isinstance(other, Boxed)
     again = {r.index: Index(r.index.name) for r in other.ranges}
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
-    box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in writer.ranges}
-    box.update({again[r.index]: (number(r.low, sizes), number(r.high, sizes) - 1) for r in other.ranges})
-    if any(last < first for first, last in box.values()):
-        return False
     rows: list[Affine] = [*writer.guards, *[substituted(g, by) for g in other.guards]]
     for mine, its in zip(writer.write, each.subscripts, strict=False):
         if isinstance(mine, Affine) and isinstance(its, Affine):
@@ -113,8 +124,30 @@ def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     if each.reads:
         later = affine(op.step) - substituted(affine(op.step), by)
         rows.append((-later if op.down else later) - (1 if each.same_step else 0))
-    known: list[Constraint] = [c for x in rows if (c := constraint(x, sizes)) is not None]
-    return not infeasible(known, box)
+    return rows, [*writer.ranges, *[replace(r, index=again[r.index]) for r in other.ranges]]
+
+
+# ---------------------------------------------------------------- for all sizes
+
+def meeting_sizes(each: Meeting, op: Recurrence, known: Sequence[Affine]) -> tuple[Affine, ...] | None:
+    """Expressions of sizes that are all at least 0 wherever two statements may meet; None where they never do. Those of `known`
+    are at least 0."""
+    rows, ranges = _together(each, op)
+    rows += [x for r in ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    indices = {r.index for r in ranges}
+    rows = [x for x in (*rows, *known) if all(isinstance(a, Index) or indices.isdisjoint(atoms(affine(a))) for a, _ in x.terms)]
+    name = {a: a if isinstance(a, Index) else Index("") for x in rows for a, _ in x.terms}
+    left = eliminated([({name[a]: c for a, c in x.terms}, x.constant) for x in rows], indices)
+    if left is None:
+        return ()
+    if any(not row and constant < 0 for row, constant in left):
+        return None
+    sized = {i: a for a, i in name.items() if i not in indices}
+    if infeasible(left, {i: (0 if isinstance(a, str) else -ENDLESS, ENDLESS) for i, a in sized.items()}):
+        return None
+    given = set(known)
+    found = [sum((affine(sized[i]) * c for i, c in row.items()), start=affine(constant)) for row, constant in left]
+    return tuple([x for x in found if not never_negative(x) and x not in given])
 
 
 def _in_wrong_order(program: Program, each: Meeting, op: Recurrence) -> AdError:

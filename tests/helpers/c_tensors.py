@@ -15,16 +15,17 @@ from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.all_sizes import size_conditions
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.sizes import bind, counts
 from adcli.lang.ir.sizes import number as number_of
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program, tangent_program
 from back_ends import same
 from c_programs import CC, SANITIZERS, WARNINGS, hexadecimal, number
+from loop_programs import LOOPS
 from places import ROOT
 from random_comprehensions import sample
 from sample_files import TENSORS
@@ -140,8 +141,8 @@ def run_tensors(folder: pathlib.Path, programs: Sequence[Program], points: Seque
 def points(program: Program, sizes: Mapping[str, int]) -> int:
     """The points of the largest box of a program; counts among its inputs are small."""
     known = {**sizes, **{p.name: 1 for p in counts(program)}}
-    return max((prod(max(0, number_of(x.high - x.low, known)) for x in e.op.ranges) for e in program.equations
-                if isinstance(e.op, Comprehension)), default=0)
+    return max((prod(max(0, number_of(x.high - x.low, known)) for x in e.op.ranges)
+                for e in with_statements(program.equations) if isinstance(e.op, Boxed)), default=0)
 
 
 def drawn_point(r: random.Random, program: Program, choices: Sequence[int] = (0, 1, 2, 3, 5)) -> Point:
@@ -192,8 +193,8 @@ def texts() -> list[str]:
     files = [*TENSORS, *sorted((ROOT / "tests" / "programs").glob("*.ad"))]
     found = [*(path.read_text(encoding="utf-8") for path in files), *PROGRAMS.values(), *NAMED.values(),
              *(source for source, *_ in (*SUBSCRIPTS, *WHOLE_NUMBERS)), *(d["text"] for d in ACCEPTED)]
-    return [text for text in found if has_tensors(program := parse(text)) and not any(
-        isinstance(e.op, Recurrence) for e in program.equations)]
+    found += [made.text for made in LOOPS.values()]
+    return [text for text in found if has_tensors(parse(text))]
 
 
 def derivatives(r: random.Random, count: int) -> list[Program]:

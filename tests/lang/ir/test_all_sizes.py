@@ -1,12 +1,15 @@
 """The proof for all sizes says of every choice of sizes what the proof for numbers says."""
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Floor, Index, affine, greatest, least
 from adcli.lang.ir.all_sizes import SizeConditions, proved, size_conditions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bound_names, number, prove
+from adcli.lang.ir.step_order import prove_steps
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from random_comprehensions import sample
@@ -21,6 +24,7 @@ def holds(conditions: SizeConditions, sizes: dict[str, int]) -> bool:
 def refused(program: Program, sizes: dict[str, int]) -> bool:
     try:
         prove(program, sizes)
+        prove_steps(program, sizes)
     except AdError:
         return True
     return any(number(x, sizes) < 0 for p in program.params for x in p.var.shape)
@@ -38,6 +42,30 @@ def test_both_proofs_agree() -> None:
                 assert not holds(conditions, sizes) or conditions.loose, sizes
             else:
                 assert holds(conditions, sizes), sizes
+
+
+EDGES = """input u0(N), int32 T
+u(0, i) = u0(i)
+for t in 0:T {
+    u(t+1, i) = u(t, i) + u(t, i-1) + u(t, i+1) where i in 1:N-1
+    u(t+1, 0) = u(t, 0)
+    u(t+1, N-1) = 2*u(t, N-1)
+}
+"""
+TRIANGLE = """input x(N), int32 T
+h(0, i) = x(i)
+for t in 0:T { h(t+1, i) = h(t, t)*h(t, i) + h(t, i) }
+"""
+
+
+@pytest.mark.parametrize("text, wrong", [(EDGES, [(1, 1), (1, 3)]), (TRIANGLE, [(1, 3), (2, 3)])])
+def test_the_order_of_loops_is_asked_of_sizes(text: str, wrong: list[tuple[int, int]]) -> None:
+    """One cell has two edges."""
+    program = parse(text)
+    conditions = size_conditions(program)
+    for n, t in itertools.product((1, 2, 4), (0, 1, 3)):
+        sizes = {"N": n, "T": t}
+        assert refused(program, sizes) == ((n, t) in wrong) == (not holds(conditions, sizes)), sizes
 
 
 @pytest.mark.parametrize("text, left", [
