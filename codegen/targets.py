@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adcli.codegen.rows.platforms import Platform
     from adcli.lang.ir.precision import Precision
 
+LATEX_NEEDS = "needs: \\usepackage{amsmath}"
 LANES = (1, 2, 4, 8)
 ABIS = ("plain", "casadi")
 CODE = ("symbol", "precision", "lanes", "fast_math", "triple", "cpu")
@@ -165,14 +166,35 @@ def js(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     return commented([*header, *calling(program, options.name)], "//") + module(program, options.name)
 
 
+def js_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.scripts.tensors import tensor_calling, tensor_module
+    from adcli.lang.passes.pipeline import evaluation_program
+    program = evaluation_program(program)
+    return commented([*header, *tensor_calling(program, options.name)], "//") + tensor_module(program, options.name)
+
+
 def python(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.scripts.python import calling, module
     return commented([*header, *calling(program, options.name)], "#") + module(program, options.name)
 
 
+def python_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.scripts.arrays import array_module
+    from adcli.codegen.scripts.python import tensor_calling
+    from adcli.lang.passes.pipeline import evaluation_program
+    program = evaluation_program(program)
+    return commented([*header, *tensor_calling(program, options.name)], "#") + array_module(program, options.name)
+
+
 def latex(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.documents.latex import equations
-    return commented([*header, "needs: \\usepackage{amsmath}"], "%") + equations(program)
+    return commented([*header, LATEX_NEEDS], "%") + equations(program)
+
+
+def latex_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.documents.latex import equations
+    from adcli.codegen.documents.latex_tensors import TensorLatexWriter
+    return commented([*header, LATEX_NEEDS], "%") + equations(program, TensorLatexWriter)
 
 
 def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -317,9 +339,9 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("c", ".c", "a function of C99", c, ("symbol", "precision", "main", "fast_math"), tensors=c_tensors),
     Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision"),
            tensors=c_header_tensors),
-    Target("js", ".mjs", "a module of JavaScript", js, ("symbol",), "JavaScript"),
-    Target("python", ".py", "a module of Python for NumPy", python, ("symbol",), "Python"),
-    Target("latex", ".tex", "equations of LaTeX", latex, ()),
+    Target("js", ".mjs", "a module of JavaScript", js, ("symbol",), "JavaScript", js_tensors),
+    Target("python", ".py", "a module of Python for NumPy", python, ("symbol",), "Python", python_tensors),
+    Target("latex", ".tex", "equations of LaTeX", latex, (), tensors=latex_tensors),
     Target("dot", ".dot", "a graph for Graphviz", dot, ("symbol",), tensors=dot),
     Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
     Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),

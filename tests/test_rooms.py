@@ -49,6 +49,7 @@ TESTED_AS = {
     "codegen/library/test_plain.py": ("codegen/library/link",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/documents/test_latex.py": ("codegen/documents/notation",),
+    "codegen/scripts/test_tensors.py": ("codegen/scripts/arrays",),
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     "codegen/rows/test_direct.py": ("codegen/rows/calls",),

@@ -34,9 +34,9 @@ MARKS = re.compile(r"[(){}]|(?<= )([-+](?= )|\\(?:cdot|vee|wedge|text\{ (?:if|el
 COMMAND, UNSEEN = re.compile(r"\\[a-zA-Z]+"), re.compile(r"[{}^_&\s]")
 
 
-def equations(program: Program) -> str:
-    """The environments, without a comment in front."""
-    values, derived = (list(lines) for lines in LatexWriter(program).sections())
+def equations(program: Program, writer: type[LatexWriter] | None = None) -> str:
+    """The environments, without a comment in front, as a `writer` writes them."""
+    values, derived = (list(lines) for lines in (writer or LatexWriter)(program).sections())
     sections = [values, derived]
     if derived and max(map(width, values), default=0) + max(map(width, derived)) <= WIDTH:
         sections = [[f"{left} & {right}" for left, right in zip_longest(values, derived, fillvalue="&")]]
@@ -48,12 +48,16 @@ class LatexWriter(ScalarWriter):
     """Writes the equations of a program; the left side of each stands before an &."""
 
     def __init__(self, program: Program) -> None:
-        table = name_table(program)
+        table = self.table(program)
         self.derived = derivatives(program)
         texts = spellings(program, table, self.derived)
         super().__init__(program, "nested", {var: texts[name] for var, name in table.items()})
         self.outputs = [(r, table[r.atom] if isinstance(r.atom, Var) else None, texts[r.name]) for r in program.results]
         self.notation = Latex(shortest, ())
+
+    def table(self, program: Program) -> Mapping[Var, str]:
+        """The names of the values."""
+        return name_table(program)
 
     def sections(self) -> Iterator[Iterator[str]]:
         """The lines of the values, and those of the derivatives."""

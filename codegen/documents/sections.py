@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adcli.lang.ir import Program, Var
+from adcli.lang.ir.recurrence import Recurrence
 
 
 class Derivatives(NamedTuple):
@@ -30,4 +31,6 @@ def derivatives(program: Program) -> Derivatives:
     for e in reversed(program.equations):
         if not needed.isdisjoint(e.outs):
             needed.update(e.args)
+            if isinstance(e.op, Recurrence):   # whose statements are written together
+                needed.update(e.outs)
     return Derivatives(seeds | {out for e in program.equations for out in e.outs if out not in needed}, results)

@@ -1,7 +1,8 @@
-"""Programs of scalars as modules of JavaScript and of Python, complete and readable: for web pages, and for NumPy; and programs
-of any rank as tapes, data that an interpreter in JavaScript carries out.
+"""Programs as modules of JavaScript and of Python, complete and readable: for web pages, and for NumPy; and as tapes, data that
+an interpreter in JavaScript carries out.
 
-`module` writes the functions of a module with what a `Language` says of its spelling; each file beside it is one language, and
-`tape` says what a tape is. The text depends on the program alone. Nothing here runs a script; the modules need nothing but their
-language and NumPy, the interpreter nothing but `javascript.operations`.
+`module` writes the functions of a module with what a `Language` says of its spelling; `javascript` and `python` are languages,
+`tensors` and `arrays` write programs with tensors in them, and `tape` says what a tape is. The text depends on the program
+alone. Nothing here runs a script; the modules need nothing but their language and NumPy, the interpreter nothing but
+`javascript.operations`.
 """

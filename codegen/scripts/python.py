@@ -151,6 +151,12 @@ def calling(program: Program, name: str) -> list[str]:
     return [f"call: {name}({given}) gives {found}; numbers, or arrays that broadcast together"]
 
 
+def tensor_calling(program: Program, name: str) -> list[str]:
+    """How the function of a program with tensors is called."""
+    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
+    return [f"call: {name}({given}) gives {found}; tensors are arrays or nested lists, with the shapes above"]
+
+
 def tuple_items(items: Sequence[str]) -> list[str]:
     """The items of a tuple; a comma makes one of a single item."""
     return [f"{items[0]},"] if len(items) == 1 else list(items)

@@ -1,0 +1,137 @@
+"""Programs with tensors, loops and operations on matrices as modules of JavaScript and of Python: the numbers of the reference,
+and errors of the language where sizes or subscripts do not fit."""
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.codegen.scripts.arrays import array_module
+from adcli.codegen.scripts.tensors import tensor_module
+from adcli.lang.ir import Program
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
+from adcli.lang.syntax.printer import print_program
+from c_tensors import Point, derivatives, drawn_point, expected
+from loop_programs import LOOPS
+from script_programs import NODE
+from session_seed import drawn
+
+languages = pytest.mark.parametrize("language", [
+    pytest.param("js", marks=pytest.mark.skipif(NODE is None, reason="no node")), "python"])
+RUN = """
+import {readFileSync} from "node:fs";
+const found = [];
+for (const [k, points] of JSON.parse(readFileSync("points.json", "utf8")).entries()) {
+    const module = await import(`./f${k}.mjs`);
+    for (const at of points) {
+        try {
+            const results = module.f(...at);
+            found.push(module.outputs.map(name => results[name]));
+        } catch (error) {
+            found.push(error instanceof RangeError ? "refused" : String(error.stack));
+        }
+    }
+}
+console.log(JSON.stringify(found, (_, x) => typeof x === "number" && !Number.isFinite(x) ? String(x) : x));
+"""
+
+
+def given(program: Program, point: Point) -> list[Any]:
+    return [np.asarray(point[0][p.name]).tolist() for p in program.params]
+
+
+def in_node(folder: pathlib.Path, programs: list[Program], points: list[list[Point]]) -> list[Any]:
+    for k, program in enumerate(programs):
+        (folder / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
+    (folder / "run.mjs").write_text(RUN, encoding="utf-8")
+    said = [[given(p, at) for at in row] for p, row in zip(programs, points, strict=True)]
+    (folder / "points.json").write_text(json.dumps(said), encoding="utf-8")
+    ended = subprocess.run([str(NODE), "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr[-2000:]
+    return list(json.loads(ended.stdout))
+
+
+def in_python(programs: list[Program], points: list[list[Point]]) -> list[Any]:
+    found: list[Any] = []
+    for program, row in zip(programs, points, strict=True):
+        scope: dict[str, Any] = {}
+        exec(compile(array_module(program, "f"), "f.py", "exec"), scope)
+        for at in row:
+            try:
+                results = scope["f"](*given(program, at))
+                found.append(list(results) if len(program.results) > 1 else [results])
+            except (ValueError, IndexError):
+                found.append("refused")
+    return found
+
+
+def flat(results: Any) -> list[float]:
+    if isinstance(results, list):
+        return [x for each in results for x in flat(each)]
+    return np.ravel(np.asarray(results, float)).tolist()
+
+
+@languages
+def test_the_numbers_of_the_reference(language: str, tmp_path: pathlib.Path) -> None:
+    r = drawn(f"tensors in {language}")
+    texts = [made.text for made in r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)] + [MATRICES]
+    programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
+    points = [[drawn_point(r, p, (n,)) for n in (2, 3, 5)] for p in programs]
+    results = iter(in_node(tmp_path, programs, points) if language == "js" else in_python(programs, points))
+    numbers = 0
+    for program, row in zip(programs, points, strict=True):
+        for at, sizes in row:
+            want, got = expected(program, at), next(results)
+            if want is None:
+                assert got == "refused" or not flat(got), (sizes, at)
+            else:
+                assert got != "refused", (sizes, at)
+                np.testing.assert_allclose(flat(got), want, rtol=1e-10, atol=1e-10, err_msg=print_program(program, "nested", []))
+                numbers += len(want)
+    assert numbers
+
+
+MATRICES = """input A(N, N), b(N), S(T, N, N), c(T, N)
+L = cholesky(A)
+x = solve(transpose(A), b)
+V = inverse(A)
+h(0, i) = b(i)
+for t in 0:T { g(t) = solve(S(t), h(t)); d(t) = logdet(S(t)); h(t+1, i) = tanh(g(t, i)) + c(t, i) + d(t) }
+w = solve_lower(A, x)
+u = solve_upper(S, c)
+output x, L, V, h, w, u
+"""
+WRONG = [
+    ("input x(N), y(N)\nz(i) = x(i) + y(i)", [[1, 2], [1, 2, 3]], "dimension 0 of y is not N"),
+    ("input x(N), int32 k(M)\nz(m) = x(k(m))", [[1, 2], [0, 2]], "outside"),
+    ("input x(N), int32 k(M)\nz(m) = x(k(m))", [[1, 2], [0.5]], "whole number"),
+    ("input x(2*N)\nz(i) = x(2*i)", [[1, 2, 3]], "dimension 0 of x is not 2*N"),
+    ("input x(N, M)\nz(i) +=! x(i, j)", [[1, 2]], "dimensions"),
+    ("input x(N, M)\nz(i) +=! x(i, j)", [[[1, 2], [1]]], "rows of different lengths|inhomogeneous"),
+    ("input a, int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t)/2 }", [1, -1], "T is below 0")]
+
+
+@languages
+def test_what_does_not_fit_is_an_error_of_the_language(language: str, tmp_path: pathlib.Path) -> None:
+    programs = [parse(text) for text, *_ in WRONG]
+    if language == "python":
+        for program, (_, at, message) in zip(programs, WRONG, strict=True):
+            scope: dict[str, Any] = {}
+            exec(compile(array_module(program, "f"), "f.py", "exec"), scope)
+            with pytest.raises((ValueError, IndexError), match=message.replace("*", r"\*")):
+                scope["f"](*at)
+        return
+    for k, program in enumerate(programs):
+        (tmp_path / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
+    calls = [f"import {{f as f{k}}} from './f{k}.mjs'; try {{ f{k}(...{json.dumps(at)}); }}"
+             " catch (e) { console.log(e.message); }"
+             for k, (_, at, _) in enumerate(WRONG)]
+    (tmp_path / "run.mjs").write_text("\n".join(calls), encoding="utf-8")
+    said = subprocess.run([str(NODE), "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == len(WRONG)
+    for line, (*_, message) in zip(said, WRONG, strict=True):
+        assert any(part in line for part in message.split("|")), line
