@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from adcli.codegen.nests.teams import TEAM
 from adcli.lang.ir.sizes import bind, number
 
 if TYPE_CHECKING:
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 
 def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
     """How the results are computed; `at` is a point, whose shapes say how much there is to do."""
-    program = task.derivation.program
-    lines = [] if program is not None else ["one sweep for each element; of the program itself:"]
-    lines += described(program or task.primal, at)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in described(task.program, at))
 
 
 def described(program: Program, at: Mapping[str, Any] | None) -> Iterator[str]:
@@ -34,7 +32,7 @@ def described(program: Program, at: Mapping[str, Any] | None) -> Iterator[str]:
         yield "a point says more: its sizes, the work and the memory (--at)"
         return
     kernel = TensorKernel(module, cast("Any", None))   # a plan needs no code
-    yield from planned(kernel.plan(kernel.key(inputs(program, at))))
+    yield from planned(module, kernel.plan(kernel.key(inputs(program, at))))
 
 
 def counted(module: TensorModule) -> str:
@@ -48,14 +46,18 @@ def counted(module: TensorModule) -> str:
     return ", ".join(found)
 
 
-def planned(plan: CallPlan) -> Iterator[str]:
+def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
     """What shapes make of it."""
     if plan.sizes:
         yield f"sizes: {', '.join(f'{name} = {size:,}' for name, size in plan.sizes.items())}"
     yield f"work: about {plan.instructions:,.0f} instructions"
     yield f"memory: {plan.memory:,} bytes for values on the way"
-    shared = sum(s.share is not None or s.team is not None for s in plan.stretches)
-    yield f"threads: several share {plural(shared, 'step')}" if shared else "threads: one; no step is long enough to be shared"
+    if plan.shared and module.env.team is not None:
+        first = module.env.team.cells + TEAM
+        shared = sum(plan.cells[first + 2 * k] < plan.cells[first + 2 * k + 1] for k in range(len(module.choosers)))
+        yield f"threads: several share {plural(shared, 'step')}"
+    else:
+        yield "threads: one; the whole is too short for more"
 
 
 def inputs(program: Program, at: Mapping[str, Any]) -> list[Any]:

@@ -218,7 +218,7 @@ class TensorKernel:
         results = sum(self.size(v) * prod(found[v]) for _, v in self.made)
         self.refuse_much(live[1] + results)
         cells = (ctypes.c_int64 * module.cells)()
-        sizes = {**sizes, **self.whole_ranges(sizes)}
+        of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
         for name, at in module.env.sizes.items():
             cells[at] = sizes.get(name, 0)
         if self.caller is not None:
@@ -239,7 +239,7 @@ class TensorKernel:
         if instructions >= LONG_RUN and self.remark is not None:
             self.remark(long_run(instructions))
         outputs = [found[v] for _, v in self.made]
-        plan = CallPlan(sizes, cells, live[0], live[1], outputs, ResultMemory(outputs, self.real), actions,
+        plan = CallPlan(of_inputs, cells, live[0], live[1], outputs, ResultMemory(outputs, self.real), actions,
                         shared and seconds(instructions) > WORTH_THREADS, found, instructions, segments.bytes)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too

@@ -5,8 +5,8 @@ The directions are the elements of the seed, so every value that depends on it g
 recurrence histories with dimensions more, an operation on matrices a larger box, so the result is a program like any other.
 
 Most of a unit tensor is never made. A value v(k…, i…) that is w(i…) where k… = at(i…) and else zero by construction is kept as w
-and `at` (`OneDirection`); a sum that reads it at j… has a term at k… = at(j…) only, so that index is put in the place of the direction:
-`d(j, i) = A(i, j)`. This needs that what is read is linear in the seeds, which is looked at line by line (`_part`).
+and `at` (`OneDirection`); a sum that reads it at j… has a term at k… = at(j…) only, so that index is put in the place of the
+direction: `d(j, i) = A(i, j)`. This needs that what is read is linear in the seeds, which is looked at line by line (`_part`).
 """
 from __future__ import annotations
 

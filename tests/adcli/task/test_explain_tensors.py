@@ -18,7 +18,7 @@ def test_without_a_point_the_steps_are_told():
     assert ", 2 operations on matrices\n" in succeeds("grad", *solve, "--explain").out
 
 
-@pytest.mark.parametrize("n, threads", [(2, "one; no step"), (500, "several share")])
+@pytest.mark.parametrize("n, threads", [(2, "one; the whole"), (500, "several share")])
 def test_a_point_gives_the_sizes_and_the_work(tmp_path, n, threads):
     import numpy as np
     np.savez(tmp_path / "p.npz", A=np.zeros((n, n)), B=np.zeros((n, n)))
