@@ -2,32 +2,41 @@
 
 As text the digits are comments, so the output stays a program; JSON has an object `digits` of the shape of the results, CSV
 a column `v_digits` behind every `v`. In both, 17 stands for an exact number; null or an empty field for one of which nothing
-is proven.
+is proven. A program with tensors is written out as one of numbers at each point; as text, a tensor is given the fewest digits
+that an element of it has.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import tee
+from typing import TYPE_CHECKING, Any
 
+from adcli.answers.evaluation import without_zeros
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.points import need_headings
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
-from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.columns import commented
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
-from adcli.output.report import csv_text, json_record, text
+from adcli.output.report import csv_text, heading, json_record, text
 from adcli.output.streams import packed_destination, write_points
 from adcli.task.tasks import Task
 
+if TYPE_CHECKING:
+    import numpy as np
+
 FEW_DIGITS = 8.0
 """Digits below which the exact value is shown."""
+TURNED = "; a comparison has the other outcome in exact arithmetic"
 
-Judged = tuple[Row, list[Digits]]
+Judged = tuple[Row, list[Any]]
+"""The results at a point with the Digits of each, in an array where it is a tensor."""
 
 
 def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
@@ -36,17 +45,41 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
         raise AdError("--digits and --fast-math cannot be used together", help="leave out --fast-math")
     found = evaluated(task, options, watch)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
-    rows = judged(drop_zero_seeds(task.program), found)
+    rows = judged_elements(task, found) if task.signature.tensors else judged(task, found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
+    if form is None and task.signature.tensors:
+        form = tensor_paragraphs
     headed = need_headings(task.free, options.at)
     with packed_destination(options.output, options.document and headed) as out:
-        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, headed))
+        write_points(out, (form or paragraphs)(layout, rows, number, headed))
     return watch.conclude(options.strict)
 
 
-def judged(program: Program, rows: Iterable[Row]) -> Iterator[Judged]:
+def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
+    program = drop_zero_seeds(task.program)
     for row in rows:
         yield row, right_digits(program, row.at, row.results)
+
+
+def judged_elements(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
+    """The same for tensors, of each point by itself. AdError where that is too long."""
+    import numpy as np
+
+    from adcli.input.arrays import filled, fitting
+    from adcli.task.shapes import written_out
+    program = without_zeros(task)
+    for row in rows:
+        own = {name: x for name, x in row.at.items() if name not in task.seeds}
+        whole = written_out(program, filled(program, own, task.seeds) if task.seeds else fitting(task.primal, own), "--digits")
+        numbers = [float(x) for result in row.results for x in np.ravel(result)]
+        found = iter(right_digits(whole.program, whole.at, numbers))
+        judged: list[Any] = []
+        for result in row.results:
+            each = np.empty(np.shape(result), object)
+            for place in np.ndindex(each.shape):
+                each[place] = next(found)
+            judged.append(each if each.shape else each[()])
+        yield row, judged
 
 
 def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
@@ -62,8 +95,7 @@ def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: b
 
 def comment(d: Digits) -> str:
     """The digits of one number in words."""
-    said = words(d)
-    return f"{said}; a comparison has the other outcome in exact arithmetic" if d.turned else said
+    return words(d) + TURNED * d.turned
 
 
 def words(d: Digits) -> str:
@@ -82,18 +114,57 @@ def words(d: Digits) -> str:
             return f"{count:.1f} digits" + f", {shown}" * (count < FEW_DIGITS)
 
 
-def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+def tensor_paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
+    """The text of results of any rank, with a comment on each: behind it where it is one line, else below."""
+    from adcli.output.tensors import result_lines
+    for i, (row, judged) in enumerate(rows):
+        lines = [""] * (headed and i > 0) + [heading(i, row, number)] * headed
+        for name, x, digits in zip(layout.results, row.results, judged, strict=True):
+            shown = list(result_lines(name, x, number, False))
+            said = comment(digits) if isinstance(digits, Digits) else of_all(digits)
+            lines += [f"{shown[0]}  # {said}"] if len(shown) == 1 else [*shown, f"# {name}: {said}"]
+        if layout.status:
+            lines.append(f"{layout.status} = {LEVELS[row.level]}")
+        yield "\n".join(lines) + "\n"
+
+
+def of_all(digits: np.ndarray) -> str:
+    """The digits of a tensor in words: the fewest, and how many elements have none that could be counted."""
+    import numpy as np
+    each = list(np.ndenumerate(digits))
+    counted = [(d.count, place, d) for place, d in each if d.count is not None]
+    said = []
+    if counted:
+        fewest, place, d = min(counted, key=lambda known: known[0])
+        where = f", the fewest at ({', '.join(map(str, place))})" if fewest < EXACT else ""
+        said.append(words(d) + where)
+    said += [f"{many} of {len(each)} {text}" for text, many in Counter(words(d) for _, d in each if d.count is None).items()]
+    return ("; ".join(said) or "no elements") + TURNED * any(d.turned for _, d in each)
+
+
+def json_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
     """One object a point, with the digits beside the results."""
     for row, digits in rows:
         record = json_record(layout, row, number)
-        counts = [d.count if d.count is None else round(d.count, 2) for d in digits]
-        record["digits"] = layout.shaped(counts)
-        if any(d.turned for d in digits):
-            record["turned"] = [name for name, d in zip(layout.results, digits, strict=True) if d.turned]
+        record["digits"] = layout.shaped([counts(d) for d in digits])
+        if turned := [name for name, d in zip(layout.results, digits, strict=True) if is_turned(d)]:
+            record["turned"] = turned
         yield json_text(record) + "\n"
 
 
-def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+def counts(digits: Any) -> Any:
+    """The number of digits, or nested lists of them."""
+    if isinstance(digits, Digits):
+        return digits.count if digits.count is None else round(digits.count, 2)
+    return [counts(d) for d in digits]
+
+
+def is_turned(digits: Any) -> bool:
+    """Whether a comparison turns for a number, or for an element of a tensor."""
+    return digits.turned if isinstance(digits, Digits) else any(map(is_turned, digits))
+
+
+def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
     """A line a point, a column of digits behind each result."""
     yield csv_text([*layout.inputs, *layout.seeds, *(n for r in layout.results for n in (r, f"{r}_digits")),
                   *([layout.status] if layout.status else [])])

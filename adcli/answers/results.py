@@ -87,7 +87,9 @@ def check_options(task: Task, options: ResultOptions) -> None:
             options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
-    options.refuse(["digits", "enclose", "fast_math", "tier"], "needs a program of scalars; this one has tensors")
+    options.refuse(["enclose", "fast_math", "tier"], "needs a program of scalars; this one has tensors")
+    if options.form == "csv":
+        options.refuse(["digits"], "of tensors needs --format text or json")
     arrays = options.form in ARRAYS
     if options.form == "csv" or arrays:
         options.refuse(["status"], "of tensors needs --format text or json")

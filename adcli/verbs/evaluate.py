@@ -115,7 +115,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         options.refuse(PART_OPTIONS, "needs files (--data FILE)")
         if found := tables(task, options):
             return stream(task, found, options, watch)
-    if options.digits and not task.signature.tensors:
+    if options.digits:
         from adcli.answers.digits import with_digits
         return with_digits(task, options, watch)
     return at_points(task, options, watch)

@@ -21,6 +21,28 @@ def test_several_points_status_and_seeds():
                    "# x = 3.0, y = 2.0, dx = 1.0, dy = 0.0\nf = 6.0    # exact\ndf = 2.0   # exact\nstatus = smooth\n")
 
 
+def sums(corner):
+    """Options of a program with sums that cancel, and with a matrix."""
+    text = "input x(n), A(n, n); s +=! x(i)**2; v(i) = s - x(i)**2; y = solve(A, x)"
+    return "-e", text, "--at", f"x=[1e8,1],A=[[1,2],[3,{corner}]]", "--digits"
+
+
+@pytest.mark.parametrize("corner, verb, said", [
+    (4, "eval", "v = [0.0, 1e+16]  # 0.0 digits, exactly 1.0, the fewest at (0)\n"
+                "y = [-199999999.0, 149999999.5]  # 16.0 digits, the fewest at (0)\n"),
+    (6, "eval", "y = [nan, nan]  # 2 of 2 not a number in exact arithmetic either\n"),
+    (4, "jvp", "dv = [2.0, 200000000.0]  # exact\n")])
+def test_a_tensor_has_the_fewest_digits_of_its_elements(corner, verb, said):
+    ended = adcli(verb, *sums(corner), *(["--tangent", "x=1"] if verb == "jvp" else []))
+    assert said in ended.out, ended
+
+
+def test_digits_of_tensors_in_json():
+    (found,) = adcli("eval", *sums(4), "--format", "json").records
+    assert found["digits"]["value"] == {"v": [0.0, 17.0], "y": [16.0, 16.0]}
+    assert "of tensors needs --format text or json" in adcli("eval", *sums(4), "--format", "csv").err
+
+
 def test_json_mirrors_the_results():
     (found,) = adcli("grad", "-e", "v = x/3", "--at", "x=1", "--digits", "--format", "json").records
     assert found["value"] == {"v": 1 / 3} and found["grad"] == {"v": {"x": 1 / 3}}
