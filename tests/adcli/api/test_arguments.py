@@ -147,9 +147,8 @@ def test_a_scalar_is_no_tensor():
 
 
 def test_what_is_of_scalars_says_so():
-    for make in (lambda: MV.llvm(), lambda: LOSS.jacobian().sparse(A=A, B=B, s=1), lambda: MV.taylor(2)):
-        with pytest.raises(adcli.AdError, match="needs a program of scalars"):
-            make()
+    with pytest.raises(adcli.AdError, match="needs a program of scalars"):
+        LOSS.jacobian().sparse(A=A, B=B, s=1)
     with pytest.raises(adcli.AdError, match="take vjp"):
         MV.grad()
 

@@ -80,7 +80,7 @@ __all__ = ["folder"]
      "help: eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors"),
     *((f"{verb} mv.ad --at {at}", f"{verb} needs a program of scalars; this one has tensors\n"
        "help: eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors")
-      for verb, at in [("check", "@both.npz"), ("propagate", "A=2±0.1")]),
+      for verb, at in [("propagate", "A=2±0.1")]),
     ("eval scalar.ad --at x=[1],y=1", "x=[1]: expected a number, not a tensor"),
     ("eval scalar.ad --at x=@A.npy,y=1", "x=@A.npy: expected a number, not a tensor"),
     ("eval scalar.ad --at @both.npz", "both.npz: a file of arrays, and every input is a number\n"
