@@ -55,11 +55,7 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     program = chosen(parse_source(source), of)
     if of is not None:
         program = prune(program)
-    unknown = next((e for e in program.equations if isinstance(e.op, Recurrence | MatrixOperation)), None)
-    if unknown is not None:
-        loop = isinstance(unknown.op, Recurrence)
-        raise AdError(f"a page shows no {'loops over steps' if loop else f'{unknown.op.name}()'}", unknown.span,
-                      f"adcli eval prints {'what all steps make' if loop else 'what it gives'}", program.source)
+    refuse_unshown(program, program.source)
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, None)
     if len(program.equations) > MOST_OPERATIONS:
         raise AdError(f"a page shows programs of at most {MOST_OPERATIONS:,} operations; this one has {len(program.equations):,}",
@@ -67,11 +63,23 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     values = {p.name: start(p, (at or {}).get(p.name)) for p in program.params}
     sizes = known_sizes(program, values)
     programs = shown(program, inputs, outputs)
+    refuse_unshown(programs.everything, program.source)
     made = tape(programs.everything, sizes)
     if (steps := work(made)) > MOST_STEPS:
         raise AdError(f"a page computes everything in at most {MOST_STEPS:,} operations; here that takes {steps:,}",
                       help="give smaller tensors (--at)" if has_tensors(program) else "show some outputs only (--of NAME)")
     return Document(source, program, programs, values, sizes, inputs).made() | {"tape": made}, script()
+
+
+def refuse_unshown(program: Program, source: Source | None) -> None:
+    """AdError where a program, or a derivative of it, has what a page does not carry out."""
+    unknown = next((e for e in program.equations if isinstance(e.op, Recurrence | MatrixOperation)), None)
+    if unknown is None:
+        return
+    if not isinstance(unknown.op, Recurrence):
+        raise AdError(f"a page shows no {unknown.op.name}()", unknown.span, "adcli eval prints what it gives", source)
+    raise AdError("a page shows no loops over steps, which cumulative sums and derivatives of products are too", unknown.span,
+                  "adcli grad prints what it gives; --exact-order takes a cumulative sum as it is written", source)
 
 
 def packed(document: Json) -> str:
