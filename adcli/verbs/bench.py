@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.output.columns import table
 from adcli.output.fitting import fitted
 from adcli.output.streams import columns_of, packed_destination
+from adcli.verbs.timing import best, timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
     from adcli.lang.ir.errors import Source
 
-Made = TypeVar("Made")
 BATCH = 16
 """How many times as many rows are timed where threads share them; a start of threads must not show."""
 RUNS = 5
@@ -45,6 +45,7 @@ class BenchOptions(Options):
     """What bench is told."""
 
     rows: int
+    size: str | None
     seconds: float
     form: str
 
@@ -55,7 +56,8 @@ class BenchOptions(Options):
 @program_options
 @derivative_options
 @option(OTHER, "--rows", type=WholeNumber(1, 100_000_000), default=1 << 15, show_default=True, metavar="N",
-        help="Rows per timed call.")
+        help="Rows per timed call, of a program of numbers.")
+@option(OTHER, "--size", metavar="N=1024,…", help="Sizes of tensors; 32 where none is given.")
 @option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="S",
         help="Minimum seconds per measurement.")
 @format_option(("text", "json"), "Format of the figures.")
@@ -64,15 +66,42 @@ class BenchOptions(Options):
 def command(options: BenchOptions) -> int:
     """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, both tiers, start-up.
 
-    Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
+    Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5. With tensors it is the time of a call, at the
+    sizes of --size.
     """
     if options.seconds != options.seconds:
         raise AdError("--seconds nan is no length of time", help="write --seconds 0.5")
-    figures = measured(options.source, options.inputs, options.outputs, options.rows, options.seconds)
+    figures, told = figures_of(options)
     with packed_destination(options.output) as out:
-        text = json.dumps(figures) + "\n" if options.form == "json" else report(figures, columns_of(options.output))
+        text = json.dumps(figures) + "\n" if options.form == "json" else told(figures, columns_of(options.output))
         out.write(text.encode())
     return 0
+
+
+def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[str, Any], int | None], str]]:
+    """The figures, and what writes them as text."""
+    from adcli.lang.ir.elementwise import has_tensors
+    from adcli.lang.lower.frontend import parse_source
+    program = parse_source(options.source)
+    if not has_tensors(program):
+        if options.size:
+            raise AdError(f"--size {options.size}: a program of numbers has no sizes", help="give --rows")
+        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds), report
+    from adcli.verbs import bench_tensors
+    given = sizes(options.size or "")
+    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds),
+            bench_tensors.report)
+
+
+def sizes(text: str) -> dict[str, int]:
+    """N=1024,M=16 as numbers."""
+    found: dict[str, int] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, size = map(str.strip, part.partition("="))
+        if not (size.isascii() and size.isdigit() and 0 < int(size) < 1 << 40) or name in found:
+            raise AdError(f"--size {part}: expected a name, given once, and a whole number above 0", help="write --size N=1024")
+        found[name] = int(size)
+    return found
 
 
 def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float) -> dict[str, Any]:
@@ -81,9 +110,7 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     from adcli.codegen.machine.kernel import processors
     from adcli.codegen.machine.memory import require_room
     from adcli.lang.lower.frontend import parse_source
-    from adcli.task.shapes import refuse_tensors
     f = Function(parse_source(source))
-    refuse_tensors(f.program, "bench")
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows
@@ -147,24 +174,6 @@ def on_rows(kernel: Kernel, columns: Sequence[np.ndarray], rows: int) -> Callabl
     given = [c[:rows] for c in columns]
     out = run_arrays(kernel, given, rows)
     return lambda: run_arrays(kernel, given, rows, out)
-
-
-def timed(work: Callable[[], Made]) -> tuple[Made, float]:
-    """What is made, and the seconds it took."""
-    start = time.perf_counter()
-    made = work()
-    return made, time.perf_counter() - start
-
-
-def best(run: Callable[[], object], seconds: float) -> float:
-    """The smallest time of a run in seconds."""
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:

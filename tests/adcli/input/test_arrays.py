@@ -76,8 +76,9 @@ __all__ = ["folder"]
      "help: use --format json or -o FILE.npz"),
     ("eval roots.ad --at x=[1] --at x=[1,2] -o y.npz", "'y' has shape (1,) at one point and (2,) at another; an array file"
      " needs one shape\nhelp: use --format json, or one file per point"),
-    ("bench mv.ad", "bench needs a program of scalars; this one has tensors\n"
-     "help: eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors"),
+    ("bench mv.ad --size P=3", "--size P=3: no size 'P'\nhelp: the sizes are M, N"),
+    ("bench scalar.ad --size N=3", "--size N=3: a program of numbers has no sizes\nhelp: give --rows"),
+    ("bench mv.ad --size N", "--size N: expected a name, given once, and a whole number above 0\nhelp: write --size N=1024"),
     *((f"{verb} mv.ad --at {at}", f"{verb} needs a program of scalars; this one has tensors\n"
        "help: eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors")
       for verb, at in [("propagate", "A=2±0.1")]),

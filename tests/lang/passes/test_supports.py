@@ -66,7 +66,8 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_what_becomes_of_a_question(name):
     made, element, guard = ASKED[name]
-    program = parse(f"input x(N), int32 k(N)\n{made}\ny(i) = {element} != 0 ? 1 / x(i) : 0 where i in 0:N\noutput y", exact_order=True)
+    asks = f"y(i) = {element} != 0 ? 1 / x(i) : 0 where i in 0:N\noutput y"
+    program = parse(f"input x(N), int32 k(N)\n{made}\n{asks}", exact_order=True)
     simple = simplify(program)
     line = next(x for x in print_program(simple).splitlines() if x.startswith("y("))
     if guard == "i1":

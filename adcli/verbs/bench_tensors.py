@@ -1,0 +1,124 @@
+"""The figures of bench for programs with tensors: time of a call at some sizes, on one thread and on all."""
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.api.function import Function
+from adcli.codegen.machine.kernel import processors
+from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.sizes import number
+from adcli.output.columns import table
+from adcli.task.native import compiled
+from adcli.verbs.timing import best, timed
+
+if TYPE_CHECKING:
+    from adcli.lang.ir.errors import Source
+
+USUAL_SIZE, SMALLEST = 32, 4
+"""The sizes that are taken where none is given, and the least that are tried where these do not fit."""
+
+
+def measured(source: Source, program: Program, wrt: list[str] | None, of: list[str] | None, given: Mapping[str, int],
+             seconds: float) -> dict[str, Any]:
+    """All figures: times in microseconds a call, phases in milliseconds. AdError where the sizes do not fit the program."""
+    sizes = chosen(program, given)
+    f = Function(program)
+    functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of)}
+    with suppress(AdError):   # of one number only
+        functions["gradient"] = f.grad(wrt, of)
+    threads, limits = sorted({1, processors()}), subscript_limits(program, sizes)
+    inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
+    times, memory = dict[str, dict[str, float]](), dict[str, int]()
+    for name, g in functions.items():
+        kernel, at = compiled(g.program), values(g.program, sizes, inside)
+        times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
+        memory[name] = max(plan.memory for plan in kernel.plans.values())
+    alone = {name: us["1"] for name, us in times.items()}
+    return {
+        "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs), "sizes": sizes,
+        "equations": {name: len(g.program.equations) for name, g in functions.items()},
+        "threads": threads[-1], "us_per_call": times,
+        "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
+        "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
+        "memory_bytes": memory, "compile_ms": phases(source, wrt, of),
+    }
+
+
+def chosen(program: Program, given: Mapping[str, int]) -> dict[str, int]:
+    """The sizes: those given, the others the usual one, or less where that does not fit."""
+    fitting = FittingSizes(program, random.Random(0))
+    unknown = sorted(set(given).difference(fitting.names))
+    if unknown:
+        names = ", ".join(fitting.names) or "none"
+        raise AdError(f"--size {unknown[0]}={given[unknown[0]]}: no size '{unknown[0]}'", help=f"the sizes are {names}")
+    fault = AdError("")
+    for usual in range(USUAL_SIZE, SMALLEST - 1, -1):
+        sizes = {**dict.fromkeys(fitting.names, usual), **given}
+        try:
+            fitting.make_equal(sizes, max(sizes.values(), default=1))
+            sizes.update(given)
+            require_fitting(program, sizes)
+            return sizes
+        except AdError as found:
+            fault = found
+    example = ",".join(f"{n}={USUAL_SIZE}" for n in fitting.names[:3])
+    raise AdError(f"no sizes up to {USUAL_SIZE} are found that fit this program: {fault.message}", fault.span,
+                  f"give the sizes: --size {example}", program.source)
+
+
+def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]) -> dict[str, Any]:
+    """Inputs of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and integers are subscripts that
+    are inside."""
+    r, found = np.random.default_rng(0), dict[str, Any]()
+    for p in program.params:
+        shape = tuple([number(x, sizes) for x in p.var.shape])
+        if p.name in sizes:
+            found[p.name] = np.int64(sizes[p.name])
+        elif p.var.integer:
+            low, high = (0, limits.get(p.name, 2) - 1) if p.low is None or p.high is None else (int(p.low), int(p.high))
+            found[p.name] = r.integers(low, max(low, high) + 1, shape)
+        else:
+            x = r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), shape)
+            heavy = p.low is None and len(shape) > 1 and shape[-1] == shape[-2]
+            found[p.name] = (x + np.swapaxes(x, -1, -2)) / 2 + 2 * shape[-1] * np.eye(shape[-1]) if heavy else np.asarray(x)
+    return found
+
+
+def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:
+    """Milliseconds from text to the callable adjoint, phase by phase."""
+    from adcli.codegen.machine import veclib
+    from adcli.codegen.nests.module import emit
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.compiled import linked
+    from adcli.lang.lower.frontend import parse_source
+    from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
+    found: dict[str, float] = {}
+    program, found["parse"] = timed(lambda: parse_source(source))
+    derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
+    module, found["emit"] = timed(lambda: emit(evaluation_program(derived), veclib.lanes(), veclib.host()))
+    code, found["llvm"] = timed(lambda: jit.object_code(module.text))
+    _, found["link"] = timed(lambda: linked(code, module.entry))
+    return {name: seconds * 1e3 for name, seconds in found.items()}
+
+
+def report(figures: dict[str, Any], columns: int | None = None) -> str:
+    """The figures for people."""
+    threads = str(figures["threads"])
+    rows = [("", "equations", "1 thread, us", "/ value", f"{threads} threads, us", "speed-up", "bytes between")]
+    for name, us in figures["us_per_call"].items():
+        ratio = f"{figures['over_value'][name]:.2f}" if name in figures["over_value"] else ""
+        rows.append((name, str(figures["equations"][name]), f"{us['1']:.1f}", ratio, f"{us[threads]:.1f}",
+                     f"{figures['speed_up'][name]:.2f}", f"{figures['memory_bytes'][name]:,}"))
+    sizes = ", ".join(f"{name} = {n:,}" for name, n in figures["sizes"].items())
+    return "\n".join([
+        f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
+        f"sizes: {sizes}" if sizes else "no sizes", "", *table(rows, "<>>>>>>", columns, "  "), "",
+        f"compile    {', '.join(f'{k} {v:.1f}' for k, v in figures['compile_ms'].items())} ms, reverse", ""])

@@ -1,0 +1,26 @@
+"""How bench takes times."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Made = TypeVar("Made")
+
+
+def timed(work: Callable[[], Made]) -> tuple[Made, float]:
+    """What is made, and the seconds it took."""
+    start = time.perf_counter()
+    made = work()
+    return made, time.perf_counter() - start
+
+
+def best(run: Callable[[], object], seconds: float) -> float:
+    """The smallest time of a run in seconds."""
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)

@@ -1,0 +1,34 @@
+"""bench of programs with tensors: figures of every kind, at sizes that fit."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.lower.frontend import parse
+from command import adcli, succeeds
+
+from adcli.verbs.bench_tensors import USUAL_SIZE, chosen, values
+
+
+def test_figures_of_every_kind():
+    text = "input x(N), int32 k(M); h(0) = 0; for t in 0:M { h(t + 1) = 0.5*h(t) + x(k(t)) }; v = h(M)"
+    options = ("bench", "-e", text, "--size", "N=7", "--seconds", "0")
+    (figures,) = succeeds(*options, "--format", "json").records
+    assert figures["sizes"] == {"M": USUAL_SIZE, "N": 7} and (figures["inputs"], figures["outputs"]) == (2, 1)
+    for kind in ("equations", "us_per_call", "memory_bytes", "speed_up"):
+        assert list(figures[kind]) == ["value", "forward", "reverse", "gradient"]
+    assert list(figures["compile_ms"]) == ["parse", "differentiate", "emit", "llvm", "link"]
+    times = [*figures["compile_ms"].values(), *(us for mode in figures["us_per_call"].values() for us in mode.values())]
+    assert all(x > 0 for x in times)
+
+
+def test_sizes_that_follow_from_others_fit():
+    program = parse("input a(H), b(K), c(H - K + 1)\ny +=! a(i + j)*b(j)*c(i)")
+    sizes = chosen(program, {"K": 5})
+    assert sizes["K"] == 5 and sizes["H"] >= 5
+    found = values(program, sizes, {})
+    assert found["c"].shape == (sizes["H"] - 4,)
+
+
+@pytest.mark.parametrize("text, size", [("input x(N); y(i) = x(i + 40) where i in 0:2", ""), ("input x(N); y = x(5)", "N=3")])
+def test_sizes_that_do_not_fit_are_said(text, size):
+    ended = adcli("bench", "-e", text, *(["--size", size] if size else []), "--seconds", "0")
+    assert ended.code == 3 and "give the sizes: --size N=32" in ended.err, ended
