@@ -175,7 +175,7 @@ class Explainer:
         if e.op is SELECT:
             return Question(e.args[1] if self.number(e.args[0]) else e.args[2])
         if isinstance(e.op, NoValue) and (blamed := self.number(e.args[0])) == blamed:
-            return Cause("pivot", e, because=(Question(e.args[0]),))
+            return Cause("pivot", e, because=() if kind_of(blamed) == "number" else (Question(e.args[0]),))
         return {"nan": self.primal_nan, "inf": self.primal_inf, "zero": self.primal_zero}[kind_of(x)](e)
 
     def real_args(self, e: Equation) -> list[Atom]:
