@@ -105,7 +105,7 @@ def relative(w: Compared) -> tuple[str, str]:
 
 def verdict(check: AnyCheck) -> str:
     """The last line: ok, FAIL or nothing compared, with the counts."""
-    compared, failed = (sum(x) for x in zip(*[(t.compared, t.failed) for t in check.tallies], strict=True))
+    compared, failed = sum(t.compared for t in check.tallies), sum(t.failed for t in check.tallies)
     if failed:
         methods = sum(t.failed > 0 for t in check.tallies)
         return f"FAIL: {failed} of {plural(compared, 'comparison')} failed, in {methods} of {len(check.tallies)} methods"

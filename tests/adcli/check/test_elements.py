@@ -90,3 +90,8 @@ def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, module: object, rule
     monkeypatch.setattr(checks, "ALWAYS", False)
     monkeypatch.setattr(module, rule, wrong)
     assert "the modes differ: the fault is in a sweep" in caught(KINDS[kind])
+
+
+def test_a_point_where_every_value_is_nan_leaves_nothing_to_compare() -> None:
+    ended = adcli("check", "-e", "input x(N); s +=! log(x(i))", "--at", "x=[-1]", "--quiet")
+    assert (ended.code, ended.out) == (1, "nothing compared: no method applies at any of these points\n")
