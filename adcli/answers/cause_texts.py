@@ -11,6 +11,7 @@ SENTENCES = {
     "result": "{operation} {at} is {result}: {how}",
     "form": "{operation} {at} is {how} = {result}",
     "matrix": "{operation} at {place} = {value} is {result}: {how}",
+    "determinant": "{operation} is {result}: the determinant of its matrix is below 0",
     "partial": "{partial} {at} is {value}{end}",
     "meets": "{partial} {at} is {value}, and the {sweep} that meets it is {seed}: {how} = nan",
     "product": "{partial} {at} is {value}; times the {sweep} {seed} it {end}",

@@ -102,9 +102,11 @@ class Words:
     def undefined_matrix(self, op: NoValue, cause: Cause, e: Equation) -> str:
         """Which pivot or element of its matrix an operation on matrices has no value for."""
         result, blamed = shown(self.explainer.values[e.outs[0]]), shown(self.explainer.number(e.args[0]))
+        operation = self.written(e).rpartition(" = ")[2]
+        if op.name == "logdet" and op.pivot is None and math.isfinite(self.explainer.number(e.args[0])):
+            return SENTENCES["determinant"].format(operation=operation, result=result)
         place = f"pivot {op.pivot} of its matrix" if op.pivot else f"{self.named(e.args[0], e) or 'an element'} of its matrix"
         how = "not finite" if op.pivot is None else "not positive definite" if op.name == "cholesky" else "singular matrix"
-        operation = self.written(e).rpartition(" = ")[2]
         return SENTENCES["matrix"].format(operation=operation, place=place, value=blamed, result=result, how=HOW[how])
 
     def numbers_read(self, e: Equation) -> list[str]:

@@ -184,6 +184,8 @@ ELEMENTS = [
      {"A": [[[1, 2], [0, 1]], [[1, 1], [1, 1]]], "b": [1, 1], "s": 2}, "v, dv_dA(1, 0, 0)",
      "in x(0, 1, 0), solve(M(t, k), b) at pivot 2 of its matrix = 0.0 is nan: the matrix is singular",
      ["the same in x(1, 1, 0)"]),
+    ("input A(n, n)\nv = logdet(A)\noutput v", {"A": [[1, 2], [2, 1]]}, "v, dv_dA(0, 0)",
+     "in v, logdet(A) is nan: the determinant of its matrix is below 0", []),
     ("input A(n, n)\nL = cholesky(A)\nv +=! L(i, i)\noutput v", {"A": [[1, 2], [2, 1]]}, "v, dv_dA(0, 0)",
      "in L(0, 0), cholesky(A) at pivot 2 of its matrix = -3.0 is nan: the matrix is not positive definite",
      []),
