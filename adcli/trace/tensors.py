@@ -15,7 +15,8 @@ import numpy as np
 
 from adcli.codegen.documents.notation import Label, Latex, Notation, label_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate.unfolding import Unfolded, elements_of, named
+from adcli.lang.evaluate.recording import element
+from adcli.lang.evaluate.unfolding import Unfolded, elements_of
 from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
@@ -45,7 +46,7 @@ def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seed
     whole = written_out(program, at, "trace")
     results = {r.name: whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results}
     shapes = {TANGENT: {p.name: np.shape(at[p.name]) for p in program.params}, "cotangent": results}
-    spread = {kind: {named(name, place): float(x) for name, given in those.items()
+    spread = {kind: {element(name, place): float(x) for name, given in those.items()
                      for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
               for kind, those in seeds.items()}
     moved = [x for x in whole.at if x.partition("(")[0] in wrt]
@@ -169,7 +170,7 @@ def of_elements(found: TracedTensors, wanted: str) -> tuple[Trace, dict[Var, Lab
 def computed(found: TracedTensors) -> list[str]:
     """The values that operations compute, with their last elements."""
     shapes = {name: found.whole.elements[o].shape for o, name in computed_names(found.program).items()}
-    return [named(name, tuple(n - 1 for n in shape)) for name, shape in shapes.items() if all(shape)]
+    return [element(name, tuple(n - 1 for n in shape)) for name, shape in shapes.items() if all(shape)]
 
 
 def pattern(wanted: str) -> re.Pattern[str]:

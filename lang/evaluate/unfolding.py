@@ -18,6 +18,7 @@ import numpy as np
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound, comprehension
 from adcli.lang.evaluate.matrices import matrix_operation
+from adcli.lang.evaluate.recording import NumberOnTape, element
 from adcli.lang.evaluate.recurrences import recurrence
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import value
@@ -32,35 +33,6 @@ MOST_OPERATIONS = 400_000
 NEUTRAL_OF = {COMBINED_BY[symbol]: x for symbol, x in NEUTRAL.items() if symbol in COMBINED_BY}
 
 
-class Element:
-    """A number with the atom that it is in the program."""
-
-    __slots__ = ("atom", "number")
-    __hash__ = None   # type: ignore[assignment]
-
-    def __init__(self, atom: Atom, number: Any) -> None:
-        self.atom, self.number = atom, number
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.number == _number(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.number < _number(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.number >= _number(other))
-
-    def __int__(self) -> int:
-        return int(self.number)
-
-    def __float__(self) -> float:
-        return float(self.number)
-
-
-def _number(x: Any) -> Any:
-    return x.number if isinstance(x, Element) else x
-
-
 class Unfolded(NamedTuple):
     """The program of numbers with its point. `elements` has for every value of the program with tensors the atoms of its
     elements."""
@@ -68,11 +40,6 @@ class Unfolded(NamedTuple):
     program: Program
     at: dict[str, float]
     elements: Mapping[Var, np.ndarray]
-
-
-def named(name: str, place: tuple[int, ...]) -> str:
-    """h(3, 0)."""
-    return f"{name}({', '.join(map(str, place))})" if place else name
 
 
 def length(program: Program, at: Mapping[str, Any]) -> int:
@@ -118,9 +85,9 @@ class _Unfolder:
         self.equations: list[Equation] = []
         self.span: Span | None = None
         functions: dict[str, Any] = {name: self.combining(op) for name, op in TABLE.items()}
-        functions |= {name: lambda x, y, f=f: f(x.number, y.number) for name, f in COMPARISONS.items()}
+        functions |= {name: lambda x, y, f=f: f(x.value, y.value) for name, f in COMPARISONS.items()}
         functions["no_value"] = self.without_value
-        self.arithmetic = Arithmetic(functions, lambda x: Element(Lit(float(x)), float(x)))
+        self.arithmetic = Arithmetic(functions, lambda x: NumberOnTape(Lit(float(x)), float(x)))
         self.env: dict[Atom, Atom] = {}
         self.names: dict[Atom, str] = {}
 
@@ -135,15 +102,15 @@ class _Unfolder:
             numbers = np.asarray(at[p.name], float)
             made = np.empty(numbers.shape, object)
             for place in np.ndindex(numbers.shape):
-                name, x = named(p.name, place), float(numbers[place])
+                name, x = element(p.name, place), float(numbers[place])
                 var = Var(name)
                 params.append(replace(p, var=var, name=name))
-                made[place], point[name] = Element(var, x), x
+                made[place], point[name] = NumberOnTape(var, x), x
             values[p.var] = made if p.var.shape else made[()]
         sizes = dict(bound(self.whole, values))
         for e in self.whole.equations:
             self.equation(e, values, sizes)
-        results = [Result(named(r.name, place), x.atom) for r in self.whole.results
+        results = [Result(element(r.name, place), x.atom) for r in self.whole.results
                    for place, x in np.ndenumerate(self.array(values, r.atom))]
         return self.finished(params, point, results, values)
 
@@ -168,14 +135,14 @@ class _Unfolder:
             if o.name and not o.temp:
                 self.name(o.name, values[o])
 
-    def element(self, x: Any) -> Element:
-        return x if isinstance(x, Element) else self.arithmetic.constant(float(x))
+    def element(self, x: Any) -> NumberOnTape:
+        return x if isinstance(x, NumberOnTape) else self.arithmetic.constant(float(x))
 
     def name(self, name: str, found: Any) -> None:
         """Give the elements of a value their names, where they have none yet."""
         for place, x in np.ndenumerate(np.asarray(found, object)):
-            if isinstance(x, Element) and isinstance(x.atom, Var) and x.atom.temp and x.atom not in self.names:
-                self.names[x.atom] = named(name, place)
+            if isinstance(x, NumberOnTape) and isinstance(x.atom, Var) and x.atom.temp and x.atom not in self.names:
+                self.names[x.atom] = element(name, place)
 
     # -- operations
 
@@ -184,40 +151,40 @@ class _Unfolder:
 
     def body(self, body: Program, at: Mapping[str, Any]) -> dict[str, Any]:
         """The results of a body, whose operations are written down."""
-        known: dict[Atom, Element] = {p.var: self.element(at[p.name]) for p in body.params}
+        known: dict[Atom, NumberOnTape] = {p.var: self.element(at[p.name]) for p in body.params}
 
-        def read(a: Atom) -> Element:
+        def read(a: Atom) -> NumberOnTape:
             return self.arithmetic.constant(a.value) if isinstance(a, Lit) else known[a]
         for e in body.equations:
             known.update(dict.fromkeys(e.outs, self.one(e, [read(a) for a in e.args])))
         return {r.name: read(r.atom) for r in body.results}
 
-    def one(self, e: Equation, args: list[Element]) -> Element:
+    def one(self, e: Equation, args: list[NumberOnTape]) -> NumberOnTape:
         return args[0] if e.op is TABLE["dup"] else self.recorded(e.op, args, e.span or self.span, e.group)
 
-    def recorded(self, op: Primitive, args: list[Element], span: Span | None, group: int = 0) -> Element:
+    def recorded(self, op: Primitive, args: list[NumberOnTape], span: Span | None, group: int = 0) -> NumberOnTape:
         """An operation on numbers, written down; of constants it is one, where it is finite."""
         atoms = tuple([a.atom for a in args])
-        number = FLOAT.apply(op, [a.number for a in args], atoms)
+        number = FLOAT.apply(op, [a.value for a in args], atoms)
         if not op.truth and math.isfinite(number) and all(isinstance(a, Lit) for a in atoms):
-            return Element(Lit(number), number)
+            return NumberOnTape(Lit(number), number)
         out = Var(temp=True, truth=op.truth)
         self.equations.append(Equation((out,), op, atoms, span, group))
-        return Element(out, number)
+        return NumberOnTape(out, number)
 
     def combining(self, op: Primitive) -> Any:
         """An operation of a reduction or an elimination; the neutral value that it starts from is left out."""
         neutral = NEUTRAL_OF.get(op.name)
 
-        def combined(*args: Element) -> Element:
+        def combined(*args: NumberOnTape) -> NumberOnTape:
             first = args[0].atom
             if neutral is not None and len(args) == 2 and isinstance(first, Lit) and first.value == neutral:
                 return args[1]
             return self.recorded(op, list(args), self.span)
         return combined
 
-    def without_value(self, op: MatrixOperation, blamed: Element, pivot: int | None, operands: list[np.ndarray],
-                      result: float) -> Element:
+    def without_value(self, op: MatrixOperation, blamed: NumberOnTape, pivot: int | None, operands: list[np.ndarray],
+                      result: float) -> NumberOnTape:
         args = [blamed, *[x for o in operands for x in o.flat]]
         return self.recorded(no_value(op, pivot, len(args), result), args, self.span)
 
@@ -236,7 +203,7 @@ class _Unfolder:
 def _atoms(found: Any, env: Mapping[Atom, Atom]) -> np.ndarray:
     made = np.empty(np.shape(found), object)
     for place, x in np.ndenumerate(np.asarray(found, object)):
-        made[place] = env.get(x.atom, x.atom) if isinstance(x, Element) else Lit(float(x))
+        made[place] = env.get(x.atom, x.atom) if isinstance(x, NumberOnTape) else Lit(float(x))
     return made
 
 
