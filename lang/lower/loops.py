@@ -18,7 +18,7 @@ from adcli.lang.ir.allowance import Allowance
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box
-from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
@@ -197,8 +197,28 @@ class Loop:
         for t in self.targets:
             first = self.high + t.offset if self.s.down else self.low + (t.offset - 1)
             carried = t.statement.target.text in self.outer.env and (self.s.down or never_negative(first))
-            yield from (target_of(self.outer, self.s, s) for s in ending.statement(t.statement, t.place, carried))
+            yield from (target_of(self.outer, self.s, s) for s in ending.statement(t.statement, t.place, carried, self.inner(t)))
         yield target_of(self.outer, self.s, ending.condition())
+
+    def inner(self, target: StepTarget) -> int | None:
+        """How many dimensions of what a statement assigns have no subscripts, if it is an operation on matrices."""
+        value = bare(target.statement.value)
+        if not is_matrix_call(self.scope, value) or target.statement.symbol != "=":
+            return None
+        assert type(value) is Call
+        if value.name == "logdet" or value.name not in SOLVES:
+            return 0 if value.name == "logdet" else 2
+        right = bare(value.args[-1])
+        if is_matrix_call(self.scope, right):
+            return 2
+        name = right.name if type(right) is Call else getattr(right, "text", "")
+        known = self.outer.env.get(name)
+        count = len(right.args) if type(right) is Call else 0
+        if known is not None:
+            return len(shape_of(known)) - count
+        above = self.targets[:self.targets.index(target)]
+        of = next((t for t in above if t.statement.target.text == name), None)
+        return 1 if of is None else len(of.statement.subscripts or ()) + (self.inner(of) or 0) - count
 
     def check_step(self) -> None:
         token = self.s.step

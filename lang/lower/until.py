@@ -6,7 +6,7 @@
 
 where `done` is 1 behind the step at which c held first, so later steps copy. (It is compared with what it never is, since there
 would be a jump.) What a step does not carry has no element to copy in the first one, which gets a statement of its own; a
-reduction is computed first and then chosen.
+reduction or an operation on matrices is computed first and then chosen.
 """
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ class Ending:
     fresh: Callable[[str], str]
     source: Source
 
-    def statement(self, s: TensorAssign, place: int, carried: bool) -> Iterator[TensorAssign]:
-        """The statements for one: subscript `place` has the step; `carried` where the step before the first has an element."""
+    def statement(self, s: TensorAssign, place: int, carried: bool, inner: int | None = None) -> Iterator[TensorAssign]:
+        """The statements for one: subscript `place` has the step; `carried` where the step before the first has an element. Of an
+        operation on matrices `inner` is how many dimensions of its result have no subscripts."""
         if s.symbol == "+=":
             raise AdError("a loop with until cannot add to elements", (s.target.start, s.target.end),
                           "write the sum as an element of its own: +=!, or = with the element of the step before", self.source)
-        if s.symbol != "=":
-            s, reduced = self.chosen(s), replace(s, target=self.named(s.target, self.fresh(s.target.text)))
-            yield reduced
-            s.value = Call(reduced.target.text, list(s.subscripts or []), s.value.start, s.value.end)
+        if s.symbol != "=" or inner is not None:
+            s, made = self.chosen(s), replace(s, target=self.named(s.target, self.fresh(s.target.text)))
+            yield made
+            s.subscripts = [*(s.subscripts or []), *[self.named(s.target, self.fresh("ij"[d])) for d in range(inner or 0)]]
+            s.value = Call(made.target.text, list(s.subscripts), s.value.start, s.value.end)
         subscripts = list(s.subscripts or [])
         step, span = Token("NAME", self.loop.step.text, s.target.start, s.target.end), (s.target.start, s.target.end)
         back = Op("add" if self.loop.down else "sub", [subscripts[place], Token("NUMBER", "1", *span)], *span)

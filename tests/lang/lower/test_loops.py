@@ -149,18 +149,29 @@ def sums(a: float, steps: int) -> list[float]:
     return s + y
 
 
+def solved(a: float, steps: int) -> list[float]:
+    """A loop with an operation on matrices, whose last value stays."""
+    x, z = [1.0], []
+    for t in range(steps):
+        z.append(z[-1] if t and x[-1] > 20 else a * x[-1] / 2)
+        x.append(x[-1] if x[-1] > 20 else 3 * z[-1])
+    return x + z
+
+
 UNTIL = [
     ("x(0) = 1\nfor t in 0:T until abs(x(t+1) - x(t)) < 1e-3 { x(t+1) = (x(t) + a/x(t))/2 }\n", ["x"], newton),
     ("x(T) = 1\nfor t in 0:T down until x(t) > 10 { z(t) = 2*x(t+1) + a\n x(t) = z(t)*a }\noutput x, z", ["x", "z"], fixed_point),
     ("b = [1, 0.5, 0.25]\ns(0) = a\nfor t in 0:T until s(t+1) > 20 { y(t) +=! s(t)*b(i); s(t+1) = y(t) + 1 }\noutput s, y",
      ["s", "y"], sums),
+    ("M = [[2]]\nx(0) = 1\nfor t in 0:T until x(t+1) > 20 { c(t, i) = a*x(t) where i in 0:1\n z(t) = solve(M, c(t))\n"
+     "x(t+1) = 3*z(t, 0) }\ny(t) = z(t, 0)\noutput x, y", ["x", "y"], solved),
 ]
 
 
 @pytest.mark.parametrize(("source", "names", "expected"), UNTIL)
 @pytest.mark.parametrize("steps", [0, 1, 2, 30])
 def test_steps_behind_the_one_that_ends_a_loop_copy(source, names, expected, steps):
-    source = source.replace("b = [1, 0.5, 0.25]\n", "input b(3), int32 T, a\n")
+    source = source.replace("b = [1, 0.5, 0.25]\n", "input b(3), int32 T, a\n").replace("M =", "input int32 T, a\nM =")
     program = check(parse(source))
     given = {"a": 1.7, "T": steps, "b": np.array([1, 0.5, 0.25])}
     values = evaluate(program, {p.name: given[p.name] for p in program.params})
