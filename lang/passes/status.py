@@ -252,11 +252,23 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
         lines = Builder()
         for a, use in _read_by(lines, s, Liveness((), live.get(s.outs[0]))):
             if a in live and use.live is not None:
-                last = next(x for x in lines.equations if x.outs[0] is use.live)
+                *before, last = _needed_for(use.live, lines.equations)
                 assert isinstance(last.op, Comprehension)
+                for line in before:
+                    system.line(line)
                 system.add(live[a], last.op, last.args, s.span)
     env = system.emit(b)
     return {out: env.get(v, v) for out, v in live.items()}
+
+
+def _needed_for(atom: Atom, equations: Sequence[Equation]) -> list[Equation]:
+    """Of equations those that a value comes from, the last of which makes it."""
+    needed, found = {atom}, list[Equation]()
+    for e in reversed(equations):
+        if not needed.isdisjoint(e.outs):
+            found.insert(0, e)
+            needed.update(e.args)
+    return found
 
 
 def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:

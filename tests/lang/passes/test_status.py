@@ -205,3 +205,15 @@ def test_the_status_of_a_sweep_over_many_outputs_grows_as_they_do():
         p = parse("\n".join(f"v{k} = x{k} * x{(k + 1) % n}" for k in range(n)))
         return len(with_status(adjoints(p), p, [x.name for x in p.params]).equations)
     assert size(60) < 2.1 * size(30)
+
+
+def test_a_condition_of_a_loop_may_stand_on_both_sides_of_operations_on_matrices():
+    """What says when elements are read comes of several lines then."""
+    text = ("input A(N, N), b(N), int32 T\nx(0, i) = b(i); s(0) = 0\nfor t in 0:T {{\ny_1(t) = solve(A, x(t))\n"
+            "y(t, i) = s(t) > {0} ? 1 : y_1(t, i)\nx_1(t+1) = solve(A, y(t))\nx(t+1, i) = s(t) > {0} ? sqrt(b(i)) : x_1(t+1, i)\n"
+            "s(t+1) = s(t) + 1\n}}\noutput x")
+    for limit, level in ((0.5, "domain"), (9.5, "smooth")):
+        p = parse(text.format(limit))
+        status = checked(with_status(p, p, ["b"]))
+        at = {"A": [[2.0, 1.0], [1.0, 3.0]], "b": [1.0, -2.0], "T": 4}
+        assert LEVELS[int(evaluate(status, at)[status.results[-1].name])] == level
