@@ -77,7 +77,7 @@ def calls_before(e: Equation, op: Comprehension, agreed: Mapping[Index | str, Af
 
     def made_before(v: Var) -> bool:
         sources, box = sources_of(op, [v]), boxes.get(v, 0)
-        return (v in calling and box not in (0, every) and not box_of(op, op.guards) & ~box
+        return (v in calling and not v.truth and box not in (0, every) and not box_of(op, op.guards) & ~box
                 and any(box_of(op, [s]) == box for s in sources if isinstance(s, Read)) and reads_inside(e, sources, agreed))
     before = {v for x in op.body.equations for v in x.outs if made_before(v)}
     used = {a for x in op.body.equations if before.isdisjoint(x.outs) for a in x.args}
