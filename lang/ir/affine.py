@@ -391,13 +391,17 @@ def _bounds(a: AffineAtom, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tup
 
 
 def never_negative(x: Affine) -> bool:
-    """Whether an expression is at least 0 for all sizes, as far as that shows: sizes are not negative, and d times the floor of
-    w / d is at most w."""
+    """Whether an expression is at least 0 for all sizes, as far as that shows: sizes are not negative, d times the floor of
+    w / d is at most w, and the greatest of some is at least each of them, as the least is at most."""
     for a, c in x.terms:
         if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:
             x = x - affine(a) * c + a.whole * (c // a.divisor)
     if any(c < 0 and isinstance(a, Product) for a, c in x.terms):
         x = expanded(x)
+    extreme = next(((a, c) for a, c in x.terms if isinstance(a, Extreme) and a.greatest == (c > 0)), None)
+    if extreme is not None:
+        a, c = extreme
+        return any(never_negative(x - affine(a) * c + part * c) for part in a.parts)
     return x.constant >= 0 and all(c > 0 and _never_negative(a) for a, c in x.terms)
 
 
