@@ -81,6 +81,9 @@ def row(jacobian: Any) -> Vector:
 def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
     """The inputs of the vector where it starts, from which tensors have their shapes; shapes that are declared are known."""
     from adcli.input.arrays import conformed
+    if start is not None and not hasattr(start, "keys"):   # a Series of pandas has names, and is no Mapping
+        raise AdError(f"start has values by name, and is no {type(start).__name__}",
+                      help="give a dictionary from the names of inputs to their values")
     found = {}
     for p in (p for p in program.params if p.name in inputs):
         extents = [x.number for x in p.var.shape]

@@ -31,6 +31,8 @@ F = adcli.compile("v = x*y")
     (lambda: F.scipy()[0]([1j, 2]), "the vector must be real numbers"), (lambda: F.scipy(y="1"),
                                                                          "input 'y' must be real numbers, not str"),
     (lambda: F.scipy(of=()), "no output is asked for"), (lambda: F.scipy(y=[1, 2]), "input 'y' must be one number"),
+    (lambda: F.scipy(start=True), "start has values by name, and is no bool"),
+    (lambda: F.scipy(start=[1, 2]), "start has values by name, and is no list"),
     (lambda: adcli.load(["f.ad"]), "the name of a file is a text, not list"), (lambda: adcli.load("a\0b"),
                                                                                "no file can have this name"),
     (lambda: adcli.compile(lambda x: [[x], [x, x]]), "cannot have list")])
