@@ -385,7 +385,8 @@ def _bounds(a: AffineAtom, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tup
             first, last = bounds(whole, ranges)
             return floor(first, divisor), floor(last, divisor)
         case Modulo(whole, divisor) if whole.indices():
-            return affine(0), divisor - 1
+            first, last = bounds(whole, ranges)
+            return affine(0), least(divisor - 1, last) if never_negative(first) else divisor - 1
         case _:
             return affine(a), affine(a)
 
