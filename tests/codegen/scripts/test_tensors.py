@@ -20,8 +20,7 @@ from loop_programs import LOOPS
 from script_programs import NODE
 from session_seed import drawn
 
-languages = pytest.mark.parametrize("language", [
-    pytest.param("js", marks=pytest.mark.skipif(NODE is None, reason="no node")), "python"])
+LANGUAGES = ["python"] if NODE is None else ["python", "js"]
 RUN = """
 import {readFileSync} from "node:fs";
 const found = [];
@@ -75,14 +74,17 @@ def flat(results: Any) -> list[float]:
     return np.ravel(np.asarray(results, float)).tolist()
 
 
-@languages
-def test_the_numbers_of_the_reference(language: str, tmp_path: pathlib.Path) -> None:
-    r = drawn(f"tensors in {language}")
+def test_the_numbers_of_the_reference(tmp_path: pathlib.Path) -> None:
+    r = drawn("tensors in scripts")
     texts = [made.text for made in r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)] + [MATRICES]
     programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
     points = [[drawn_point(r, p, (n,)) for n in (2, 3, 5)] for p in programs]
-    results = iter(in_node(tmp_path, programs, points) if language == "js" else in_python(programs, points))
-    numbers = 0
+    for language in LANGUAGES:
+        alike(programs, points, in_node(tmp_path, programs, points) if language == "js" else in_python(programs, points))
+
+
+def alike(programs: list[Program], points: list[list[Point]], found: list[Any]) -> None:
+    results, numbers = iter(found), 0
     for program, row in zip(programs, points, strict=True):
         for at, sizes in row:
             want, got = expected(program, at), next(results)
@@ -115,16 +117,17 @@ WRONG = [
     ("input a, int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t)/2 }", [1, -1], "T is below 0")]
 
 
-@languages
-def test_what_does_not_fit_is_an_error_of_the_language(language: str, tmp_path: pathlib.Path) -> None:
+def test_what_does_not_fit_is_an_error_of_python() -> None:
+    for text, at, message in WRONG:
+        scope: dict[str, Any] = {}
+        exec(compile(array_module(parse(text), "f"), "f.py", "exec"), scope)
+        with pytest.raises((ValueError, IndexError), match=message.replace("*", r"\*")):
+            scope["f"](*at)
+
+
+@pytest.mark.skipif(NODE is None, reason="no node")
+def test_what_does_not_fit_is_an_error_of_javascript(tmp_path: pathlib.Path) -> None:
     programs = [parse(text) for text, *_ in WRONG]
-    if language == "python":
-        for program, (_, at, message) in zip(programs, WRONG, strict=True):
-            scope: dict[str, Any] = {}
-            exec(compile(array_module(program, "f"), "f.py", "exec"), scope)
-            with pytest.raises((ValueError, IndexError), match=message.replace("*", r"\*")):
-                scope["f"](*at)
-        return
     for k, program in enumerate(programs):
         (tmp_path / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
     calls = [f"import {{f as f{k}}} from './f{k}.mjs'; try {{ f{k}(...{json.dumps(at)}); }}"
