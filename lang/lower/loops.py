@@ -229,7 +229,7 @@ class Loop:
                                      "choose another name for the step")
 
     def check_range(self) -> None:
-        if never_negative(self.low - self.high):
+        if self.low != self.high and never_negative(self.low - self.high):
             low, high = map(self.context.text, (self.s.low, self.s.high))
             raise AdError(f"the range {low}:{high} of the loop is empty", (self.s.low.start, self.s.high.end),
                           f"a loop that runs down is written for {self.step.name} in low:high down", self.context.source)

@@ -272,6 +272,11 @@ def test_a_loop_that_cannot_be_is_a_fault_with_place_and_help(source, line, colu
 
 # ---------------------------------------------------------------- random loops
 
+def test_a_loop_without_steps_keeps_the_boundary():
+    program = parse("input a\nh(0) = a\nfor t in 0:0 { h(t + 1) = a * h(t) }\nv = h(0) * h(0)")
+    assert parse(print_program(program)) and evaluate(gradient(program), {"a": 3.0})["dv_da"] == 6
+
+
 def test_random_loops_and_their_derivatives_are_printed_as_they_are_read():
     r, ended, ran_down = drawn("loops"), 0, 0
     for _ in range(5):
