@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -102,7 +103,7 @@ class Function(Looks):
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
                  precision: str = "double") -> None:
         self._program = program
-        self._precision = precision
+        self._precision = sys.intern(precision)   # once in a pickle, also of a Function that comes out of one
         self._matrix = matrix
         self._origin = origin
         self._status: Function | None = None

@@ -56,7 +56,8 @@ def test_defaults_come_last_and_by_name(con):
 
 
 def test_lists_are_tensors_and_what_a_program_lacks_is_left_out(con):
-    assert adcli.duckdb.register(con, ROOT / "samples/matrix_vector.ad") == [f"matrix_vector_{v}" for v in ("eval", "jvp", "vjp")]
+    names = adcli.duckdb.register(con, ROOT / "samples/matrix_vector.ad")
+    assert names == [f"matrix_vector_{v}" for v in ("eval", "jacobian", "jvp", "vjp")]
     assert con.sql("SELECT matrix_vector_eval([[x, 1], [2, y]], [1, 2]).C FROM t WHERE id IN (1, 3) ORDER BY id").fetchall() == [
         ([3.0, 3.0],), (None,)]
 
