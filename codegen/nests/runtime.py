@@ -53,9 +53,9 @@ OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
 LONG_RUN = 2e11
 """Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
-WORTH_THREADS = 1e-4
+WORTH_THREADS = 1e-3
 """Seconds of a run beyond which it is worth more than one thread."""
-WORTH_HELP = 1e-5
+WORTH_HELP = 3e-5
 """Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
 THREAD_PARTS = 4
 """Parts of a step for each thread."""

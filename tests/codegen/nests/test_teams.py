@@ -59,7 +59,7 @@ def test_every_step_that_can_be_is_shared(beside: TensorKernel) -> None:
 def test_the_time_of_all_steps_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     one = parse("input x(N)\ny(i) = exp(x(i))")
     many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
-    shared = [compile_tensors(p).plan(((50_000,),)).shared for p in (one, many)]
+    shared = [compile_tensors(p).plan(((200_000,),)).shared for p in (one, many)]
     assert shared == [False, True]
     assert not compile_tensors(many).plan(((50,),)).shared
 
