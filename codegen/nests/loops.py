@@ -364,6 +364,7 @@ class NestWriter(TileGuards):
         """The accumulators after one tile of points."""
         body = BodyWriter(self, rows, blocks)
         body.write(self.fused)
+        chosen = self.mask is not None and (self.nest.reduces or self.mask != self.tail)   # else what is left over is not stored
         results = []
         for t in range(rows):
             for u in range(blocks):
@@ -374,7 +375,7 @@ class NestWriter(TileGuards):
                 new = self.accumulated(body, t, u, old)
                 if self.row_holds is not None:
                     new = self.put(f"select i1 {self.row_holds[t]}, {self.real} {new}, {self.real} {old}")
-                results.append(new if self.mask is None else self.put(self.chosen(new, old)))
+                results.append(self.put(self.chosen(new, old)) if chosen else new)
         return results
 
     def accumulated(self, body: BodyWriter, t: int, u: int, old: str) -> str:

@@ -76,6 +76,15 @@ def test_tangents_are_those_of_the_reference(sample: Sample) -> None:
     everywhere(program, at, evaluate(program, {p.name: at[p.name] for p in program.params}, NUMPY))
 
 
+@pytest.mark.parametrize("where", ["k in 0:19", "k in 0:9, 2*k >= 5"])
+def test_what_is_left_over_of_a_sum_of_one_product_is_read_where_it_is(where: str) -> None:
+    """LLVM takes a choice of lanes behind a fused product, and a load of the same lanes in front of it, for a load of all."""
+    program = parse(f"input x(N)\ny(k) +=! x(k) * 2 where {where}")
+    at = {"x": np.arange(19.0 if where == "k in 0:19" else 9.0)}
+    for lanes in LANES:
+        everywhere(program, at, evaluate(program, at), lanes, exact=True)
+
+
 def test_a_read_too_far_ends_the_process() -> None:
     """Without the proof, a subscript that is outside by one: the pages around the arrays are what the tests above rely on."""
     script = f"""
