@@ -120,11 +120,7 @@ static void $inverse(size_t n, size_t row, size_t step, const REAL *A, REAL *x, 
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) x[i*n + j] = i == j ? ONE : ZERO;
     }
-    if ($finite(n, row, step, A, 0) && $eliminated(n, n, row, step, A, a, x) != 0) {
-        $solve_upper(n, n, n, 1, a, x, x);
-    } else {
-        $undefined(n*n, x);
-    }
+    $solve(n, n, row, step, A, x, x, a);
 }""",
     "logdet": """
 static REAL $logdet(size_t n, size_t row, size_t step, const REAL *A, REAL *a)
