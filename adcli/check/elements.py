@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adcli.check.methods import Check
-from adcli.check.subject import Derived, EntryKey, Native
+from adcli.check.subject import Derived, EntryKey, FirstSweeps, Native
 from adcli.check.tally import Tally, joined
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows.expand import expand
@@ -31,7 +31,7 @@ from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, ato
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.sizes import bind, number
-from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -52,19 +52,8 @@ FEWEST = 6
 
 
 @dataclass
-class TensorDerivatives:
+class TensorDerivatives(FirstSweeps):
     """A program with tensors, what it is differentiated by, and the native code of its derivatives for all points."""
-
-    primal: Program
-    wrt: list[str]
-
-    @cached_property
-    def tangents(self) -> Program:
-        return tangents(self.primal, self.wrt)
-
-    @cached_property
-    def adjoints(self) -> Program:
-        return adjoints(self.primal, self.wrt)
 
     @cached_property
     def tangents_twice(self) -> Program:

@@ -104,15 +104,31 @@ class Seen:
 
 
 @dataclass
-class Subject:
+class FirstSweeps:
+    """A program and what it is differentiated by, with its derivatives as the two modes give them."""
+
+    primal: Program
+    wrt: list[str]
+
+    @cached_property
+    def tangents(self) -> Program:
+        """The tangents of all outputs along a direction of all inputs."""
+        return tangents(self.primal, self.wrt)
+
+    @cached_property
+    def adjoints(self) -> Program:
+        """The adjoints of all inputs for weights of all outputs."""
+        return adjoints(self.primal, self.wrt)
+
+
+@dataclass
+class Subject(FirstSweeps):
     """The derivatives of `primal` (with the outputs asked for) with respect to `wrt`, and what is computed of them.
 
     Where a program is long, `some_wrt` and `some_of` are the inputs and outputs whose entries are looked at one by one;
     not if `everything` is to be.
     """
 
-    primal: Program
-    wrt: list[str]
     seed: int = 0
     everything: bool = False
 
@@ -175,16 +191,6 @@ class Subject:
     @cached_property
     def machine(self) -> Program:
         return expand(self.chosen)
-
-    @cached_property
-    def tangents(self) -> Program:
-        """The tangents of all outputs along a direction of all inputs."""
-        return tangents(self.primal, self.wrt)
-
-    @cached_property
-    def adjoints(self) -> Program:
-        """The adjoints of all inputs for weights of all outputs."""
-        return adjoints(self.primal, self.wrt)
 
     @cached_property
     def tangents_twice(self) -> Program | None:
