@@ -5,12 +5,14 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adcli.api.function import Function
 from adcli.codegen.machine.kernel import processors
+from adcli.codegen.machine.memory import require_room
 from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
@@ -78,8 +80,10 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
     """Inputs of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and integers are subscripts that
     are inside."""
     r, found = np.random.default_rng(0), dict[str, Any]()
+    shapes = {p.name: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
+    require_room("a point of these sizes", 8 * sum(map(prod, shapes.values())), "give smaller ones: --size")
     for p in program.params:
-        shape = tuple([number(x, sizes) for x in p.var.shape])
+        shape = shapes[p.name]
         if p.name in sizes:
             found[p.name] = np.int64(sizes[p.name])
         elif p.var.integer:

@@ -32,3 +32,8 @@ def test_sizes_that_follow_from_others_fit():
 def test_sizes_that_do_not_fit_are_said(text, size):
     ended = adcli("bench", "-e", text, *(["--size", size] if size else []), "--seconds", "0")
     assert ended.code == 3 and "give the sizes: --size N=32" in ended.err, ended
+
+
+def test_inputs_that_memory_does_not_hold_are_refused():
+    ended = adcli("bench", "-e", "input A(N, N); y(i) +=! A(i, j)", "--size", "N=10000000", "--seconds", "0")
+    assert ended.code == 2 and "give smaller ones: --size" in ended.err, ended
