@@ -61,6 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             hypothesis.seed(drawn(item.nodeid.partition("[")[0]).getrandbits(64))(test)
 
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)   # the processes that tests start have compiled modules, as those of users
+sys.dont_write_bytecode = False
 jit.object_code = lru_cache(1000)(jit.object_code)
 gc.freeze()
 gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles takes a tenth of the time of the suite

@@ -96,7 +96,9 @@ def test_a_fault_names_the_file_as_the_user_does(name, reason):
 
 def test_a_disk_that_is_full_leaves_the_old_file_in_every_format():
     """A limit on the size of files stands for the disk; the name is the user's, of a file with one name or two."""
-    script = ("import resource, sys; sys.path.insert(0, sys.argv[1]); from adcli.main import run\n"
+    script = ("import resource, sys; sys.path.insert(0, sys.argv[1])\n"
+              "sys.dont_write_bytecode = True\n"   # Python keeps the half that fits
+              "from adcli.main import run\n"
               "import os, adcli.answers.bulk, polars, adcli.output.texts_polars, adcli.codegen.rows.jit, adcli.task.derive\n"
               "for name in sys.argv[2:]:\n"
               "    child = os.fork()\n"
