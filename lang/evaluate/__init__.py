@@ -16,11 +16,10 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.precision import Precision
@@ -37,8 +36,11 @@ class Arithmetic:
     constant: Callable[[float], Any] = float
     compositions: dict[Any, Program] = field(default_factory=dict)
 
-    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], span: Span | None = None) -> Any:
-        """The result of an operation; `span` says where it stands, for arithmetics that remember that."""
+    def enter(self, e: Equation) -> None:
+        """Hear of an equation between tensors, or of a statement of a loop at a step, before it is carried out."""
+
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], e: Equation | None = None) -> Any:
+        """The result of an operation; `e` says where it stands, for arithmetics that remember that."""
         function = self.functions.get(op.name)
         if function is not None:
             return function(*args)
@@ -72,6 +74,8 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
     sizes = _sizes(program, values, arithmetic) if has_tensors(program) else {}
     for e in program.equations:
         args = [read(values, a, arithmetic) for a in e.args]
+        if type(e.op) is not Primitive:
+            arithmetic.enter(e)
         if e.op is TABLE["dup"]:
             values.update(dict.fromkeys(e.outs, args[0]))
         elif isinstance(e.op, Comprehension):
@@ -85,7 +89,7 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             from adcli.lang.evaluate.matrices import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
         else:
-            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args, e.span)
+            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args, e)
     return values
 
 

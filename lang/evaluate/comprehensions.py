@@ -37,6 +37,8 @@ class ElementArithmetic(Protocol):
     @property
     def constant(self) -> Callable[[float], Any]: ...
 
+    def enter(self, e: Equation) -> None: ...
+
 
 Evaluate = Callable[[Program, Mapping[str, Any]], Mapping[str, Any]]
 """The results of a body at values of its inputs, in the arithmetic."""

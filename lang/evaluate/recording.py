@@ -1,11 +1,13 @@
 """Programs written out: what a program with tensors computes at a point, as a program of numbers.
 
 The reference evaluator is run on numbers that remember the operation that made them. Sizes, subscripts, pivots and the end of a
-loop are those at the point; a choice between values stays a choice, and what `stop` holds becomes an input. So everything that is
-known of programs of numbers holds for the elements of tensors, as long as nothing that was decided so turns.
+loop are those at the point; a choice between values stays a choice. So everything that is known of programs of numbers holds for
+the elements of tensors, as long as nothing that was decided so turns. What a reduction starts from is no operation.
 
-A product with a constant that is 0 is 0 and a sum with it is the other term, since the seed of one element has zeros for all
-others.
+There are two kinds of tape. A `verbatim` one has every operation in the order in which it is carried out, for whoever follows an
+evaluation; what constants give is a constant. The other has each operation once, for whoever wants the function: what `stop`
+holds is an input, a product with a constant that is 0 is 0 and a sum with it is the other term, since the seed of one element
+has zeros for all others.
 """
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate
+from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.matrix import MatrixOperation, no_value
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rounded import meaning
+from adcli.lang.ir.rounded import folded, meaning
 
 STOP = TABLE["stop"]
-ZERO = Lit(0.0)
+NEUTRAL_OF = {COMBINED_BY[symbol]: x for symbol, x in NEUTRAL.items() if symbol in COMBINED_BY}
 
 
 class TooLong(Exception):
@@ -71,27 +75,32 @@ class Recording(Arithmetic):
 
     tape: NumberTape = field(kw_only=True)
 
-    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], span: Span | None = None) -> Any:
-        self.tape.span = span
-        return self.tape.record(op, *args)
+    def enter(self, e: Equation) -> None:
+        self.tape.span = e.span
+
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], e: Equation | None = None) -> Any:
+        return self.tape.record(op, args, (e and e.span) or self.tape.span, e.group if e else 0)
 
 
 @dataclass
 class NumberTape:
-    """Equations between numbers, each once, `most` of them at most; inputs, and the point."""
+    """Equations between numbers, `most` of them at most; inputs, and the point."""
 
-    most: int
+    most: float = math.inf
+    verbatim: bool = False
     equations: list[Equation] = field(default_factory=list)
     params: list[Param] = field(default_factory=list)
     at: dict[str, float] = field(default_factory=dict)
     span: Span | None = None
+    """Where the tensors stand whose elements are computed."""
     known: dict[Any, NumberOnTape] = field(default_factory=dict)
     held: list[Result] = field(default_factory=list)
     """What a `stop` holds, by the names of the inputs in their place."""
 
     def __post_init__(self) -> None:
-        rows: dict[str, Callable[..., Any]] = {name: partial(self.record, op) for name, op in TABLE.items() if name != "dup"}
-        self.arithmetic = Recording(rows, self.constant, tape=self)
+        rows: dict[str, Callable[..., Any]] = {name: partial(self.combined, op) for name, op in TABLE.items() if name != "dup"}
+        undefined = {"no_value": self.without_value} if self.verbatim else {}
+        self.arithmetic = Recording({**rows, **COMPARISONS, **undefined}, self.constant, tape=self)
 
     def constant(self, value: float) -> NumberOnTape:
         """A number that is no input; one `Lit` for each."""
@@ -121,8 +130,24 @@ class NumberTape:
         self.at[name] = value
         return NumberOnTape(var, value)
 
-    def record(self, op: Primitive, *args: Any) -> Any:
-        """The result of an operation; truth values of constants are Python's."""
+    def combined(self, op: Primitive, *args: Any) -> Any:
+        """An operation of a reduction or an elimination."""
+        first = args[0].atom
+        if len(args) == 2 and isinstance(first, Lit) and first.value == NEUTRAL_OF.get(op.name):
+            return args[1]
+        return self.record(op, args, self.span)
+
+    def without_value(self, op: MatrixOperation, blamed: NumberOnTape, pivot: int | None, operands: list[np.ndarray],
+                      result: float) -> NumberOnTape:
+        """What an operation on a matrix is that it is not defined for."""
+        args = [blamed, *[x for o in operands for x in o.flat]]
+        return self.written(no_value(op, pivot, len(args), result), args, self.span)
+
+    def record(self, op: Primitive, args: Sequence[Any], span: Span | None = None, group: int = 0) -> Any:
+        """The result of an operation; where nothing is verbatim, truth values of constants are Python's."""
+        if self.verbatim:
+            known = self.of_constants(op, args)
+            return self.written(op, args, span, group) if known is None else known
         if op.name == "select" and not isinstance(args[0], NumberOnTape):
             return args[1] if args[0] else args[2]
         if op.name in ("and", "or", "not") and not all(isinstance(x, NumberOnTape) for x in args):
@@ -131,21 +156,29 @@ class NumberTape:
         if op.truth and all(isinstance(x.atom, Lit) for x in numbers):
             return FLOAT.apply(op, [x.value for x in numbers], ())
         found = self.without_zero(op, numbers)
-        return self.line(op, numbers) if found is None else found
-
-    def line(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape:
-        """The number that an equation makes, which is written where there is none like it yet."""
+        if found is not None:
+            return found
         key = op, *(x.atom for x in numbers)
         if key not in self.known:
-            self.known[key] = self.stopped(numbers[0]) if op is STOP else self.written(op, numbers)
+            self.known[key] = self.stopped(numbers[0]) if op is STOP else self.written(op, numbers, span, group)
         return self.known[key]
 
-    def written(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape:
+    def of_constants(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape | None:
+        """What an operation on constants gives, where that is finite: another constant, which knows what it was rounded from."""
+        values = [x.atom.value for x in numbers if isinstance(x.atom, Lit)]
+        if op.truth or len(values) < len(numbers):
+            return None
+        found = FLOAT.apply(op, values, tuple([x.atom for x in numbers]))
+        meant = folded(op.name, found, tuple(values)) if math.isfinite(found) else None
+        return None if meant is None else self.constant(meant)
+
+    def written(self, op: Primitive, numbers: Sequence[NumberOnTape], span: Span | None = None, group: int = 0) -> NumberOnTape:
+        """The number that an equation makes."""
         if len(self.equations) >= self.most:
             raise TooLong
         atoms = tuple([x.atom for x in numbers])
-        out = Var(truth=op.truth)
-        self.equations.append(Equation((out,), op, atoms, self.span))
+        out = Var(temp=True, truth=op.truth)
+        self.equations.append(Equation((out,), op, atoms, span, group))
         return NumberOnTape(out, FLOAT.apply(op, [x.value for x in numbers], atoms))
 
     def stopped(self, x: NumberOnTape) -> NumberOnTape:

@@ -4,7 +4,6 @@ The meaning is that of the docstring of `adcli.lang.ir.recurrence`, with nothing
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,8 @@ from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 
 
-def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate,
-               before: Callable[[Equation], None] = lambda s: None) -> list[Any]:
-    """The values of a recurrence's results: its histories behind the last step. `before` hears of every statement before it is
-    run at a step."""
+def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate) -> list[Any]:
+    """The values of a recurrence's results: its histories behind the last step."""
     wanted = len(e.outs)
     (plain,) = written_out(e)
     op, args = plain.op, [*args[:wanted], *[arithmetic.constant(0.0)] * (len(plain.outs) - wanted), *args[wanted:]]
@@ -33,7 +30,7 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
     steps = range(value(op.low, sizes), value(op.high, sizes))
     for t in reversed(steps) if op.down else steps:
         for s in op.statements:
-            before(s)
+            arithmetic.enter(s)
             given = [arithmetic.constant(a.value) if isinstance(a, Lit) else values[a] if a in values else constants[a]
                      for a in s.args]
             known, out = {**sizes, op.step: t}, values[s.outs[0]]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.evaluate.unfolding import elements_of, length, unfolded
+from adcli.lang.ir.rounded import meaning
 from adcli.lang.lower.frontend import parse
 
 RNG = np.random.default_rng(7)
@@ -45,3 +46,10 @@ def test_every_number_belongs_to_an_element_and_has_a_place():
     names = elements_of(program)
     assert {names[o] for e in program.equations for o in e.outs} >= {"a(0, 0)", "h(4, 2)", "L"}
     assert all(e.span for e in program.equations)
+
+
+def test_what_constants_give_is_a_constant_that_knows_what_it_was_rounded_from():
+    whole = unfolded(parse("input x(n)\ny(i) = x(i)*(1/(i+3)) + stop(x(i))*(0*i)"), {"x": np.ones(2)})
+    products = [e.args[1].value for e in whole.program.equations if e.op.name == "mul"]
+    assert [str(meaning(x)) for x in products] == ["('div', 1.0, 3.0)", "0.0", "0.25", "0.0"]
+    assert [e.op.name for e in whole.program.equations[:4]] == ["mul", "stop", "mul", "add"]
