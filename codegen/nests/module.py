@@ -131,10 +131,10 @@ def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
               integer: str = "i64", fast: bool = False, header: Iterable[str] = (), precision: Precision = DOUBLE,
               threads: bool = False) -> TensorModule:
-    """The module of these steps, which a team may share with `threads`; without, it stands alone, and computes operations on
-    matrices itself. `integer` is the type of whole numbers of the inputs."""
+    """The module of these steps, which a team may share with `threads`; without, it stands alone: it computes operations on
+    matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
-    steps, parts = in_blocks(program, steps, home)
+    steps, parts = in_blocks(program, steps, home) if threads else (steps, [])
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}

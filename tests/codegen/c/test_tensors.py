@@ -17,6 +17,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC, WARNINGS
 from c_tensors import agree, at_random, derivatives, drawn_point, expected, run_tensors
+from loop_programs import LOOPS
 from native_tensors import assert_same_bits
 from session_seed import drawn
 
@@ -42,7 +43,8 @@ def machine_code(program: Program, k: int, lanes: int = 1) -> bytes:
 def test_objects_have_the_interface_and_the_numbers_of_c(tmp_path: pathlib.Path) -> None:
     r = drawn("test_objects_have_the_interface_and_the_numbers_of_c")
     programs, objects = [], []
-    for program in [*derivatives(r, 3), *(p for p, _ in at_random(r, 4))]:
+    loops = [adjoint_program(parse(LOOPS["recurrent net"].text, checkpoint=checkpoint)) for checkpoint in (False, True)]
+    for program in [*loops, *derivatives(r, 3), *(p for p, _ in at_random(r, 2))]:
         with contextlib.suppress(AdError):   # a guard whose effect is not seen for all sizes
             objects.append(machine_code(program, len(programs), r.choice((1, 1, 2, 4))))
             programs.append(program)
