@@ -61,7 +61,8 @@ class EmitOptions:
         if self.lanes not in LANES:
             raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
         if (other := SYMBOLS[self.language](self.name)) != self.name:
-            raise AdError(f"'{self.name}' cannot be the name of a function in {self.language}", help=f"write --symbol {other}")
+            from adcli.codegen.scripts.module import no_symbol
+            raise no_symbol(self.name, self.language, other)
 
     @property
     def real(self) -> Precision:

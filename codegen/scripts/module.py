@@ -124,6 +124,11 @@ class ScriptModule:
         return self.language.function(name, [values[p.var] for p in program.params], lines, writer.piece(result.atom)[0])
 
 
+def no_symbol(name: str, language: str, other: str) -> AdError:
+    """That a function cannot have this name, and one that it can have."""
+    return AdError(f"'{name}' cannot be the name of a function in {language}", help=f"write --symbol {other}")
+
+
 def composition(op: Primitive, static: Statics) -> Program:
     """The definition of an operation by others, its inputs called as the table calls its arguments."""
     program = composed(op, {i: Lit(x) for i, x in static})

@@ -51,6 +51,17 @@ def $round(x):
     # to the nearest whole number, halves away from 0
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)""",
+    "powi": """
+def $powi(x, n):
+    # the product of n factors x; for n < 0 its reciprocal
+    x, n = np.broadcast_arrays(np.asarray(x, dtype=float), n)
+    z, left = np.ones(x.shape), np.abs(n)
+    while np.any(going := left > 0.0):
+        longer = z * x
+        settled = going & ((longer == z) | (longer == -z) | (longer != longer))
+        z = np.where(settled & (left % 2.0 == 0.0) & np.signbit(x), -longer, np.where(going, longer, z))
+        left = np.where(settled, 0.0, left - 1.0)
+    return np.where(n < 0.0, 1.0 / z, z)""",
     "fma": """
 def $fma(a, b, c):
     # a*b + c, rounded once: product and sum in two doubles each, their lower parts added with rounding to odd (Boldo, Melquiond)

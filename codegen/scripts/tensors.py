@@ -17,8 +17,8 @@ from adcli.codegen.c.matrices import FUNCTIONS
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.tensors import TensorStatements
 from adcli.codegen.c.whole_numbers import WholeNumbers
-from adcli.codegen.scripts.javascript import LANGUAGE, WORDS
-from adcli.codegen.scripts.module import Language, ScriptModule, ScriptStatements, listed, quoted, wrapped
+from adcli.codegen.scripts.javascript import LANGUAGE, WORDS, key
+from adcli.codegen.scripts.module import Language, ScriptModule, ScriptStatements, listed, no_symbol, quoted, wrapped
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Modulo, affine, atoms, text
 from adcli.lang.ir.errors import AdError
@@ -111,10 +111,12 @@ class ScriptBody(ScriptStatements):
 class ScriptTensors(TensorStatements):
     """Writes the statements of a program with tensors, and the module that they stand in."""
 
-    words: Collection[str] = {*WORDS, *HELPERS}
+    words: Collection[str] = {*WORDS, *HELPERS, "RangeError", "TypeError", "ArrayBuffer"}
     script: Language = LANGUAGE
 
     def __init__(self, program: Program, name: str) -> None:
+        if name in self.words:
+            raise no_symbol(name, self.script.name, self.script.taken(self.words).fresh(name))
         self.module = ScriptModule(self.script, Program((), (), ()), name)
         super().__init__(program, name, DOUBLE)
         self.language, self.module.names = LOOPS, self.c_names
@@ -247,10 +249,9 @@ class ScriptTensors(TensorStatements):
             yield f"const {name} = {f'new Float64Array({self.whole.product(v.shape)})' if there == name else there};"
 
     def returned(self, r: Result) -> str:
-        name = r.name if r.name.isidentifier() else quoted(r.name)
         if not (isinstance(r.atom, Var) and r.atom.shape):
-            return f"{name}: {self.piece(r.atom)[0]}"
-        return f"{name}: nested({self.values[r.atom]}, [{', '.join(self.whole.size(x)[0] for x in r.atom.shape)}])"
+            return f"{key(r.name)}: {self.piece(r.atom)[0]}"
+        return f"{key(r.name)}: nested({self.values[r.atom]}, [{', '.join(self.whole.size(x)[0] for x in r.atom.shape)}])"
 
 
 def described(p: Param) -> str:

@@ -12,6 +12,7 @@ import pytest
 from adcli.codegen.scripts.arrays import array_module
 from adcli.codegen.scripts.tensors import tensor_module
 from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.syntax.printer import print_program
@@ -76,7 +77,7 @@ def flat(results: Any) -> list[float]:
 
 def test_the_numbers_of_the_reference(tmp_path: pathlib.Path) -> None:
     r = drawn("tensors in scripts")
-    texts = [made.text for made in r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)] + [MATRICES]
+    texts = [made.text for made in r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)] + [MATRICES, AWKWARD]
     programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
     points = [[drawn_point(r, p, (n,)) for n in (2, 3, 5)] for p in programs]
     for language in LANGUAGES:
@@ -107,6 +108,14 @@ w = solve_lower(A, x)
 u = solve_upper(S, c)
 output x, L, V, h, w, u
 """
+AWKWARD = """input range(len, bool), min(len), int32 IndexError(len)
+int(0) = min(0)
+for reversed in 0:len { int(reversed+1) = tanh(int(reversed))*range(reversed, 0) }
+__proto__(RangeError) +=! range(IndexError(RangeError), ArrayBuffer)*min(RangeError)**(RangeError - 1)
+max +=! int(RangeError)*__proto__(RangeError) where RangeError in 0:len
+output max, int, __proto__
+"""
+"""Names of what modules call, and powers of indices."""
 WRONG = [
     ("input x(N), y(N)\nz(i) = x(i) + y(i)", [[1, 2], [1, 2, 3]], "dimension 0 of y is not N"),
     ("input x(N), int32 k(M)\nz(m) = x(k(m))", [[1, 2], [0, 2]], "outside"),
@@ -115,6 +124,13 @@ WRONG = [
     ("input x(N, M)\nz(i) +=! x(i, j)", [[1, 2]], "dimensions"),
     ("input x(N, M)\nz(i) +=! x(i, j)", [[[1, 2], [1]]], "rows of different lengths|inhomogeneous"),
     ("input a, int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t)/2 }", [1, -1], "T is below 0")]
+
+
+def test_what_the_module_calls_is_no_name_of_its_function() -> None:
+    for write, name in ((tensor_module, "nested"), (array_module, "range")):
+        with pytest.raises(AdError, match=f"'{name}' cannot be the name of a function in") as error:
+            write(parse("input x(N)\ny(i) = x(i)"), name)
+        assert error.value.help == f"write --symbol {name}_1"
 
 
 def test_what_does_not_fit_is_an_error_of_python() -> None:
