@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from adcli.lang.ir.records import value_record
 
 FILE = "libmvec.so.1"
 ISA_LETTERS = {16: "b", 32: "d", 64: "e"}
@@ -18,7 +19,7 @@ ISA_FLAGS = {16: "sse2", 32: "avx2", 64: "avx512f"}
 """By the bytes of a register."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Library:
     """A vector maths library: `has` says whether it holds a symbol, and `wide` whether its machine has AVX-512."""
 

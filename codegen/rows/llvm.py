@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
@@ -23,6 +22,7 @@ from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.records import value_record
 
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")
@@ -40,7 +40,7 @@ LONGEST_NAME = 200
 PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Module:
     """LLVM IR with its entry; `equations` is the length of the program after expansion, `columns` how many columns have code
     of their own."""
@@ -131,7 +131,7 @@ def compile_length(program: Program) -> int:
     return len(program.equations) + 2 * columns(program, Listed.of(program))
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Listed:
     """Results whose columns are filled by a loop over a list and not by code of their own: the `constants`, each as (column,
     value), and `copies`, each as (column, column of the same value). None of either where they are few."""

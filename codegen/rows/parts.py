@@ -17,7 +17,7 @@ LARGEST_STACK = 256 << 10
 """Bytes of the largest workspace that a function of C has of its own, in text and as code."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ProgramPart:
     """Consecutive equations; `params` and `results` are positions in the program, slots positions in the workspace."""
 

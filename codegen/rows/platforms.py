@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from adcli.lang.ir.build import Expr
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import select
+from adcli.lang.ir.records import value_record
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Platform:
     """A machine: `llvm` is LLVM's own triple; `cpu`, `features` and `abi` say which code its least processor runs; `zig` is the
     triple by which zig links libraries for it, None where it does not."""

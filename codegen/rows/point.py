@@ -9,18 +9,17 @@ Functions of one module share their `Instructions`, which declare what they call
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.llvm import ONE_PART, KernelWriter, quoted, weighed
 from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, cut
 from adcli.lang.ir import Program
+from adcli.lang.ir.records import value_record
 
 ARRAYS = "ptr %in, ptr %out"
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class PointFunction:
     """The text of a function called `name`; `work` is the length of the array that its callers bring, 0 where it takes none.
     `length` is how much work it is for LLVM."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.analyse.decisions import DIV, decisions
@@ -19,6 +19,7 @@ from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import value_record
 from adcli.lang.passes.simplify import simplify
 
 LONGEST_STEP, HALVINGS, MOST_HALVINGS = 2.0 ** -3, 30, 200
@@ -36,7 +37,7 @@ UNRESOLVED = "no step between rounding and the scale on which the value varies"
 WITHIN = "a kink, jump, pole or edge of the domain within the step"
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Quotient:
     """A derivative by differences, ± `bar`; `problem` says why there is none."""
 

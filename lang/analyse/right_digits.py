@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adcli.lang.analyse.enclosure import available, precision, settled, sharpened
 from adcli.lang.evaluate import FLOAT, every_value
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import value_record
 
 MOST_DIGITS, EXACT = 16.0, 17.0
 """The most digits of a double that is not exact, and what stands for exact."""
@@ -28,7 +28,7 @@ SHOWN_DIGITS = 17
 SELECT = TABLE["select"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Digits:
     """What is proven about one number: its right digits (`EXACT` for all, None where there is no such count), the exact value in
     words ("nan" where exact arithmetic has none, None where it is not known), and whether a comparison on the way comes out

@@ -20,6 +20,7 @@ from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
+from adcli.lang.ir.records import value_record
 from adcli.lang.ir.sizes import shape_text
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
@@ -33,7 +34,7 @@ IN_PROPORTION = 20
 """Operations for each of the program, and each order, up to which its derivatives are never refused: one gradient takes less."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class DerivationStep:
     """How one order of derivatives was computed: the `plans` there were, and the one `taken`; entries of the matrix that
     are not zero by construction, of how many; weighted operations of the program `before` and `after`."""
@@ -47,7 +48,7 @@ class DerivationStep:
     after: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class UnderWay:
     """A derivative under way: the program, the inputs, the weighted operations that it may come to have, and the steps so far."""
 

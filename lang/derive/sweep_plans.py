@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
@@ -18,6 +18,7 @@ from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.elementwise import Shape, filled, has_tensors, shape_of
+from adcli.lang.ir.records import value_record
 from adcli.lang.passes import forward, reverse
 from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
@@ -35,7 +36,7 @@ class EntryRead(NamedTuple):
     input: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class SweepPlan:
     """Sweeps that give all of a set of entries: groups of `inputs` pushed forward, groups of `outputs` pulled back."""
 
@@ -53,7 +54,7 @@ class SweepPlan:
         return len(self.inputs) + len(self.outputs)
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Entries:
     """A matrix of partial derivatives to be computed: `rows` are results, `columns` inputs.
 

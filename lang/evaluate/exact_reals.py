@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+
+from adcli.lang.ir.records import record
 
 MOST_BITS = 1000
 """Bits of a rational coefficient beyond which it is rounded."""
@@ -33,7 +34,7 @@ class Undecided(Exception):
     """A number that can neither be shown to be zero nor not to be."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class NamedConstant:
     """A constant by its number: the function and argument that made it, its value, and a bound of the error of that. For a
     root, radicand and degree."""

@@ -21,23 +21,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
 from adcli.lang.ir.errors import Note, Source, Span
+from adcli.lang.ir.records import record
 
 if TYPE_CHECKING:
     from adcli.lang.ir.affine import Affine
-
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def record(kind: type[T]) -> type[T]:
-    """A frozen dataclass with slots, known by identity, for what a program has a million of. The type checker holds that it is
-    frozen; at run time that would make each of them four times as long in the making."""
-    return dataclass(slots=True, eq=False)(kind)
-
 
 @record
 class Var:
@@ -75,7 +66,7 @@ class Lit:
 Atom = Var | Lit
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record
 class Primitive:
     """A row of the table in `lang/ir/primitives.py`, which explains the columns."""
 
@@ -140,7 +131,7 @@ class Primitive:
         raise TypeError("a Program travels as text")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record
 class ManyArguments:
     """The maps of a variadic row for more arguments than its arity, in time and text linear in their number.
 
@@ -152,7 +143,7 @@ class ManyArguments:
     shared: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record
 class Status:
     """Where a primitive is not smooth: `level` where `condition(z, *args)` holds.
 
@@ -231,6 +222,8 @@ class Result:
 
 @record
 class Program:
+    """Inputs, equations in an order in which they can be carried out, and outputs."""
+
     params: tuple[Param, ...]
     equations: tuple[Equation, ...]
     results: tuple[Result, ...]

@@ -9,20 +9,20 @@ come when arrays arrive: `value` with an integer for every atom.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import record, value_record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Index:
     """An index of a comprehension, known by identity; `name` is a printing hint."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Floor:
     """The floor of an expression divided by a positive integer."""
 
@@ -30,7 +30,7 @@ class Floor:
     divisor: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Extreme:
     """The least, or the greatest, of several expressions."""
 
@@ -38,7 +38,7 @@ class Extreme:
     greatest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Product:
     """The product of two expressions of sizes; `left` may be an index alone."""
 
@@ -46,7 +46,7 @@ class Product:
     right: Affine
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Modulo:
     """What is left of an expression when multiples of a positive expression of sizes are taken away: from 0 to the divisor - 1,
     also where `whole` is negative."""
@@ -59,7 +59,7 @@ AffineAtom = Index | str | Floor | Extreme | Product | Modulo
 AffineTerm = tuple[AffineAtom, int]
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Affine:
     """Σ coefficient · atom + constant; terms in a canonical order, none of them zero."""
 

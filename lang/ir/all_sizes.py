@@ -30,6 +30,7 @@ from adcli.lang.ir.affine import (
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, with_statements
 from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible, shape_text
 from adcli.lang.ir.step_order import meeting_sizes, meetings
@@ -41,7 +42,7 @@ SMALLEST_DIVISOR = 8
 """The bytes of an element."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Condition:
     """Where all expressions of `given` are at least 0, so are those of `then`; `why` is for people."""
 
@@ -50,7 +51,7 @@ class Condition:
     given: tuple[Affine, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SizeConditions:
     """What sizes must satisfy.
 

@@ -27,7 +27,7 @@ BEYOND = 10**1000
 """A count that no limit reaches; how far beyond it is, is not worth working out."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Allowance:
     """The operations that unfolding functions has made so far."""
 

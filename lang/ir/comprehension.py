@@ -14,7 +14,7 @@ runs slowest.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import (
@@ -33,6 +33,7 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
+from adcli.lang.ir.records import named_record, record
 
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf"), "lse": float("-inf")}
 """What each reduction starts from."""
@@ -41,7 +42,7 @@ COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max", "lse": "logad
 POW = TABLE["pow"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Range:
     """An index with its half-open range; `why` says where the range comes from, for people."""
 
@@ -51,7 +52,7 @@ class Range:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Read:
     """An element of argument `arg` of the equation. A subscript is affine, or itself a Read: a gather through integers."""
 
@@ -83,7 +84,7 @@ def atoms_in(sources: Iterable[BodySource]) -> set[Index | str]:
     return {a for s in every if isinstance(s, Affine) for a in atoms(s)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Agreement:
     """Two extents that must be the same number once sizes are known, or there is a fault of the user: `message` has %d twice."""
 
@@ -93,7 +94,7 @@ class Agreement:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@named_record
 class Comprehension(Primitive):
     """See the module. `body` has one parameter for each source, in order, and one result. `write`, as a read, may go through
     integers: the adjoint of a gather is a scatter.

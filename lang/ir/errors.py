@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import NamedTuple
+
+from adcli.lang.ir.records import value_record
 
 Span = tuple[int, int]
 
@@ -57,7 +59,7 @@ class Fix(NamedTuple):
         return text[:self.start] + self.text + text[self.end:]
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Source:
     """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one.
     With `exact_order` sums of products are taken as it has them, with `checkpoint` every loop is a checkpointed one."""
@@ -132,7 +134,7 @@ def together(faults: Iterable[AdError]) -> AdError:
     return first
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Note:
     """Something worth knowing about a program that is not an error."""
 

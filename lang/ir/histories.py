@@ -6,16 +6,16 @@ half open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from adcli.lang.ir.affine import Affine, affine, bounds, greatest, never_negative
 from adcli.lang.ir.comprehension import Range, Subscript
 from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.records import value_record
 
 Interval = tuple[Affine, Affine]
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class WrittenElements:
     """The elements of a tensor that something has written: those of `intervals` along dimension `place`."""
 
@@ -70,7 +70,7 @@ Box = tuple[Interval, ...]
 """For each dimension an interval of subscripts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Gappy:
     """The boxes of a tensor that are written, the others not; dimension `place` has the step."""
 

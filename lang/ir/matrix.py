@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
+from adcli.lang.ir.records import named_record
 
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
@@ -45,7 +46,7 @@ ABOUT = {
 """The names that a program may call: arguments and a line for each. Every one needs a matrix first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@named_record
 class MatrixOperation(Primitive):
     """See the module; `name` is one of the list. `sources` are the matrix and, where there is one, the right-hand side. `shape`
     is the full shape of the result. A subscript may go through integers, as in a comprehension, which has the same
@@ -80,7 +81,7 @@ class MatrixOperation(Primitive):
         return "r"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@named_record
 class NoValue(Primitive):
     """An operation on matrices at a matrix that it is not defined for, as an operation on all numbers that it reads, of which
     the first is to blame: pivot number `pivot`, counted from 1, or with None an element that is not finite."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from dataclasses import dataclass
 
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import value_record
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Precision:
     """A binary format of IEEE 754.
 

@@ -9,7 +9,6 @@ written bounds the indices that nothing else does. The outcome does not depend o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from adcli.lang.ir.affine import (
     Affine,
@@ -28,9 +27,10 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.lang.ir.records import value_record
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Access:
     """A tensor's element: name, extents, and subscripts with their places; None for one that is gathered."""
 
@@ -43,7 +43,7 @@ class Access:
         return self.spans[dimension] if self.spans else None
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Given:
     """`index in low:high`; the bounds may contain other indices."""
 
@@ -53,7 +53,7 @@ class Given:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Domain:
     """Ranges in the order of the indices; `guards` cut corners off their box."""
 
@@ -70,7 +70,7 @@ class Domain:
         return never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class _Bound:
     """A range for an index from one subscript; `alone` where it is the index itself."""
 

@@ -20,15 +20,16 @@ come before its first read. With that every read, at whatever moment, sees the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.matrix import Boxed, BoxedOp
+from adcli.lang.ir.records import named_record
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@named_record
 class Recurrence(Primitive):
     """See the module. `histories` and `constants` are the names that the statements have for the arguments of the equation,
     first the histories, then the tensors and numbers that are only read; `statements` are equations between these names, whose

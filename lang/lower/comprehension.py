@@ -70,7 +70,7 @@ COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne":
 """Each comparison with the one that holds where it does not."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Arm:
     """A comprehension to be made: a statement with one arm of each choice that had to be taken apart."""
 

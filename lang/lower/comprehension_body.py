@@ -41,7 +41,7 @@ class Poisoned(Exception):
     """A value is used whose own statement has a fault; that is no further fault."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Tensors:
     """What a scope knows of tensors besides its values: sizes by name, shapes declared for results and which of them hold whole
     numbers, functions of tensors.

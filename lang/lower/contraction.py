@@ -19,12 +19,13 @@ a text of one that is read again is the same program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from adcli.lang.ir import Equation, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
 from adcli.lang.ir.comprehension import Agreement, Comprehension, in_reading_order
+from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 from adcli.lang.lower.invariant import apart
 from adcli.lang.lower.prefix_sums import linear
@@ -91,7 +92,7 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
 
 # ---------------------------------------------------------------- what is counted
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Counting:
     """How many points boxes have. `out` are the indices of the result, `most` the elements that a tensor may have."""
 

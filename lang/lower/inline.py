@@ -8,12 +8,12 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, CalledSpan, FunctionCall, Source, Span
 from adcli.lang.ir.polygamma import HIGHEST_ORDER
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import value_record
 
 POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
 
@@ -22,7 +22,7 @@ MOST_WITH_CALLS = 1 << 17
 """Operations of a program up to which those of calls know the call they came with; in longer ones that takes much memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class CallSite:
     """A call inside a template."""
 
@@ -32,7 +32,7 @@ class CallSite:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Template:
     """A function: `truth` says which parameters are truth values; `library`, that its text is not the user's."""
 

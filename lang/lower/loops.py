@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -21,6 +21,7 @@ from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_ove
 from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
+from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.step_order import Meeting, meetings, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
@@ -50,7 +51,7 @@ class LoopSurroundings(Protocol):
     def size_of_step(self, token: Token) -> Affine: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class StepTarget:
     """Where a statement of a loop writes: subscript `place` is the step + `offset`."""
 

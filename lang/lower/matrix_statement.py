@@ -89,7 +89,7 @@ def used_names(clause: Clause) -> set[str]:
     return {t.text for n in clause.nodes for t in postorder(n) if type(t) is Token and t.type == "NAME"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class MatrixOperand:
     """A tensor with its leading subscripts, and the extents of the dimensions behind them."""
 

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import value_record
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, bare, postorder
@@ -15,7 +15,7 @@ MOST_STARTS = 4
 Ends = Mapping[str, tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class OfferedLoop:
     """The text of a loop with what stands before it; `invented`: it has values that the statement does not give."""
 
@@ -56,7 +56,7 @@ def lags_of(context: Context, s: TensorAssign) -> tuple[int, Index, int, list[in
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Offer:
     """The parts of a statement from which its loop is written."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 
@@ -25,6 +25,7 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.elementwise import compact, shape_of
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, surely_inside
+from adcli.lang.ir.records import value_record
 
 ADD, SUB, MUL, DIV, NEG = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg"))
 LONGEST_NAME = 24
@@ -33,7 +34,7 @@ LONGEST_NAME = 24
 
 # ---------------------------------------------------------------- factors
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Factor:
     """A value in a body that the whole is multiplied or divided by."""
 
@@ -41,7 +42,7 @@ class Factor:
     divides: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class FactorGroup:
     """Factors that have the same indices; `box` are bits, one for each range. `place` is where the first of them stands. A group
     without factors is for indices that only the result has."""
@@ -55,7 +56,7 @@ class FactorGroup:
         return self.box
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class ProductSum:
     """The product of groups and of other nodes, summed over the indices of its box that are not `kept`; `cost` counts the points
     of all sums in it."""

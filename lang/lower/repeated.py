@@ -7,12 +7,12 @@ value where others have a number, a constant by its name) is lowered by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import itemgetter
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import value_record
 from adcli.lang.lower.inline import POLYGAMMA, POW, Template, specialised
 from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
@@ -29,7 +29,7 @@ KINDS = {"r": False, "t": True, None: None}
 """Whether the name is that of a truth value, by the letter of signatures."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Recipe:
     """How lines of a shape become equations. `words` says of each word behind the target what it must be: the sign of a number,
     or whether a name must stand for a truth value (None: for either)."""

@@ -51,7 +51,7 @@ POISON = Var("?")
 """The value of a name whose own statement has a fault; whatever is done with it is no further fault."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Context:
     """What all scopes of a program share. `library` gives the functions that need no definition and are no operations; the
     library's own text has none."""

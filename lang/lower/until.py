@@ -11,13 +11,14 @@ reduction or an operation on matrices is computed first and then chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.records import value_record
 from adcli.lang.syntax.tree import Call, Clause, For, Node, Op, TensorAssign, Token
 
 
-@dataclass(frozen=True, slots=True)
+@value_record
 class Ending:
     """What a loop with `until` is rewritten with: the name of the history that says where it has ended, and one that gives names
     for others."""

@@ -12,10 +12,11 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var, record
+from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
 from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
 
 Guard = tuple[tuple[Var, bool], ...]

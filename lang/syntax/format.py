@@ -48,7 +48,7 @@ def format_tree(tree: Tree, style: str = "infix") -> str:
     return merged(tree, [e for s in tree.statements for e in writer.statement(s, "")])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TextLine:
     """A line to be written for the source text `start`..`end`; `edge` joins it to the line before or after it."""
 

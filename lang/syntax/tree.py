@@ -155,6 +155,8 @@ class Declare:
 
 @dataclass(slots=True, eq=False, repr=False)
 class DeclareOutputs:
+    """`output v, w`."""
+
     names: list[Token]
     start: int
     end: int

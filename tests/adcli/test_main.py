@@ -250,4 +250,4 @@ def test_what_is_not_needed_is_not_imported(line, never):
 def test_the_list_of_verbs_loads_none_of_them():
     script = "import sys; from adcli.main import run; run(['--help'])\nprint(sorted(m for m in sys.modules if '.lang.' in m))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=ENVIRONMENT)
-    assert done.stdout.splitlines()[-1] == "['adcli.lang.ir', 'adcli.lang.ir.errors']"
+    assert done.stdout.splitlines()[-1] == "['adcli.lang.ir', 'adcli.lang.ir.errors', 'adcli.lang.ir.records']"
