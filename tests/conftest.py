@@ -14,7 +14,7 @@ from functools import lru_cache
 import hypothesis
 import pytest
 from adcli.codegen.rows import jit
-from adcli.lang.ir import check
+from adcli.lang.passes import pipeline
 from session_seed import VARIABLE, drawn, session_seed
 
 
@@ -70,7 +70,7 @@ gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles 
 
 @pytest.fixture(autouse=True, scope="session")
 def _check_every_pass():
-    check.ALWAYS = True
+    pipeline.CHECKED = True
 
 
 @pytest.fixture(autouse=True)

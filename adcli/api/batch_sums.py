@@ -22,8 +22,7 @@ from pyarrow import types
 from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank, without
 from adcli.api.batches import BatchFunction, Faults, marked
 from adcli.codegen.machine.cache import own_content
-from adcli.lang.ir import LEVELS, Program
-from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir import LEVELS, Program, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
 from adcli.lang.syntax.printer import print_program

@@ -20,8 +20,7 @@ from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, list
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
-from adcli.lang.ir import LEVELS, Param, Program
-from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir import LEVELS, Param, Program, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed
 

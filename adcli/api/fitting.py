@@ -11,8 +11,7 @@ from adcli.api.view import picture_view
 from adcli.input.names import listed
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.extras import missing
 from adcli.solvers.fit import LOSSES, Loss, NotFinite

@@ -17,9 +17,8 @@ from adcli.api.words import OneOrMore, names, need_arrow, one_of, together, trut
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.activity import inputs_to_differentiate
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline

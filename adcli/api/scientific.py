@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.api.arguments import DOUBLE, one_number, real_array
-from adcli.lang.ir import Param, Program
-from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir import Param, Program, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.functions import Vector, moved_inputs, vector_function
 from adcli.task.derive import chosen

@@ -14,9 +14,8 @@ from adcli.codegen.documents.graph import AtPoint, Said
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import every_value, numpy_arithmetic
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.output.numbers import Number

@@ -10,9 +10,8 @@ from adcli.codegen.documents.columns import width as columns_of
 from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.folding import call_of, called, folded
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, program_graph
-from adcli.lang.ir import Atom, Program
+from adcli.lang.ir import Atom, Program, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents

@@ -20,9 +20,8 @@ from adcli.explore.formulas import rows, spelled
 from adcli.explore.lines import lines, source_lines
 from adcli.explore.rules import WORDS, Rules
 from adcli.explore.sweeps import Shown, shown
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
-from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import name_table

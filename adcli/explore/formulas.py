@@ -13,8 +13,7 @@ from adcli.codegen.documents.notation import Label, Unicode
 from adcli.codegen.scripts.tape import Json
 from adcli.explore.lines import DUP, lines, origins
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
-from adcli.lang.ir import Atom, Equation, Lit, Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, constant, infix, number
 from adcli.lang.syntax.scalar_printer import ScalarWriter

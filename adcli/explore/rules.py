@@ -13,9 +13,8 @@ from adcli.answers import cause_texts
 from adcli.answers.diagnose import described, letter
 from adcli.codegen.scripts.tape import Json, tape
 from adcli.lang.analyse.numeric_rules import rule_of
-from adcli.lang.ir import Equation, Param, Program, Result, Var
+from adcli.lang.ir import Equation, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import Builder, many
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule
 

@@ -141,7 +141,7 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
     missing = [p for p in params if p.default is None]
     if not missing or specs:
         return
-    from adcli.lang.ir.sizes import shape_text
+    from adcli.lang.ir.affine import shape_text
     example = ",".join(f"{p.name}=@{p.name}.npy" if p.var.shape else f"{p.name}=1" for p in missing[:3])
     names = ", ".join(f"{p.name}{shape_text(p.var.shape)}" if p.var.shape else p.name for p in missing)
     raise AdError(f"no values for {names}", help=f"give a point: --at {example}{'' if len(missing) <= 3 else ',…'}{others}")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, CompletionList, CompletionParams
 
-from adcli.lang.ir.matrix import ABOUT
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.occurrences import FUNCTION, INDEX, SIZE, Meaning, seen_from
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
@@ -39,7 +39,7 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
     items = [own_item(text, m) for m in own.values()]
     items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in called() if n not in own]
     items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (an operation on matrices)")
-              for n, (args, about) in ABOUT.items() if n not in own]
+              for n, (args, about) in MATRIX_CALLS.items() if n not in own]
     items += [known_item(n, "3", CompletionItemKind.Constant, "constant") for n in NAMED_CONSTANTS if n not in own]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "word of the language", WORDS[w]) for w in KEYWORDS]
     return CompletionList(False, items)

@@ -19,8 +19,8 @@ from lsprotocol.types import (
 
 from adcli.lang.analyse.one_name import bounds, function_program, partials, program_by, shape_at, value_program
 from adcli.lang.ir import Param, Program
+from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.notation import constant
-from adcli.lang.ir.sizes import shape_text
 from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Occurrence
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan

@@ -15,8 +15,7 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.matrix import ABOUT
-from adcli.lang.ir.notation import ALIASES, ATOM, Piece, constant, infix
+from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
@@ -71,8 +70,8 @@ def functions(wanted: str | None = None) -> list[FunctionFacts]:
     """All functions in the order of the table, those of the prelude behind them, then the operators; or those of one name. A
     power has two, since a constant whole exponent has a rule of its own. One on matrices has no row: only by its name."""
     name = ALIASES.get(wanted, wanted) if wanted else None
-    if name in ABOUT:
-        args, about = ABOUT[name]
+    if name in MATRIX_CALLS:
+        args, about = MATRIX_CALLS[name]
         return [FunctionFacts(name, f"{name}({args})", about, tuple(args.split(", ")), OF_MATRICES, {})]
     rows = [described(row) for row in TABLE.values() if name in (None, row.spelled or row.name)]
     own = [composed(known) for known in prelude() if name in (None, known)]
@@ -81,7 +80,7 @@ def functions(wanted: str | None = None) -> list[FunctionFacts]:
 
 def names() -> list[str]:
     """The names that `functions` knows."""
-    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES, *ABOUT]))
+    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES, *MATRIX_CALLS]))
 
 
 def called() -> list[str]:

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from adcli.input.points import GridRange, checked, combined, complete, unknown_name, within
-from adcli.lang.ir import Param, Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import shortest
 

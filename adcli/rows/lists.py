@@ -15,8 +15,8 @@ from typing import Any
 from adcli.input.arrays import Array, element, flattened, given, json_array
 from adcli.input.fields import Fault, shown
 from adcli.lang.ir import Param
+from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.sizes import shape_text
 from adcli.output.numbers import non_finite
 
 PLAIN = re.compile(r"[-+0-9eE.,\[\] \t]*")

@@ -18,8 +18,8 @@ from adcli.codegen.machine.kernel import processors
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.fields import Fault
+from adcli.lang.ir import shape_of
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind
 from adcli.output.streams import say

@@ -5,8 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Atom, Equation, Program, Result
+from adcli.lang.ir import Atom, Equation, Program, Result, shape_of
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
 

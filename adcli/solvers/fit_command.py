@@ -25,8 +25,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.input.points import axes, complete, ranks, unknown_name
-from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import packed_destination, say, write_points

@@ -10,7 +10,7 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted, require_rows
 from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.solvers import because

@@ -19,10 +19,9 @@ import numpy as np
 
 from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir import Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
 from adcli.lang.passes import pipeline

@@ -10,8 +10,7 @@ import numpy as np
 
 from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
-from adcli.lang.ir import LEVELS, Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import LEVELS, Program, has_tensors
 from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcli.lang.derive.derivatives import partial_name
-from adcli.lang.ir import LEVELS
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import LEVELS, has_tensors
 from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text

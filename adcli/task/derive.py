@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import DerivationStep, requested
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse_source
 from adcli.task.request import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine.cache import Store, location, to_stderr
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program

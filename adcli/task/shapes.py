@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from adcli.lang.ir import Atom, Program, Var
-from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir import Atom, Program, Var, has_tensors, shape_of
+from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.sizes import shape_text
 
 if TYPE_CHECKING:
     from adcli.lang.evaluate.unfolding import Unfolded

@@ -35,8 +35,7 @@ from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import LEVELS, Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import LEVELS, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.passes.simplify import prune

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import Kernel
-    from adcli.lang.ir import Program
+    from adcli.lang.ir import Program, has_tensors
     from adcli.lang.ir.errors import Source
 
 BATCH = 16
@@ -80,7 +80,6 @@ def command(options: BenchOptions) -> int:
 
 def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[str, Any], int | None], str]]:
     """The figures, and what writes them as text."""
-    from adcli.lang.ir.elementwise import has_tensors
     from adcli.lang.lower.frontend import parse_source
     program = parse_source(options.source)
     if not has_tensors(program):

@@ -22,7 +22,7 @@ from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import excerpt
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.fitting import fitted

@@ -25,8 +25,7 @@ from itertools import accumulate
 from adcli.codegen.c.source import CFunction
 from adcli.codegen.c.spelling import number
 from adcli.codegen.c.tensors import CTensorFunction
-from adcli.lang.ir import Lit, Program, Result
-from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir import Lit, Program, Result, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import Precision
 

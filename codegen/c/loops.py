@@ -17,10 +17,9 @@ from adcli.codegen.c.spelling import CNames
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.nests import writes_fixed
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var, substitute
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 from adcli.lang.ir.precision import Precision

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from adcli.codegen.c.loops import BoxLoops
 from adcli.codegen.c.spelling import number
-from adcli.lang.ir import Equation, Var
+from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import Read
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.matrix import MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.ir.precision import Precision
 from adcli.lang.syntax.comprehension_printer import BoxText, MatrixText, TensorWriter

@@ -11,10 +11,9 @@ from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nests import PIECE, Nest
 from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
-from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.ir.comprehension import Range, Read, Subscript
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 

@@ -22,7 +22,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript, all_fixed
 from adcli.lang.ir.elementwise import compact, moved
 from adcli.lang.ir.log_sum_exp import in_sums
-from adcli.lang.passes.simplify import normal, simplify
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.simplify_tensors import normal
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""

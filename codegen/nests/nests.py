@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, linear, slope, substituted, without
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.ir.ranges import Access, Domain, surely_inside
 from adcli.lang.ir.sizes import number

@@ -20,10 +20,9 @@ from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.scripts.module import quoted, wrapped
 from adcli.codegen.scripts.python import IMPORTS, LANGUAGE, WORDS, number, parameters, tuple_items
 from adcli.codegen.scripts.tensors import ScriptTensors
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms
 from adcli.lang.ir.comprehension import BodySource, Subscript, fixed_indices
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, Piece, enclosed
 from adcli.lang.ir.recurrence import Recurrence

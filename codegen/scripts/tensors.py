@@ -20,13 +20,12 @@ from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.scripts.javascript import LANGUAGE, WORDS, key
 from adcli.codegen.scripts.module import Language, ScriptModule, ScriptStatements, listed, no_symbol, quoted, wrapped
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Modulo, affine, atoms, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Modulo, affine, atoms, shape_text, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, enclosed
 from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import statics
-from adcli.lang.ir.sizes import shape_text
 
 OUTSIDE = 'throw new RangeError("a subscript that is read is outside");'
 LOOPS = LoopLanguage("let", "const", "const", "let", "", "", OUTSIDE, "{}.subarray({})")

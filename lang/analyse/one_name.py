@@ -13,18 +13,17 @@ from typing import NamedTuple
 
 from adcli.lang.analyse.enclosure import FloatBounds, enclose
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import Equation, Param, Program, Var
+from adcli.lang.ir import Equation, Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import active_values, with_outputs
-from adcli.lang.ir.affine import text
+from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.sizes import shape_text
-from adcli.lang.lower.frontend import prelude
+from adcli.lang.lower.frontend import lower, prelude
 from adcli.lang.lower.occurrences import Occurrence
-from adcli.lang.lower.program import MainScope, is_function, lower
+from adcli.lang.lower.program import is_function
 from adcli.lang.lower.scope import Context
+from adcli.lang.lower.tensor_program import MainTensors
 from adcli.lang.lower.tensor_scope import TensorFunction
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.simplify import prune
@@ -253,7 +252,7 @@ def function_equations(tree: Tree) -> list[tuple[Def, list[Equation]]]:
     if is_function(tree) or not any(isinstance(s, Def) and s.tensors for s in tree.statements):
         return []
     definitions = [s for s in tree.statements if isinstance(s, Def)]
-    main = MainScope(Context(replace(tree, statements=list(definitions)), prelude))
+    main = MainTensors(Context(replace(tree, statements=list(definitions)), prelude))
     found = []
     for d in definitions:
         try:

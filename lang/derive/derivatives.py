@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
-from adcli.lang.ir import MODES, Atom, Lit, Program, Result
+from adcli.lang.ir import MODES, Atom, Lit, Program, Result, shape_of
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
+from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.sizes import shape_text
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
 from adcli.lang.passes.simplify import simplify

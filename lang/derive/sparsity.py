@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import many
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
 from adcli.lang.derive.sparsity import Pattern, jacobian_pattern, symmetric, transposed
-from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.elementwise import Shape, filled, has_tensors, shape_of
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes import forward, reverse
+from adcli.lang.passes.guards import zero
 from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
 
@@ -227,7 +227,7 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
     shapes = {(v, x): (*results[v], *inputs[x]) for v, x in plan.reads}
     if ahead or back:
         b, found = in_all_directions(b, plan, ahead, back, found)
-    return b.equations, {entry: filled(b, shapes[entry], 0.0) if value is None else value for entry, value in found.items()}
+    return b.equations, {entry: zero(b, shapes[entry]) if value is None else value for entry, value in found.items()}
 
 
 def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:

@@ -16,10 +16,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.precision import Precision

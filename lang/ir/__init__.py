@@ -22,7 +22,7 @@ import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adcli.lang.ir.errors import Note, Source, Span
 from adcli.lang.ir.records import record
@@ -64,12 +64,19 @@ class Lit:
 
 
 Atom = Var | Lit
+Shape = tuple["Affine", ...]
+
+
+def shape_of(atom: Atom) -> Shape:
+    return atom.shape if isinstance(atom, Var) else ()
 
 
 @record
 class Primitive:
-    """A row of the table in `lang/ir/primitives.py`, which explains the columns."""
+    """A row of the table in `lang/ir/primitives.py`, which explains the columns. What else an equation can be is derived from it,
+    and says that it is an operation on `tensors`."""
 
+    tensors: ClassVar[bool] = False
     name: str
     signature: str
     maps: tuple[Callable[..., Any] | None, ...] = ()
@@ -235,6 +242,16 @@ class Program:
 
     def result(self, name: str) -> Result:
         return next(r for r in self.results if r.name == name)
+
+
+def on_tensors(e: Equation) -> bool:
+    """Whether an equation is an operation on tensors."""
+    return e.op.tensors
+
+
+def has_tensors(program: Program) -> bool:
+    """Whether anything in a program is a tensor."""
+    return any(p.var.shape for p in program.params) or any(map(on_tensors, program.equations))
 
 
 def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
 
 STOP = TABLE["stop"]
 
@@ -63,19 +62,17 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not e.op.truth and e.op is not STOP and not active.isdisjoint(e.args):
-            active.update(active_histories(e, active) if isinstance(e.op, Recurrence) else [x for x in e.outs if not x.whole])
+            active.update(active_results(e, active))
     return active
 
 
-def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
-    """The results of a recurrence that depend on active values: those that start from one, and those with a statement that reads
-    an active one."""
-    found: set[Atom] = {out for out, start in zip(e.outs, e.args, strict=False) if start in active}
-    statements, before = whole_statements(e), -1
-    while len(found) > before:
-        before = len(found)
-        found.update(s.outs[0] for s in statements if any(a in found or a in active for a in s.args))
-    return found
+def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
+    """The results of an equation that depend on active values, some of which it reads."""
+    if e.op.tensors:
+        from adcli.lang.ir.recurrence import Recurrence, active_histories  # only for programs with tensors
+        if isinstance(e.op, Recurrence):
+            return active_histories(e, active)
+    return [x for x in e.outs if not x.whole]
 
 
 def needed_values(program: Program, of: Collection[str]) -> set[Atom]:

@@ -8,7 +8,7 @@ come when arrays arrive: `value` with an integer for every atom.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 from adcli.lang.ir.errors import AdError
@@ -461,3 +461,7 @@ def _text(a: AffineAtom, real: bool, places: Mapping[AffineAtom, int]) -> str:
             return name
         case _:
             return a
+
+
+def shape_text(shape: Sequence[Affine]) -> str:
+    return f"({', '.join(map(text, shape))})"

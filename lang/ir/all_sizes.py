@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adcli.lang.ir import Equation, Program, Var
+from adcli.lang.ir import Equation, Program, Var, shape_of
 from adcli.lang.ir.affine import (
     Affine,
     AffineAtom,
@@ -24,15 +24,15 @@ from adcli.lang.ir.affine import (
     bounds,
     nested,
     never_negative,
+    shape_text,
     substituted,
     text,
 )
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, with_statements
-from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible, shape_text
+from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible
 from adcli.lang.ir.step_order import meeting_sizes, meetings
 from adcli.lang.ir.word_size import expressions
 

@@ -1,25 +1,23 @@
 """The checker: what every program must satisfy between passes.
 
-It runs after each pass in the tests and on demand (`ALWAYS`). A fault is a defect of a pass, not of the user's
-program, so it is an assertion with the equations around it, not an `AdError`.
+It runs after each pass in the tests and on demand (`adcli.lang.passes.pipeline.CHECKED`). A fault is a defect of a pass, not
+of the user's program, so it is an assertion with the equations around it, not an `AdError`.
 """
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
-from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.matrix import ABOUT, SOLVES, Boxed, MatrixOperation, trailing
+from adcli.lang.ir.matrix import SOLVES, Boxed, MatrixOperation, trailing
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.sizes import bound_names
 from adcli.lang.ir.step_order import meetings, step_offset, surely_met
 
-ALWAYS = False
-"""Check the result of every pass; the tests turn this on."""
 Require = Callable[[bool, str], None]
 """Raises with the message, at the place it was made for, unless the condition holds."""
 
@@ -49,11 +47,6 @@ def check(program: Program) -> Program:
     require(len({r.name for r in program.results}) == len(program.results), "two results of one name")
     require(len({p.name for p in program.params}) == len(program.params), "two inputs of one name")
     return program
-
-
-def checked(program: Program) -> Program:
-    """The program a pass has made, checked where that is asked for."""
-    return check(program) if ALWAYS else program
 
 
 def check_linear(program: Program) -> Program:
@@ -125,7 +118,7 @@ def _check_comprehension(e: Equation, op: Comprehension, sizes: set[str], requir
 
 def _check_matrix(e: Equation, op: MatrixOperation, sizes: set[str], require: Require) -> None:
     """Raise where an operation on matrices is not complete by itself."""
-    require(op.name in ABOUT, f"no operation {op.name}")
+    require(op.name in MATRIX_CALLS, f"no operation {op.name}")
     require(len(op.sources) == 1 + (op.name in SOLVES), "a wrong number of sources")
     require(not op.transposed or op.name in SOLVES, "a transposed matrix where none can be")
     _check_box(e, op, sizes, require)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import (
@@ -103,6 +104,7 @@ class Comprehension(Primitive):
     a row says by maps, lang/passes/comprehension_rules.py says for all comprehensions.
     """
 
+    tensors: ClassVar[bool] = True
     name: str = "comprehension"
     signature: str = ">r"
     ranges: tuple[Range, ...]

@@ -8,26 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, on_tensors, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, constant_body, nested_reads
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.recurrence import Recurrence
 
 NAMES = "ijklmn"
-Shape = tuple[Affine, ...]
-
-
-def has_tensors(program: Program) -> bool:
-    """Whether anything in a program is a tensor."""
-    return any(p.var.shape for p in program.params) or any(on_tensors(e) for e in program.equations)
-
-
-def on_tensors(e: Equation) -> bool:
-    """Whether an equation is an operation on tensors."""
-    return isinstance(e.op, Boxed | Recurrence)
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
@@ -35,10 +22,6 @@ def needs_scalars(program: Program, what: str, help: str) -> AdError:
     first = next((e for e in program.equations if on_tensors(e)), None)
     return AdError(f"{what} needs a program of scalars; this one has tensors", first.span if first else None, help,
                    program.source)
-
-
-def shape_of(atom: Atom) -> Shape:
-    return atom.shape if isinstance(atom, Var) else ()
 
 
 def every_element(shape: Shape) -> tuple[tuple[Range, ...], tuple[Affine, ...]]:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index
@@ -34,16 +34,6 @@ from adcli.lang.ir.records import named_record
 
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
-ABOUT = {
-    "solve": ("A, b", "x with A·x = b"),
-    "solve_lower": ("L, b", "x with L·x = b, L lower triangular"),
-    "solve_upper": ("U, b", "x with U·x = b, U upper triangular"),
-    "cholesky": ("A", "L with L·Lᵀ = A, L lower triangular"),
-    "logdet": ("A", "log of the determinant"),
-    "inverse": ("A", "inverse matrix"),
-    "transpose": ("A", "rows as columns"),
-}
-"""The names that a program may call: arguments and a line for each. Every one needs a matrix first."""
 
 
 @named_record
@@ -52,6 +42,7 @@ class MatrixOperation(Primitive):
     is the full shape of the result. A subscript may go through integers, as in a comprehension, which has the same
     `ranges`, `guards`, `write`, `shape`, `agreements` and `reads`; `onto` and `reduction` say how it writes."""
 
+    tensors: ClassVar[bool] = True
     signature: str = ">r"
     ranges: tuple[Range, ...] = ()
     guards: tuple[Affine, ...] = ()

@@ -20,6 +20,17 @@ INFIX: dict[str, tuple[str, int]] = {
 
 ALIASES = {"negate": "neg"}
 """Other names of operations."""
+MATRIX_CALLS = {
+    "solve": ("A, b", "x with A·x = b"),
+    "solve_lower": ("L, b", "x with L·x = b, L lower triangular"),
+    "solve_upper": ("U, b", "x with U·x = b, U upper triangular"),
+    "cholesky": ("A", "L with L·Lᵀ = A, L lower triangular"),
+    "logdet": ("A", "log of the determinant"),
+    "inverse": ("A", "inverse matrix"),
+    "transpose": ("A", "rows as columns"),
+}
+"""The operations on matrices that a program may call (`adcli.lang.ir.matrix`): arguments and a line for each. Every one needs a
+matrix first."""
 AFFINE_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
 """Operations that make sums of multiples, with their number of operands."""
 

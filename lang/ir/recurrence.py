@@ -19,8 +19,9 @@ come before its first read. With that every read, at whatever moment, sees the f
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine
@@ -40,6 +41,7 @@ class Recurrence(Primitive):
     back end keeps some of the steps and computes the others again. Neither changes a value.
     """
 
+    tensors: ClassVar[bool] = True
     name: str = "recurrence"
     step: Index
     low: Affine
@@ -95,3 +97,14 @@ def step_place(op: Boxed, step: Index) -> tuple[int, int]:
     ((place, offset),) = [(d, s - affine(step)) for d, s in enumerate(op.write) if isinstance(s, Affine) and s.coefficient(step)]
     assert offset.number is not None, "a write is a constant number of steps from the step"
     return place, offset.number
+
+
+def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
+    """The results of a recurrence that depend on active values: those that start from one, and those with a statement that reads
+    an active one."""
+    found: set[Atom] = {out for out, start in zip(e.outs, e.args, strict=False) if start in active}
+    statements, before = whole_statements(e), -1
+    while len(found) > before:
+        before = len(found)
+        found.update(s.outs[0] for s in statements if any(a in found or a in active for a in s.args))
+    return found

@@ -22,6 +22,7 @@ from adcli.lang.ir.affine import (
     affine,
     atoms,
     nested,
+    shape_text,
     substituted,
     text,
     value,
@@ -182,10 +183,6 @@ def _wrong_rank(name: str, shape: Sequence[Affine], given: Sequence[int]) -> AdE
 
 def _dimensions(n: int) -> str:
     return "1 dimension" if n == 1 else f"{n} dimensions"
-
-
-def shape_text(shape: Sequence[Affine]) -> str:
-    return f"({', '.join(map(text, shape))})"
 
 
 def _sizes_help(extent: Affine, sizes: Mapping[str, int]) -> str | None:

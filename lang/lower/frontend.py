@@ -1,19 +1,34 @@
 """The one door from text to Program: the tree is read and lowered, and the faults of both are reported together."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.lower.inline import Template
-from adcli.lang.lower.program import functions, lower
+from adcli.lang.lower.program import MainScope, functions, is_function
+from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.parse import parse_tree, read
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import Tree
+from adcli.lang.syntax.tree import (
+    LIST,
+    Assign,
+    Call,
+    Declare,
+    Def,
+    For,
+    ShapedLine,
+    Statement,
+    TensorAssign,
+    Tree,
+    TupleAssign,
+    Typed,
+    bare,
+)
 
 LONG = 100
 """Lines of a text for which it is worth the while to look for those of one shape."""
@@ -66,6 +81,35 @@ def lowered(source: Source) -> Program:
     """The program that a text says, or its faults as they stand."""
     tree, faults = read(source)
     return lower(tree, prelude, faults)
+
+
+@paused()
+def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = (),
+          lines: Sequence[Statement | ShapedLine] = ()) -> Program:
+    """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
+    name is neither the program's own nor an operation. `lines` are all statements in order where some are ShapedLines, which the
+    tree has not; then the first fault ends it."""
+    kind = MainScope
+    if any(map(of_tensors, [*tree.statements, *{line.shape.model for line in lines if type(line) is ShapedLine}])):
+        from adcli.lang.lower.tensor_program import MainTensors  # only for programs with tensors
+        kind = MainTensors
+    main = kind(Context(tree, library), lines)
+    main.faults += faults
+    program = main.function() if not lines and is_function(tree) else main.program()
+    if main.faults:
+        raise together(main.faults)
+    assert program is not None
+    return main.finished(program)
+
+
+def of_tensors(s: Statement) -> bool:
+    """Whether a statement makes, declares or defines something of tensors. Others can only where one of these stands."""
+    if type(s) is Assign:
+        root = bare(s.values[0])
+        return type(root) is Call and root.name == LIST
+    if isinstance(s, Declare):
+        return any(type(item.name) is Typed for item in s.items)
+    return s.tensors if isinstance(s, Def) else isinstance(s, TensorAssign | TupleAssign | For)
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,8 @@ from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, S
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.histories import Gappy, written_box
-from adcli.lang.ir.matrix import ABOUT, SOLVES, Boxed, MatrixOperation, compacted, reaches
+from adcli.lang.ir.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
@@ -29,7 +30,7 @@ BATCH_INDICES = "tsruvw"
 
 def is_matrix_call(scope: EquationScope, node: Node) -> bool:
     """Whether a node calls an operation on matrices; a function or a tensor of the program hides the one of its name."""
-    if type(node) is not Call or node.name not in ABOUT or shape_of(scope.env.get(node.name, POISON)):
+    if type(node) is not Call or node.name not in MATRIX_CALLS or shape_of(scope.env.get(node.name, POISON)):
         return False
     c = scope.context
     return not any(node.name in known for known in (c.functions, c.tensors, c.below, c.broken))
@@ -157,11 +158,11 @@ class MatrixStatement(TensorStatement):
                 self.tensors.written[out] = before.also(box)
 
     def check_form(self) -> None:
-        name, args = self.call.name, ABOUT[self.call.name][0].count(",") + 1
+        name, args = self.call.name, MATRIX_CALLS[self.call.name][0].count(",") + 1
         if len(self.call.args) != args:
-            form = f"{name}({ABOUT[name][0]})"
+            form = f"{name}({MATRIX_CALLS[name][0]})"
             raise self.context.fault(f"'{name}' takes {args} argument{'s' * (args > 1)}, not {len(self.call.args)}", self.call,
-                                     f"it is {form}: {ABOUT[name][1]}")
+                                     f"it is {form}: {MATRIX_CALLS[name][1]}")
         if self.s.symbol != "=":
             first = f"({', '.join(map(self.context.text, self.nodes))})" if self.nodes else ""
             raise self.context.fault(f"'{name}' is assigned with '=', not '{self.s.symbol}'", self.s.target,

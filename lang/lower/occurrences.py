@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.ir.names import RESERVED
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.tuples import flat
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
@@ -242,7 +242,7 @@ class NameReader:
         if function is not None and function.function is not None:
             given = tensor_outputs(function.function)
             return given if len(given) == len(s.targets) else none
-        if node.name in ABOUT and function is None:
+        if node.name in MATRIX_CALLS and function is None:
             return [node.name != "logdet"] * len(s.targets)
         copied = node.name == "dup" and any(type(a := bare(n)) is Token and a.text in scope.tensors for n in node.args)
         return [copied] * len(s.targets)

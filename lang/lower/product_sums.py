@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import (
     BodySource,
@@ -22,7 +22,7 @@ from adcli.lang.ir.comprehension import (
     in_reading_order,
     nested_reads,
 )
-from adcli.lang.ir.elementwise import compact, shape_of
+from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, surely_inside
 from adcli.lang.ir.records import value_record

@@ -7,23 +7,17 @@ stop the others: its targets are poisoned and the faults are reported together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
-from adcli.lang.ir.gc import paused
-from adcli.lang.ir.matrix import ABOUT
-from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
-from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
-from adcli.lang.lower.lists import written_out
-from adcli.lang.lower.scope import POISON, Context, FunctionScope
-from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
-from adcli.lang.syntax.chain import level
+from adcli.lang.lower.scope import POISON, Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.lalr import read_line
 from adcli.lang.syntax.tree import (
@@ -40,32 +34,11 @@ from adcli.lang.syntax.tree import (
     Token,
     Tree,
     TupleAssign,
-    Typed,
-    postorder,
     targets_of,
 )
 
 if TYPE_CHECKING:
     from adcli.lang.lower.repeated import Recipes
-
-
-@paused()
-def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = (),
-          lines: Sequence[Statement | ShapedLine] = ()) -> Program:
-    """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
-    name is neither the program's own nor an operation. `lines` are all statements in order where some are ShapedLines, which the
-    tree has not; then the first fault ends it."""
-    main = MainScope(Context(tree, library), lines)
-    main.faults += faults
-    whole = not lines and is_function(tree)
-    program = main.program() if not whole else main.tensor_function() if is_tensors(tree) else main.function()
-    if main.faults:
-        raise together(main.faults)
-    assert program is not None
-    if main.shaped or (whole and is_tensors(tree)):
-        from adcli.lang.lower.contraction import contracted  # only for programs with tensors
-        return contracted(program)
-    return program
 
 
 def functions(tree: Tree) -> dict[str, Template]:
@@ -80,12 +53,6 @@ def functions(tree: Tree) -> dict[str, Template]:
 def is_function(tree: Tree) -> bool:
     """Whether the whole text is one function with a block, which then is the program."""
     return len(tree.statements) == 1 and isinstance(tree.statements[0], Def) and tree.statements[0].value is None
-
-
-def is_tensors(tree: Tree) -> bool:
-    """Whether the one function that a text is works on tensors."""
-    definition = tree.statements[0]
-    return isinstance(definition, Def) and definition.tensors
 
 
 def lower_function(context: Context, definition: Def) -> Template:
@@ -107,8 +74,8 @@ def lower_function(context: Context, definition: Def) -> Template:
     return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
 
 
-class MainScope(TensorScope):
-    """The program's own statements."""
+class MainScope(EquationScope):
+    """The program's own statements, all of them of numbers."""
 
     declares = True
 
@@ -129,8 +96,12 @@ class MainScope(TensorScope):
             elif isinstance(statement, Broken):
                 self.context.broken |= statement.names
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing so far is a tensor, a size, or a function of tensors."""
+        return True
+
     def program(self) -> Program | None:
-        self.plan(self.tree.statements)
         if self.lines:
             self.by_lines()
         for statement in self.tree.statements if not self.lines else ():
@@ -182,23 +153,6 @@ class MainScope(TensorScope):
         return Program(tuple(Param(v, v.name or "") for v in params), tuple(self.equations), tuple(results),
                        self.tree.source, tuple(self.context.notes))
 
-    def tensor_function(self) -> Program | None:
-        """The program that a single function of tensors is."""
-        definition, source = self.tree.statements[0], self.tree.source
-        assert isinstance(definition, Def)
-        function = TensorFunction(self.context, definition, self.equations, {})
-        try:
-            check_signature(self.context, definition)
-            params = function.program()
-            for token in definition.results:
-                self.check_real(token, function.env[token.text])
-        except AdError as fault:
-            self.faults.append(fault)
-            return None
-        results = tuple(Result(t.text, function.env[t.text]) for t in definition.results)
-        return Program(tuple(params), tuple(self.equations), results, replace(source, definition=definition.name.text),
-                       tuple(self.context.notes))
-
     def fail(self, statement: Statement, fault: AdError) -> None:
         """Record a fault; what the statement would have defined is no further fault."""
         self.faults.append(fault)
@@ -219,12 +173,6 @@ class MainScope(TensorScope):
                 self.check_target(token)
             for token, atom in self.assigned_values(statement):
                 self.bind(token, atom)
-        elif type(statement) is TensorAssign:
-            self.tensor_statement(statement)
-        elif isinstance(statement, TupleAssign):
-            self.tuple_statement(statement)
-        elif isinstance(statement, For):
-            self.loop(statement)
         elif isinstance(statement, Declare):
             for item in statement.items:
                 self.declare(item, statement.keyword == "input")
@@ -235,9 +183,12 @@ class MainScope(TensorScope):
                 self.env[name] = POISON
                 self.unread.pop(name, None)
 
+    def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
+        return assignment(self, statement)
+
     def line(self, line: ShapedLine, recipes: Recipes) -> None:
         """An assignment that is known by its shape: lowered as its like are where that is possible, else by itself."""
-        atom = recipes.value(line) if not self.shaped and not self.context.tensors else None
+        atom = recipes.value(line) if self.plain else None
         if atom is None:
             self.statement(read_line(self.tree.source.text, line.start))
             return
@@ -247,65 +198,8 @@ class MainScope(TensorScope):
         self.check_target(token)
         self.bind(token, atom)
 
-    def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
-        if (whole := written_out(self, self.tensors, statement)) is not None:
-            return [(statement.targets[0], self.compute(whole))]
-        if not self.shaped and not self.context.tensors:
-            return assignment(self, statement)
-        return self.tensor_results(statement) or assignment(self, self.scalars(statement))
-
-    def tensor_statement(self, statement: TensorAssign) -> None:
-        token = statement.target
-        check_name(self.context, token)
-        self.check_target(token)
-        if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
-            raise self.augmented(statement)
-        if token.text not in self.env and statement.subscripts is not None:
-            self.note_hidden(token)
-        atom = self.compute(statement)
-        if not statement.symbol.endswith("!"):
-            self.unread.pop(token.text, None)   # what it starts from is read
-        self.bind(token, atom)
-
-    def tuple_statement(self, statement: TupleAssign) -> None:
-        for token in targets_of(statement):
-            check_name(self.context, token)
-            self.check_target(token)
-            if token.text not in self.env:
-                self.note_hidden(token)
-        for part, atom in self.compute_all(statement):
-            self.unread.pop(part.target.text, None)   # what it starts from is read
-            self.bind(part.target, atom)
-
-    def loop(self, statement: For) -> None:
-        for token in statement.targets:
-            check_name(self.context, token)
-            self.check_target(token)
-        values, read = self.looped(statement)
-        for token in statement.targets:
-            self.bind(token, values[token.text])
-            if token.text in read:
-                del self.unread[token.text]
-
-    def new_size(self, token: Token) -> None:
-        """A size that no input carries is an input itself."""
-        check_name(self.context, token)
-        self.check_no_function(token)
-        var = Var(token.text, integer=True)
-        self.found[token.text] = Param(var, token.text)
-        self.env[token.text] = var
-
-    def augmented(self, statement: TensorAssign) -> AdError:
-        """`x += 1`, where x is a number."""
-        name, symbol = statement.target.text, statement.symbol
-        at = self.context.source.text.index(symbol, statement.target.end)
-        value = self.context.text(statement.value)
-        help = f"write {name} = {name} {symbol[0]} {value}"
-        fault = AdError(f"there is no '{symbol}'", (at, at + 2), help, self.context.source)
-        if value != "...":
-            text = f"{name} {symbol[0]} {enclosed((value, level(statement.value)), PRODUCT if symbol == '+=' else ATOM)}"
-            fault.help, fault.fix = f"write {name} = {text}", Fix(statement.start, statement.end, f"{name} = {text}")
-        return fault
+    def finished(self, program: Program) -> Program:
+        return program
 
     # Names.
 
@@ -328,14 +222,9 @@ class MainScope(TensorScope):
                                      f"call it, {token.text}(...), or choose another name")
 
     def check_target(self, token: Token) -> None:
-        self.check_no_size(token)
         if token.text in self.declared and token.text not in self.output_names:
             raise self.context.fault(f"'{token.text}' is an input and cannot be assigned", token,
                                      f"choose another name, or declare it as an output too: output {token.text}")
-
-    def check_no_size(self, token: Token) -> None:
-        if token.text in self.tensors.sizes:
-            raise self.context.fault(f"'{token.text}' is a size and cannot be assigned", token, "choose another name")
 
     def bind(self, token: Token, atom: Atom) -> None:
         name = token.text
@@ -370,8 +259,6 @@ class MainScope(TensorScope):
         name = token.text
         check_name(context, token)
         self.check_no_function(token)
-        if name in self.tensors.sizes:
-            raise context.fault(f"'{name}' is a size and cannot be an input too", token, "choose another name for one of them")
         if name in self.declared:
             raise context.fault(f"input '{name}' is declared twice", token)
         if name in self.found or name in self.assigned:
@@ -394,39 +281,22 @@ class MainScope(TensorScope):
         self.env[name] = var
 
     def declared_input(self, token: Token) -> Var:
-        if type(token) is not Typed:
-            return Var(token.text)
-        self.shaped = True
-        self.note_hidden(token)
-        var = declared(self.context, self.tensors, token, self.env)
-        for node in token.extents or ():
-            for inner in postorder(node):
-                known = type(inner) is Token and (inner.text in self.env or inner.text == token.text) and inner.type == "NAME"
-                if known and isinstance(inner, Token) and counted(self.env, inner.text) is None:
-                    raise self.context.fault(f"'{inner.text}' is an input or a value and cannot be a size too", inner,
-                                             "choose another name for one of them")
-        return var
+        return Var(token.text)
 
     def define(self, definition: Def) -> None:
         token, context = definition.name, self.context
         name = token.text
-        if name in context.functions or name in context.tensors:
+        if name in context.functions:
             raise context.fault(f"function '{name}' is defined twice", token)
         if name in self.declared or name in self.found:
             raise context.fault(f"'{name}' is an input and cannot be a function too", token, "choose another name")
-        if definition.tensors:
-            check_signature(context, definition)
-            TensorDefinition(context, definition, [], {}, context.checks).program()
-            self.note_hidden(token)
-            context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
-            return
         template = lower_function(context, definition)
         self.note_hidden(token, name in TABLE and name != "pown")
         context.functions[name] = template
 
     def note_hidden(self, token: Token, hides: bool = False) -> None:
         """A note where a function or a tensor hides a function of the language."""
-        if hides or token.text in ABOUT:
+        if hides or token.text in MATRIX_CALLS:
             self.context.note(f"'{token.text}' hides the function of that name", token)
 
     # Outputs.

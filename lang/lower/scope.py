@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
-from adcli.lang.ir.matrix import ABOUT
-from adcli.lang.ir.notation import ALIASES
+from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
@@ -285,11 +284,11 @@ class Scope:
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}",
                                       Fix(node.start + len(name), node.start + len(name), "*"))
-        if name in ABOUT:
+        if name in MATRIX_CALLS:
             help, fix = self.instead(node)
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
-        known = [n for n in (*TABLE, *ALIASES, *ABOUT, *self.context.functions, *self.context.library_functions())
+        known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *self.context.functions, *self.context.library_functions())
                  if n not in HIDDEN and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 

@@ -29,7 +29,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import (
     Affine,
@@ -57,7 +57,7 @@ from adcli.lang.ir.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
 from adcli.lang.ir.running import in_a_row, running

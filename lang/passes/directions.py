@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import (
@@ -28,11 +28,12 @@ from adcli.lang.ir.comprehension import (
     covers,
     identity_body,
 )
-from adcli.lang.ir.elementwise import Shape, compact, every_element, filled, shape_of
+from adcli.lang.ir.elementwise import compact, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.simplify import read_form, simplify
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.simplify_tensors import read_form
 
 DUP, NEG = TABLE["dup"], TABLE["neg"]
 Subscripts = tuple[Subscript, ...]

@@ -9,19 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import needed_values
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.comprehension_rules import pushed
 from adcli.lang.passes.guards import Term, contributions, result
-from adcli.lang.passes.matrix_rules import pushed_matrix
-from adcli.lang.passes.recurrence_rules import pushed_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -124,20 +117,15 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         b.equations.append(Equation(copies, op, (seed.value.atom,), b.span, b.group))
         tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
-    if isinstance(op, Recurrence):
-        tangents.update(pushed_recurrence(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
+    if op.tensors:
+        from adcli.lang.passes.tensor_rules import tangents_of  # only for programs with tensors
+        tangents.update(tangents_of(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
         return
     start, out = len(b.equations), equation.outs[0]
     hint = name % out.name if out.name else None, out.temp
-    if isinstance(op, Comprehension):
-        term = pushed(b, equation, tangents, push_forward)
-    elif isinstance(op, MatrixOperation):
-        term = pushed_matrix(b, equation, tangents)
-    else:
-        term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
+    term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
     if term is not None:
-        value = b.rename(term.value, hint, start)
-        tangents[out] = term if value is term.value else Term(value, term.guard, term.exists)
+        tangents[out] = term.named(b, hint, start)
 
 
 def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:

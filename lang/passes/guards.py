@@ -7,14 +7,13 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
-from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
@@ -38,6 +37,11 @@ class Term:
     value: Expr
     guard: Guard = ()
     exists: Atom | None = None
+
+    def named(self, b: Builder, hint: Hint, start: int) -> Term:
+        """The same under a name, where an equation since `start` makes it."""
+        value = b.rename(self.value, hint, start)
+        return self if value is self.value else Term(value, self.guard, self.exists)
 
 
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
@@ -297,5 +301,19 @@ def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
 
 def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
     """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
-    return filled(b, shape, 0.0) if term is None else gate(b, term.value, term.guard, 0.0).atom
+    return zero(b, shape) if term is None else gate(b, term.value, term.guard, 0.0).atom
+
+
+def zero(b: Builder, shape: Shape) -> Atom:
+    """0, everywhere in a tensor."""
+    if not shape:
+        return Lit(0.0)
+    from adcli.lang.ir.elementwise import filled  # only for tensors
+    return filled(b, shape, 0.0)
+
+
+def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr:
+    """The function of numbers on every element."""
+    from adcli.lang.ir.elementwise import elementwise as on_every_element  # only for tensors
+    return on_every_element(b, function, *atoms)
 

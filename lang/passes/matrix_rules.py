@@ -20,11 +20,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, all_fixed, body_of
-from adcli.lang.ir.elementwise import emit, shape_of
+from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
 from adcli.lang.passes.comprehension_rules import corner

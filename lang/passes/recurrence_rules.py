@@ -16,16 +16,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
-from adcli.lang.ir.activity import active_histories
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, constant_body, identity_body
-from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled, shape_of
+from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, active_histories, step_place, whole_statements, without_onto
 from adcli.lang.ir.step_order import reads
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate

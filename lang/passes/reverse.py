@@ -9,21 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.duplicate import duplicated
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
 from adcli.lang.passes.guards import Term, contribution, result, total
-from adcli.lang.passes.matrix_rules import pulled_matrix
-from adcli.lang.passes.recurrence_rules import pulled_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -105,11 +98,14 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             start, hint = len(b.equations), adjoint_hint(value)
             receive(b, adjoints, value, total(b, [adjoints.get(o) for o in e.outs], hint), start, hint)
         return
-    if isinstance(e.op, Recurrence):
+    if e.op.tensors:
+        from adcli.lang.passes.tensor_rules import adjoints_of_loop  # only for programs with tensors
         positions = [i for i, a in enumerate(e.args) if a in active]
-        for i, found in pulled_recurrence(b, plain, adjoints, positions, pull_back, adjoint_hint).items():
-            receive(b, adjoints, e.args[i], found, len(b.equations), adjoint_hint(e.args[i]))
-        return
+        found = adjoints_of_loop(b, plain, adjoints, positions, pull_back, adjoint_hint)
+        if found is not None:
+            for i, pulled in found.items():
+                receive(b, adjoints, e.args[i], pulled, len(b.equations), adjoint_hint(e.args[i]))
+            return
     seed, unchanged = adjoints[e.outs[0]], []
     for i, a in enumerate(e.args):
         if a in active:
@@ -126,10 +122,9 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
     """The adjoint of one argument from that of the result."""
-    if isinstance(e.op, Comprehension):
-        return pulled(b, e, position, seed, pull_back)
-    if isinstance(e.op, MatrixOperation):
-        return pulled_matrix(b, e, position, seed)
+    if e.op.tensors:
+        from adcli.lang.passes.tensor_rules import adjoint_of  # only for programs with tensors
+        return adjoint_of(b, e, position, seed, pull_back)
     return contribution(b, e, position, seed, hint)
 
 
@@ -137,8 +132,7 @@ def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, star
     """Enter the one adjoint of a value, computed by the equations since `start`."""
     if term is not None:
         assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
-        named = b.rename(term.value, hint, start)
-        adjoints[value] = term if named is term.value else Term(named, term.guard, term.exists)
+        adjoints[value] = term.named(b, hint, start)
 
 
 def adjoint_hint(value: Atom) -> Hint:

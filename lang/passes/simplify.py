@@ -13,24 +13,22 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
-from adcli.lang.ir.elementwise import compact
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.ir.rounded import Rounded, folded
-from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
-from adcli.lang.passes.supports import Support, Supports, decided, guarded, needed_guards, support_of
+
+if TYPE_CHECKING:
+    from adcli.lang.passes.supports import Support
 
 ValueKey = tuple[object, ...]
 """What two equations have in common that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
-NOTHING_KNOWN: Supports = {}
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
@@ -47,8 +45,8 @@ def prune(program: Program) -> Program:
     kept, changed = [], False
     for e in reversed(program.equations):
         if not needed.isdisjoint(e.outs):
-            if type(e.op) is Recurrence:
-                whole, e = e, living(e, needed)
+            if e.op.tensors:
+                whole, e = e, of_tensors().needed_part(e, needed)
                 changed = changed or e is not whole
             kept.append(e)
             needed.update(e.args)
@@ -56,6 +54,12 @@ def prune(program: Program) -> Program:
         return program
     kept.reverse()
     return replace(program, equations=tuple(kept))
+
+
+@cache
+def of_tensors() -> Any:
+    """`adcli.lang.passes.simplify_tensors`, which builds on this: programs of numbers never load it."""
+    return import_module("adcli.lang.passes.simplify_tensors")
 
 
 class Folder:
@@ -104,10 +108,10 @@ class Folder:
                         append(e if x is first and y is second else Equation(e.outs, op, (x, y), e.span, e.group))
                     continue
             args = tuple(map(now, e.args, e.args))
-            if type(op) is Recurrence:
-                _recurrence(self, e, args)
+            if op.tensors:
+                of_tensors().enter(self, e, args)
                 continue
-            rule = rules[op] if op in rules else _comprehension if type(op) is Comprehension else None
+            rule = rules.get(op)
             value = rule(self, e, args) if rule else None
             if value is None:
                 keep(e if args == e.args else e.with_args(args))   # atoms are equal if they are the same
@@ -134,7 +138,7 @@ class Folder:
             return op, args[0]
         if len(args) != 2 or type(op) is not Primitive:
             same = [self.constant(a) if isinstance(a, Lit) else a for a in args]
-            return structure(op) if isinstance(op, Boxed) else op, *same
+            return of_tensors().structure(op) if op.tensors else op, *same
         x, y = args
         if isinstance(x, Lit):
             x = self.constant(x)
@@ -163,127 +167,6 @@ class Folder:
 def identity(constant: Lit) -> object:
     """What tells constants apart: their bits, and the meaning of what was rounded."""
     return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
-
-
-def structure(op: Boxed) -> ValueKey:
-    """What two operations over boxes have in common that compute the same of the same arguments, whatever their indices are
-    called."""
-    by: dict[Index | str, Affine] = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
-    if isinstance(op, MatrixOperation):
-        return (op.name, op.transposed, op.shape, tuple((r.low, r.high) for r in op.ranges),
-                tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
-                tuple(_form(s, by) for s in op.sources))
-    return (op.reduction, op.onto, op.shape, tuple((r.low, r.high) for r in op.ranges),
-            tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
-            tuple(_form(s, by) for s in op.sources), body_structure(op.body))
-
-
-def _form(s: BodySource, by: Mapping[Index | str, Affine]) -> object:
-    return (s.arg, *[_form(x, by) for x in s.subscripts]) if isinstance(s, Read) else substituted(s, by)
-
-
-def body_structure(body: Program) -> ValueKey:
-    """The operations of a body in order, with numbers for its values."""
-    number: dict[Atom, int] = {p.var: k for k, p in enumerate(body.params)}
-
-    def part(a: Atom) -> object:
-        return identity(a) if isinstance(a, Lit) else number[a]
-
-    lines: list[object] = []
-    for e in body.equations:
-        lines.append((e.op, *map(part, e.args)))
-        for out in e.outs:
-            number[out] = len(number)
-    return (len(body.params), *lines, part(body.results[0].atom))
-
-
-# ---------------------------------------------------------------- comprehensions
-
-def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
-    """A comprehension with its body simplified; what it starts from, where it has no points."""
-    assert isinstance(e.op, Comprehension)
-    op, args = normal(e.op, args, f.supports)
-    if op.onto is not None and empty(op):
-        return args[op.onto]
-    made = Equation(e.outs, op, _past_writes(f, e.with_args(args), op), e.span, e.group)
-    if op.onto is not None:
-        f.onto[made.outs[0]] = made
-    value, support = f.keep(made), support_of(op, args, f.supports)
-    if support is not None:
-        f.supports[value] = support
-    return value
-
-
-def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
-    """The arguments of a comprehension, each as it was before it was written at other elements than are read here."""
-    found = list(e.args)
-    for i, a in enumerate(e.args):
-        while (before := f.onto.get(a)) is not None and read_past(Equation(e.outs, op, tuple(found)), i, before):
-            assert isinstance(before.op, Comprehension) and before.op.onto is not None
-            found[i] = a = before.args[before.op.onto]
-    return tuple(found)
-
-
-def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
-    """Enter a recurrence with what its statements share, unless an equal one stands already; an operation beside it that is one
-    of its statements again is the history that this writes."""
-    assert isinstance(e.op, Recurrence)
-    given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
-    known: dict[Atom, Support] = {c: f.supports[a] for c, a in given if a in f.supports}
-    made, same = shared(e, args, lambda op, inner: normal(op, inner, known, False) if isinstance(op, Comprehension)
-                        else (op, inner), f.value_key)
-    f.env.update(same)
-    from adcli.lang.ir.equal import loop_form  # only for programs with loops
-    form, read, outs = loop_form(made)
-    earlier = f.loops.setdefault((form, *[a.bits if isinstance(a, Lit) else a for a in read]), outs)
-    if earlier is not outs:
-        f.env.update(zip(outs, earlier, strict=True))
-        return
-    f.equations.append(made)
-    whole = whole_statements(made)
-    for i in standing_alone(made):
-        s = next(s for s in whole if s.outs[0] is made.outs[i])
-        assert isinstance(s.op, Boxed)
-        f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
-
-
-def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, alone: bool = True
-           ) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. One that is
-    not `alone` is a statement of a loop, where elements that no point writes are not 0."""
-    known: dict[Atom, Atom] = decided(op, args, supports) if supports else {}
-    first: dict[object, Var] = {}
-    for p, s in zip(op.body.params, op.sources, strict=True):
-        constant = known.get(p.var) or _constant(s, args)
-        if constant is not None:
-            known[p.var] = constant
-        else:
-            earlier = first.setdefault(read_form(s, args), p.var)
-            if earlier is not p.var:
-                known[p.var] = earlier
-    op = replace(op, guards=needed_guards(op), body=simplify(op.body, known))
-    if supports and alone:
-        op, known = guarded(op, args, supports)
-        op = replace(op, body=simplify(op.body, known)) if known else op
-    return compact(op, args)
-
-
-def empty(op: Comprehension) -> bool:
-    """Whether the domain has no points whatever the sizes are."""
-    lengths = [(r.high - r.low).number for r in op.ranges]
-    return any(g.number is not None and g.number < 0 for g in op.guards) or any(n is not None and n <= 0 for n in lengths)
-
-
-def _constant(s: BodySource, args: tuple[Atom, ...]) -> Lit | None:
-    if isinstance(s, Read):
-        atom = args[s.arg]
-        return atom if isinstance(atom, Lit) else None
-    return None if s.number is None else Lit(float(s.number))
-
-
-def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
-    """What two sources have in common that are the same value: the argument is known by its value."""
-    return (id(args[s.arg]), *[read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
 
 
 # ---------------------------------------------------------------- exact operations

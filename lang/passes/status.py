@@ -34,11 +34,12 @@ from adcli.lang.ir import (
     Result,
     Status,
     Var,
+    shape_of,
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of, nested_reads
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names

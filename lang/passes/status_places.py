@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, shape_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import select

@@ -14,10 +14,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit
+from adcli.lang.ir import Atom, Equation, Lit, Shape
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, never_negative, substituted
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed
-from adcli.lang.ir.elementwise import Shape, every_element
+from adcli.lang.ir.elementwise import every_element
 from adcli.lang.ir.primitives import TABLE
 
 NE, AND, SELECT = TABLE["ne"], TABLE["and"], TABLE["select"]

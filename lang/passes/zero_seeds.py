@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
-from adcli.lang.ir.activity import active_histories
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, shape_of
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, body_of
-from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
+from adcli.lang.ir.elementwise import compact, elementwise, emit
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, active_histories, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.matrix_rules import spread

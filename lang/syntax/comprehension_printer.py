@@ -10,15 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
-from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import extent_over
-from adcli.lang.ir.matrix import ABOUT, Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
-from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
+from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Domain, Given, infer
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import bound_names
@@ -28,7 +27,7 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
 LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""
-NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS, *ABOUT}
+NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS, *MATRIX_CALLS}
 WORDS = re.compile(r"\w+")
 LONGEST_LINE = 120
 """Characters of a line beyond which `where` goes to the next."""

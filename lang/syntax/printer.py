@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adcli.lang.ir import Program
-from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.syntax.comprehension_printer import TensorWriter
+from adcli.lang.ir import Program, has_tensors
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 STYLES = ("nested", "anf", "prefix")
@@ -23,4 +21,7 @@ def print_program(program: Program, style: str = "nested", header: Sequence[str]
 
 def writer_of(program: Program, style: str, explained: bool = False) -> ScalarWriter:
     """What writes the statements of a program."""
-    return TensorWriter(program, style, explained) if has_tensors(program) else ScalarWriter(program, style)
+    if not has_tensors(program):
+        return ScalarWriter(program, style)
+    from adcli.lang.syntax.comprehension_printer import TensorWriter  # only for programs with tensors
+    return TensorWriter(program, style, explained)

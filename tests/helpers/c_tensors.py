@@ -13,9 +13,8 @@ import numpy as np
 from adcli.codegen.c.tensors import CTensorFunction, tensor_source
 from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, has_tensors, shape_of
 from adcli.lang.ir.all_sizes import size_conditions
-from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import with_statements

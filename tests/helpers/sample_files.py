@@ -1,7 +1,7 @@
 """The programs in samples/, those of scalars and those with tensors."""
 from __future__ import annotations
 
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 from adcli.lang.lower.frontend import parse
 from places import ROOT
 

@@ -33,8 +33,7 @@ from adcli.codegen.rows import jit, llvm
 from adcli.codegen.rows.compiled import compile_program, linked
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import Atom, Equation, Lit, Program
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
 from adcli.lang.ir.notation import ATOM, Piece
 from adcli.lang.lower.frontend import parse
 

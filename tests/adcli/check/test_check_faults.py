@@ -6,11 +6,10 @@ from contextlib import contextmanager
 import pytest
 from adcli.lang.analyse.wrong_rules import culprit
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
-from adcli.lang.ir import check as checks
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import forward, reverse
+from adcli.lang.passes import forward, pipeline, reverse
 from command import adcli, succeeds
 from planted_faults import planted, wrong_rule, wrong_status
 
@@ -117,7 +116,7 @@ SHARED = "s = x*y\nt = sin(s)*s\nv = t*s + x/t"
 
 def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
     """The rule of `dup` in reverse mode adds; forward mode knows nothing of it and stays right."""
-    monkeypatch.setattr(checks, "ALWAYS", False)
+    monkeypatch.setattr(pipeline, "CHECKED", False)
     right = reverse.total
     monkeypatch.setattr(reverse, "total", lambda b, terms, *hint: right(b, list(terms)[:1], *hint))
     ended = adcli("check", "-e", SHARED)

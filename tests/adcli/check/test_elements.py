@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.lang.ir import check as checks
-from adcli.lang.passes import comprehension_rules, forward, reverse
+from adcli.lang.passes import comprehension_rules, forward, pipeline, reverse
 from command import adcli, succeeds
 from planted_faults import wrong_rule
 
@@ -87,7 +86,7 @@ def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, module: object, rule
         half = comprehension_rules.elementwise(b, lambda t: t * 0.5, atom) if atom.shape else term.value * 0.5
         return type(term)(half, term.guard, term.exists)
 
-    monkeypatch.setattr(checks, "ALWAYS", False)
+    monkeypatch.setattr(pipeline, "CHECKED", False)
     monkeypatch.setattr(module, rule, wrong)
     assert "the modes differ: the fault is in a sweep" in caught(KINDS[kind])
 

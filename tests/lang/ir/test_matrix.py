@@ -2,7 +2,8 @@
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.comprehension import Range, Read
-from adcli.lang.ir.matrix import ABOUT, SOLVES, MatrixOperation, compacted, trailing
+from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, trailing
+from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.frontend import parse
 
 
@@ -23,4 +24,4 @@ def test_what_one_point_gives():
 
 
 def test_the_solves_are_each_others_transposes():
-    assert {SOLVES[other] for other in SOLVES.values()} == set(SOLVES) < set(ABOUT)
+    assert {SOLVES[other] for other in SOLVES.values()} == set(SOLVES) < set(MATRIX_CALLS)

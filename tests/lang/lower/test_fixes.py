@@ -6,7 +6,7 @@ import re
 
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.scan import scan

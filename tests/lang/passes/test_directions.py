@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient, hessian, jacobian
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import checked
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import tangents
+from adcli.lang.passes.pipeline import checked, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import Sample
 from hypothesis import given

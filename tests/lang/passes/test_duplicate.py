@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from adcli.lang.ir import Equation, Lit, Program, Var, check
+from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import duplicate, pipeline
@@ -58,7 +58,7 @@ def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch
     with caught():
         check_duplicate(SHARED, POINTS)
     monkeypatch.setattr(pipeline, "duplicate", fault)
-    monkeypatch.setattr(check, "ALWAYS", False)                # the modes alone must notice
+    monkeypatch.setattr(pipeline, "CHECKED", False)            # the modes alone must notice
     with caught():
         check_modes_agree(SHARED, POINTS)
 

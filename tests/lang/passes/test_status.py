@@ -10,9 +10,8 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import LEVELS
-from adcli.lang.ir.check import checked
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.pipeline import adjoints, checked, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds

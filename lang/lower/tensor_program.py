@@ -1,0 +1,170 @@
+"""The statements of a program that has tensors."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Param, Program, Result, Var
+from adcli.lang.ir.errors import AdError, Fix
+from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
+from adcli.lang.lower.assignments import assignment, check_name, check_signature
+from adcli.lang.lower.comprehension_body import counted
+from adcli.lang.lower.contraction import contracted
+from adcli.lang.lower.lists import written_out
+from adcli.lang.lower.program import MainScope
+from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
+from adcli.lang.syntax.chain import level
+from adcli.lang.syntax.tree import (
+    Assign,
+    Def,
+    For,
+    Item,
+    Statement,
+    TensorAssign,
+    Token,
+    TupleAssign,
+    Typed,
+    postorder,
+    targets_of,
+)
+
+
+class MainTensors(MainScope, TensorScope):
+    """The program's own statements, those of tensors and loops among them."""
+
+    @property
+    def plain(self) -> bool:
+        return not self.shaped and not self.context.tensors
+
+    def program(self) -> Program | None:
+        self.plan(self.tree.statements)
+        return super().program()
+
+    def function(self) -> Program | None:
+        """The program that a single function of tensors is."""
+        definition, source = self.tree.statements[0], self.tree.source
+        assert isinstance(definition, Def)
+        function = TensorFunction(self.context, definition, self.equations, {})
+        try:
+            check_signature(self.context, definition)
+            params = function.program()
+            for token in definition.results:
+                self.check_real(token, function.env[token.text])
+        except AdError as fault:
+            self.faults.append(fault)
+            return None
+        results = tuple(Result(t.text, function.env[t.text]) for t in definition.results)
+        return Program(tuple(params), tuple(self.equations), results, replace(source, definition=definition.name.text),
+                       tuple(self.context.notes))
+
+    def finished(self, program: Program) -> Program:
+        return contracted(program)
+
+    def statement(self, statement: Statement) -> None:
+        if type(statement) is TensorAssign:
+            self.tensor_statement(statement)
+        elif isinstance(statement, TupleAssign):
+            self.tuple_statement(statement)
+        elif isinstance(statement, For):
+            self.loop(statement)
+        else:
+            super().statement(statement)
+
+    def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
+        if (whole := written_out(self, self.tensors, statement)) is not None:
+            return [(statement.targets[0], self.compute(whole))]
+        if self.plain:
+            return assignment(self, statement)
+        return self.tensor_results(statement) or assignment(self, self.scalars(statement))
+
+    def tensor_statement(self, statement: TensorAssign) -> None:
+        token = statement.target
+        check_name(self.context, token)
+        self.check_target(token)
+        if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
+            raise self.augmented(statement)
+        if token.text not in self.env and statement.subscripts is not None:
+            self.note_hidden(token)
+        atom = self.compute(statement)
+        if not statement.symbol.endswith("!"):
+            self.unread.pop(token.text, None)   # what it starts from is read
+        self.bind(token, atom)
+
+    def tuple_statement(self, statement: TupleAssign) -> None:
+        for token in targets_of(statement):
+            check_name(self.context, token)
+            self.check_target(token)
+            if token.text not in self.env:
+                self.note_hidden(token)
+        for part, atom in self.compute_all(statement):
+            self.unread.pop(part.target.text, None)   # what it starts from is read
+            self.bind(part.target, atom)
+
+    def loop(self, statement: For) -> None:
+        for token in statement.targets:
+            check_name(self.context, token)
+            self.check_target(token)
+        values, read = self.looped(statement)
+        for token in statement.targets:
+            self.bind(token, values[token.text])
+            if token.text in read:
+                del self.unread[token.text]
+
+    def new_size(self, token: Token) -> None:
+        """A size that no input carries is an input itself."""
+        check_name(self.context, token)
+        self.check_no_function(token)
+        var = Var(token.text, integer=True)
+        self.found[token.text] = Param(var, token.text)
+        self.env[token.text] = var
+
+    def augmented(self, statement: TensorAssign) -> AdError:
+        """`x += 1`, where x is a number."""
+        name, symbol = statement.target.text, statement.symbol
+        at = self.context.source.text.index(symbol, statement.target.end)
+        value = self.context.text(statement.value)
+        help = f"write {name} = {name} {symbol[0]} {value}"
+        fault = AdError(f"there is no '{symbol}'", (at, at + 2), help, self.context.source)
+        if value != "...":
+            text = f"{name} {symbol[0]} {enclosed((value, level(statement.value)), PRODUCT if symbol == '+=' else ATOM)}"
+            fault.help, fault.fix = f"write {name} = {text}", Fix(statement.start, statement.end, f"{name} = {text}")
+        return fault
+
+    # Names.
+
+    def check_target(self, token: Token) -> None:
+        if token.text in self.tensors.sizes:
+            raise self.context.fault(f"'{token.text}' is a size and cannot be assigned", token, "choose another name")
+        super().check_target(token)
+
+    def declare(self, item: Item, active: bool) -> None:
+        name = item.name.text
+        if name in self.tensors.sizes and name not in self.context.below:
+            raise self.context.fault(f"'{name}' is a size and cannot be an input too", item.name,
+                                     "choose another name for one of them")
+        super().declare(item, active)
+
+    def declared_input(self, token: Token) -> Var:
+        if type(token) is not Typed:
+            return Var(token.text)
+        self.shaped = True
+        self.note_hidden(token)
+        var = declared(self.context, self.tensors, token, self.env)
+        for node in token.extents or ():
+            for inner in postorder(node):
+                known = type(inner) is Token and (inner.text in self.env or inner.text == token.text) and inner.type == "NAME"
+                if known and isinstance(inner, Token) and counted(self.env, inner.text) is None:
+                    raise self.context.fault(f"'{inner.text}' is an input or a value and cannot be a size too", inner,
+                                             "choose another name for one of them")
+        return var
+    def define(self, definition: Def) -> None:
+        token, context = definition.name, self.context
+        name = token.text
+        if name in context.tensors:
+            raise context.fault(f"function '{name}' is defined twice", token)
+        if not definition.tensors or name in context.functions or name in self.declared or name in self.found:
+            super().define(definition)
+            return
+        check_signature(context, definition)
+        TensorDefinition(context, definition, [], {}, context.checks).program()
+        self.note_hidden(token)
+        context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
