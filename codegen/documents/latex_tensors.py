@@ -5,19 +5,21 @@ steps, and operations on matrices as books write them.
     X_{t} &= S_{t}^{-1} B_{t}
 
 Free indices run over the whole of a tensor where nothing else is said. An element of a name that has an index itself has its
-subscripts behind a semicolon, and those of a derivative by a tensor stand at that tensor: \frac{\partial v}{\partial W_{i,j}}.
+subscripts behind a semicolon, and those of a derivative by a tensor stand at that tensor: \frac{\partial C_{i}}{\partial W_{j,k}}.
 """
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from adcli.codegen.documents.latex import LatexWriter, broken, indexed
 from adcli.codegen.documents.latex_names import latex_names
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Subscript
+from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, enclosed
@@ -29,7 +31,9 @@ ADDED = {"+": r"\mathrel{+}=", "*": r"\mathrel{\cdot}="}
 TURNED = r"\mathsf{T}"
 LONGEST_REPEATED = 30
 """Signs of a value that stands wherever it is used; longer ones get a name."""
-INDEXED = re.compile(r"(.*)_\{([^{}]*)\}", re.DOTALL)
+PARTIAL = re.compile(r"\\frac\{\\partial(\^\{\d+\})? (.*)\}\{\\partial (.*)\}", re.DOTALL)
+TIMES = re.compile(r"(.*)\^\{(\d+)\}", re.DOTALL)
+INDEXED = re.compile(r"(.*)_\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL)
 
 
 class TensorLatexWriter(LatexWriter):
@@ -39,6 +43,8 @@ class TensorLatexWriter(LatexWriter):
         self.text = TensorWriter(program, "nested")
         super().__init__(program)
         self.held = self.text.held
+        shapes = [(p.name, p.var.shape) for p in program.params] + [(r.name, shape_of(r.atom)) for r in program.results]
+        self.ranks = {index_name(name): len(shape) for name, shape in shapes}
 
     def table(self, program: Program) -> Mapping[Var, str]:
         return self.text.names
@@ -197,8 +203,8 @@ class StatementText:
         assert isinstance(a, Var)
         if not subscripts:
             return self.w.piece(a)
-        inner = ",".join(self.number(s)[0] if isinstance(s, Affine) else self.source(s)[0] for s in subscripts)
-        return with_subscripts(self.w.names[a], inner), ATOM
+        inner = [self.number(s)[0] if isinstance(s, Affine) else self.source(s)[0] for s in subscripts]
+        return with_subscripts(self.w.names[a], inner, self.w.ranks), ATOM
 
     def number(self, x: Affine) -> Piece:
         """A sum of indices and sizes."""
@@ -228,11 +234,27 @@ class StatementText:
                 return index_name(a), ATOM
 
 
-def with_subscripts(name: str, inner: str) -> str:
-    """An element of what has this name."""
-    if name.startswith(r"\frac"):
-        above, _, below = name.removesuffix("}").rpartition(r"{\partial ")
-        return rf"{above}{{\partial {with_subscripts(below, inner)}}}"
+def with_subscripts(name: str, subscripts: Sequence[str], ranks: Mapping[str, int]) -> str:
+    """An element of what has this name; of a derivative the output and the inputs have the subscripts that are theirs by their
+    `ranks`, and the last input has all where these are not known."""
+    if not subscripts:
+        return name
+    if m := PARTIAL.fullmatch(name):
+        order, above, below = m.groups(default="")
+        named = [above, *(x for factor in below.split(r" \, \partial ") for x in repeated(factor))]
+        counts = [ranks.get(x, 0) for x in named]
+        if sum(counts) != len(subscripts):
+            counts = [*[0] * (len(named) - 1), len(subscripts)]
+        left = iter(subscripts)
+        above, *inputs = [with_subscripts(x, [*islice(left, n)], ranks) for x, n in zip(named, counts, strict=True)]
+        return rf"\frac{{\partial{order} {above}}}" + "{" + r" \, ".join(rf"\partial {x}" for x in inputs) + "}"
+    inner = ",".join(subscripts)
     if m := INDEXED.fullmatch(name):
         return f"{m[1]}_{{{m[2]};\\,{inner}}}"
     return f"{name}_{{{inner}}}"
+
+
+def repeated(factor: str) -> list[str]:
+    """An input as often as a derivative is taken by it."""
+    m = TIMES.fullmatch(factor)
+    return [m[1]] * int(m[2]) if m else [factor]

@@ -30,9 +30,14 @@ def test_the_text(text: str, wanted: list[str]) -> None:
     assert lines(text) == wanted
 
 
-def test_subscripts_stand_behind_an_index_and_at_the_tensor_of_a_derivative() -> None:
-    assert with_subscripts("x_{1}", "i,j") == r"x_{1;\,i,j}"
-    assert with_subscripts(r"\frac{\partial v}{\partial W}", "i") == r"\frac{\partial v}{\partial W_{i}}"
+@pytest.mark.parametrize("name, subscripts, wanted", [
+    ("x_{1}", "ij", r"x_{1;\,i,j}"), (r"x_{\text{max}}", "i", r"x_{\text{max};\,i}"),
+    (r"\frac{\partial v}{\partial W}", "i", r"\frac{\partial v}{\partial W_{i}}"),
+    (r"\frac{\partial C}{\partial W}", "ijk", r"\frac{\partial C_{i}}{\partial W_{j,k}}"),
+    (r"\frac{\partial^{3} C}{\partial W^{2} \, \partial x}", "abcdef",
+     r"\frac{\partial^{3} C_{a}}{\partial W_{b,c} \, \partial W_{d,e} \, \partial x_{f}}")])
+def test_subscripts_stand_behind_an_index_and_at_the_tensors_of_a_derivative(name: str, subscripts: str, wanted: str) -> None:
+    assert with_subscripts(name, subscripts, {"C": 1, "W": 2, "x": 1}) == wanted
 
 
 def test_loops_and_their_adjoints_are_well_formed() -> None:
