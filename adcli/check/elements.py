@@ -7,7 +7,7 @@ an input, and every method looks at it as it looks at the entries of a program o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from adcli.check.directions import DirectionalCheck
 from adcli.check.methods import Check
-from adcli.check.subject import Derived, EntryKey, FirstSweeps, Native
+from adcli.check.subject import Derived, EntryKey, Native
+from adcli.check.sweeps import TensorDerivatives, hot
 from adcli.check.tally import Tally, joined
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows.expand import expand
@@ -27,15 +29,13 @@ from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.analyse.wrong_rules import Culprit
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.evaluate import evaluate
-from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, atom_of, element, elements, written_out
+from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, atom_of, elements, written_out
+from adcli.lang.evaluate.unfolding import length
 from adcli.lang.ir import Atom, Param, Program, Result
-from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.errors import plural
 from adcli.lang.ir.sizes import bind, number
-from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.task.nest_code import native
 
 MOST_WRITTEN = 150_000
 """Operations that a program and its derivatives are written out to at a point."""
@@ -49,35 +49,6 @@ HELD_BY_HELD = 2
 """So many times the errors of what `stop` holds are carried into others that depend on it."""
 FEWEST = 6
 """Elements of inputs, and of outputs, that are looked at one by one at least."""
-
-
-@dataclass
-class TensorDerivatives(FirstSweeps):
-    """A program with tensors, what it is differentiated by, and the native code of its derivatives for all points."""
-
-    @cached_property
-    def tangents_twice(self) -> Program:
-        return tangent_program(self.tangents, self.wrt)
-
-    @cached_property
-    def ahead(self) -> TensorKernel:
-        """Values, tangents along a direction, and the status."""
-        return native(with_status(tangent_program(self.primal, self.wrt), self.primal, self.wrt))
-
-    @cached_property
-    def back(self) -> TensorKernel:
-        """Values, adjoints for weights of the outputs, and the status."""
-        return native(with_status(adjoint_program(self.primal, self.wrt), self.primal, self.wrt))
-
-    def finite(self, at: Point) -> list[bool]:
-        """Which of the inputs and then of the outputs are finite in all elements; an output without any is not."""
-        inputs = [bool(np.isfinite(x).all()) for x in at.values()]
-        try:
-            sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
-            found = self.back({**at, **hot(self.back.program.params, sizes, "")})
-        except AdError:
-            return [*inputs, *[False for _ in self.primal.results]]
-        return [*inputs, *(bool(np.size(found[r.name]) and np.isfinite(found[r.name]).all()) for r in self.primal.results)]
 
 
 class WrittenOut:
@@ -172,6 +143,11 @@ class ElementCheck(Check):
         super().__post_init__()
         self.order = 1
 
+    @property
+    def effort(self) -> int:
+        """Operations that are written out."""
+        return len(self.written.tape.equations)
+
     def _some(self, names: list[str], most: int) -> list[str]:
         """Some of these elements, of every tensor at least one."""
         kept = set(super()._some(names, max(most, FEWEST)))
@@ -234,7 +210,7 @@ class TensorCheck:
     seed: int = 0
     everything: bool = False
     agreed: float = 1e-19
-    checks: list[ElementCheck] = field(default_factory=list)
+    checks: list[ElementCheck | DirectionalCheck] = field(default_factory=list)
     against: None = None
 
     def __post_init__(self) -> None:
@@ -248,18 +224,27 @@ class TensorCheck:
         """Look at as many of the points as there is time for."""
         left = AT_ALL_POINTS
         for k, at in enumerate(points):
-            try:
-                written = WrittenOut(self.tensors, at)
-            except TooLong:
-                raise AdError(f"check takes up to {MOST_WRITTEN:,} operations on numbers for a program and its derivatives at a"
-                              " point, and here are more",
-                              help="give smaller tensors; without --at, small ones are drawn") from None
-            check = ElementCheck(written.primal, written.wrt, self.seed + k, self.everything, self.agreed, written=written)
-            check.run([written.at])
+            check = self.at_point(at, self.seed + k)
             self.checks.append(check)
-            left -= len(written.tape.equations)
+            left -= check.effort
             if left < 0 and not self.everything:
                 break
+
+    def at_point(self, at: Point, seed: int) -> ElementCheck | DirectionalCheck:
+        """What all methods find at a point: of single elements, or along directions where the point is too large for that."""
+        check: ElementCheck | DirectionalCheck
+        operations = length(self.tensors.primal, at)
+        try:
+            if operations > MOST_WRITTEN:   # of the program alone
+                raise TooLong
+            written = WrittenOut(self.tensors, at)
+        except TooLong:
+            check = DirectionalCheck(self.tensors, at, seed, operations)
+            check.run()
+            return check
+        check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.agreed, written=written)
+        check.run([written.at])
+        return check
 
     @property
     def looked_at(self) -> int:
@@ -271,9 +256,19 @@ class TensorCheck:
         return self.tensors.primal
 
     @property
+    def by_element(self) -> list[ElementCheck]:
+        """The points whose elements are looked at."""
+        return [c for c in self.checks if isinstance(c, ElementCheck)]
+
+    @property
+    def too_large(self) -> bool:
+        """Whether a point was too large for that."""
+        return len(self.by_element) < len(self.checks)
+
+    @property
     def whole(self) -> bool:
         """Whether every entry is looked at."""
-        return all(c.whole for c in self.checks)
+        return not self.too_large and all(c.whole for c in self.by_element)
 
     def draw(self, seed: int) -> Iterator[Point]:
         """Points without end."""
@@ -281,12 +276,15 @@ class TensorCheck:
 
     def entries(self, order: int | None = None) -> list[EntryKey]:
         """The entries that are looked at, of all points."""
-        return [key for c in self.checks for key in c.entries(order)]
+        return [key for c in self.by_element for key in c.entries(order)]
 
     def coverage(self) -> str:
         """Which entries are looked at, in words."""
+        if self.too_large:
+            most = max(c.effort for c in self.checks)
+            return f"along random directions, every output by every input; {most:,} operations are too many for single elements"
         found, there = Counter[str](), Counter[str]()
-        for c in self.checks:
+        for c in self.by_element:
             found.update(whole_name(v, x) for v in c.some_of for x in c.some_wrt)
             there.update(whole_name(r.name, x) for r in c.primal.results for x in c.wrt)
         points = f" at {plural(self.looked_at, 'point')}" if self.looked_at > 1 else ""
@@ -299,7 +297,8 @@ class TensorCheck:
     @cached_property
     def tallies(self) -> list[Tally]:
         """The figures of the methods, those of all points together."""
-        return [joined(some) for some in zip(*[c.tallies for c in self.checks], strict=True)]
+        each = [t for c in self.checks for t in c.tallies]
+        return [joined([t for t in each if t.method == name]) for name in dict.fromkeys(t.method for t in each)]
 
     @property
     def failed(self) -> bool:
@@ -313,27 +312,17 @@ class TensorCheck:
     @property
     def misjudged(self) -> list[Any]:
         """The operations whose status is wrong."""
-        return [found for c in self.checks for found in c.misjudged]
+        return [found for c in self.by_element for found in c.misjudged]
 
     def culprit(self, at: Point) -> Culprit | None:
         """The operation whose rule is wrong at a point that was looked at."""
-        check = next(c for c in self.checks if c.written.at == at)
-        return check.culprit(at)
+        check = next((c for c in self.by_element if c.written.at == at), None)
+        return None if check is None else check.culprit(at)
 
 
 def named(found: Mapping[str, Mapping[str, Atom]]) -> list[Result]:
     """The elements of results as results."""
     return [Result(name, x) for each in found.values() for name, x in each.items()]
-
-
-def hot(params: Iterable[Param], sizes: Mapping[str, int], one: str) -> dict[str, Any]:
-    """Seeds that are 1 at one element, and 0 elsewhere."""
-    seeds = {p.name: np.zeros([number(x, sizes) for x in p.var.shape]) for p in params if p.seed}
-    for p in params:
-        if p.seed:
-            for place in np.ndindex(seeds[p.name].shape):
-                seeds[p.name][place] = element(p.seed, place) == one
-    return seeds
 
 
 AnyCheck = Check | TensorCheck

@@ -66,6 +66,7 @@ class Check(Subject):
     tallies: list[Tally] = field(default_factory=list)
     looked_at: int = 0
     misjudged: list[tuple[Equation, Operands, Judged]] = field(default_factory=list)
+    too_large = False
 
     def run(self, points: Sequence[Point]) -> None:
         """Look at the points with every method; the figures are in `tallies`."""
@@ -117,20 +118,8 @@ class Check(Subject):
         jobs, cost = self.columns(self.smooth(seen, tally)), len(self.machine.equations) + 10 * OVERHEAD
         for s, x in self.sampled(jobs, cost, ROWS, tally):
             for k, quotient in self.quotients(s, x).items():
-                self.settle(tally, k, s, quotient)
+                settle(tally, self.name(k), s.at, s.reverse[k], quotient)
         return [tally]
-
-    def settle(self, tally: Tally, key: EntryKey, s: Seen, quotient: Quotient) -> None:
-        """Compare an entry with a difference quotient where its error bar leaves anything to compare."""
-        got, bound = s.reverse[key]
-        if quotient.problem:
-            tally.skip(quotient.problem)
-            return
-        wide = quotient.bar > RESOLVED_PART * max(abs(got), abs(quotient.value))
-        if wide and got and abs(got - quotient.value) <= quotient.bar:
-            tally.skip("error bar too wide")
-            return
-        tally.compare(self.name(key), s.at, got, quotient.value, quotient.bar + MARGIN * bound)
 
     def quotients(self, s: Seen, x: str) -> dict[EntryKey, Quotient]:
         """Differences of every output with respect to one input."""
@@ -335,6 +324,19 @@ class Check(Subject):
             return None
         from adcli.lang.analyse.wrong_rules import culprit
         return culprit(self.primal, at, self.wrt)
+
+
+def settle(tally: Tally, name: str, at: Point, derivative: Bounded, quotient: Quotient) -> None:
+    """Compare a derivative with a difference quotient where its error bar leaves anything to compare."""
+    got, bound = derivative
+    if quotient.problem:
+        tally.skip(quotient.problem)
+        return
+    wide = quotient.bar > RESOLVED_PART * max(abs(got), abs(quotient.value))
+    if wide and got and abs(got - quotient.value) <= quotient.bar:
+        tally.skip("error bar too wide")
+        return
+    tally.compare(name, at, got, quotient.value, quotient.bar + MARGIN * bound)
 
 
 def nothing_left(bounded: Bounded, size: float, lengths: Sequence[Any]) -> Any:

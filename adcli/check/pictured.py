@@ -28,7 +28,10 @@ def picture(check: AnyCheck, points: Sequence[Point]) -> Picture:
     if find_spec("mpmath") is None:
         raise missing("the picture of remainders", "mpmath")
     if isinstance(check, TensorCheck):
-        first = check.checks[0]
+        if not check.by_element:
+            raise AdError("--plot draws remainders in multiple precision, for which this point is too large",
+                          help="give smaller tensors; without --at, small ones are drawn")
+        first = check.by_element[0]
         check, points = first, [first.written.at]
     outputs = [r.name for r in check.primal.results]
     if len(outputs) > MOST_OUTPUTS:

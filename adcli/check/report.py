@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
-PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor", "against")
+PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "symmetry", "Taylor",
+             "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
 """Findings and entries that are listed."""
@@ -133,7 +134,7 @@ def fault_lines(check: AnyCheck) -> list[str]:
     lines = finding_lines(t)
     if w is None or w.ratio <= 1:
         return lines
-    lines += [f"worst: {w.name} at {place(w.at)}",
+    lines += [f"worst: {w.name}{f' at {place(w.at)}' if w.at else ''}",
              f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
     if foreign(check, t):
         return [*lines, *foreign_lines(check, w)]
@@ -197,6 +198,8 @@ def misjudged(check: AnyCheck) -> tuple[str, Any]:
 def elsewhere(check: AnyCheck) -> str:
     """Where the fault must be if no rule is wrong."""
     failed = {t.method for t in check.tallies if t.failed}
+    if check.too_large:
+        return "at smaller points check looks at every operation, and names the one that is wrong: leave out --at"
     if failed == {"native against reference"}:
         return "the reference evaluator agrees with every other method: the fault is in native code"
     if "forward against reverse" in failed:

@@ -1,0 +1,216 @@
+"""A point that is too large to be written out: derivatives along random directions, all from native code in doubles.
+
+What rounding does is measured, for no bound of it is known: the same is computed at points that differ from the given one in
+the last bits (the idea of CESTAC: J. Vignes, A stochastic arithmetic for reliable scientific computation, Mathematics and
+Computers in Simulation 35, 1993). Methods that need every operation by itself are left out, and the report says so.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from adcli.check.methods import settle
+from adcli.check.sweeps import TensorDerivatives
+from adcli.check.tally import Tally
+from adcli.codegen.nests.runtime import TensorKernel
+from adcli.input.points import Point
+from adcli.lang.analyse.differences import extrapolated
+from adcli.lang.analyse.rounding import ULP, Bounded
+from adcli.lang.analyse.taylor_remainder import ORDERS
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.passes.pipeline import tangent_program
+from adcli.task.nest_code import native
+
+PERTURBED, LAST_BITS = 2, 2
+"""So many points beside the given one, whose numbers differ from its by up to so many units in the last place."""
+NOISE, ROUNDED = 32.0, 512 * ULP
+"""Rounding may do so many times what is measured, and beside this part of the sum of all terms."""
+LONGEST_STEP, HALVINGS = 2.0 ** -5, 20
+"""Steps along a direction, as parts of the size of the inputs: the first, and how many there are, each half of the one before."""
+LAST_SLOPES = 3
+"""The slope of a remainder is the largest of so many at the smallest steps that show one: a kink that one of them crosses is no
+fault."""
+MOST_EVALUATED = 20_000_000_000
+"""Operations of all evaluations along directions; beyond, all inputs move together, along one."""
+MOST_BY_REFERENCE = 3_000_000
+"""Operations up to which the reference evaluator carries out the program too."""
+LEFT_OUT = "left out: too many operations"
+STOP = TABLE["stop"]
+Arrays = Mapping[str, np.ndarray]
+
+
+class DirectionalCheck:
+    """The methods at one point, which has `operations`."""
+
+    def __init__(self, of: TensorDerivatives, at: Point, seed: int, operations: int) -> None:
+        self.of, self.effort, self.random = of, operations, np.random.default_rng(seed)
+        self.given = {p.name: np.asarray(at[p.name]) for p in of.primal.params}
+        self.numbers = {n: float(x) for n, x in self.given.items() if not x.shape}
+        self.near = [self.given, *({n: self.moved_a_little(x) for n, x in self.given.items()} for _ in range(PERTURBED))]
+        self.values = [self.value(at) for at in self.near]
+        self.outputs = [r.name for r in of.primal.results]
+        self.direction = {x: self.along(of.primal.param(x)) for x in of.wrt}
+        self.weights = {v: self.random.uniform(-1, 1, np.shape(self.values[0][v])) for v in self.outputs}
+        self.tallies: list[Tally] = []
+
+    @cached_property
+    def value(self) -> TensorKernel:
+        return native(self.of.primal)
+
+    @cached_property
+    def adjoints_moved(self) -> Program:
+        """The tangents of the adjoints: the products with the Hessian of a weighted sum of the outputs."""
+        adjoints = self.of.adjoints.results[len(self.outputs):]
+        return tangent_program(self.of.adjoints, self.of.wrt, [r.name for r in adjoints])
+
+    def moved_a_little(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind != "f":
+            return x
+        return x * (1 + ULP * self.random.integers(-LAST_BITS, LAST_BITS, x.shape, endpoint=True))
+
+    def along(self, p: Param) -> np.ndarray:
+        """A direction in which every element moves by about its size, and one that is 0 by about the size of the largest."""
+        x = np.abs(self.given[p.name].astype(float))
+        size = np.where(x > 0, x, x.max(initial=0.0) or 1.0)
+        return size * self.random.uniform(0.5, 1, x.shape) * self.random.choice((-1.0, 1.0), x.shape)
+
+    def run(self) -> None:
+        """Look at the point with every method that there is here."""
+        tangents = {x: self.swept(self.of.ahead, self.direction, [x]) for x in self.of.wrt}
+        level = int(next(iter(tangents.values()))[0][self.of.ahead.program.results[-1].name]) if tangents else SMOOTH
+        found = {t.method: t for t in (self.by_reference(), self.products(tangents), *self.quotients(tangents, level),
+                                       self.symmetry())}
+        methods = ("forward against reverse", "native against reference", "differences of the value", "complex step",
+                   "multiple precision", "program in multiple precision", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩",
+                   "symmetry of second derivatives", "status of operations", "Taylor remainder, gradient",
+                   "Taylor remainder, Hessian")
+        self.tallies = [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods]
+
+    # ---------------------------------------------------------------- sweeps
+
+    def swept(self, kernel: TensorKernel, seeds: Arrays, some: Collection[str]) -> list[dict[str, np.ndarray]]:
+        """What a kernel gives at all points; of the seeds `some` are not 0."""
+        given = {p.name: seeds[p.seed] * (p.seed in some) for p in kernel.program.params if p.seed}
+        return [kernel({**at, **given}) for at in self.near]
+
+    def total(self, found: Sequence[Arrays], names: Mapping[str, str], factors: Arrays) -> Bounded:
+        """The inner product of results and factors, and what rounding may have done to it. `names` are the results', by those of
+        their factors."""
+        terms = [np.concatenate([(factors[n] * each[name]).reshape(-1) for n, name in names.items()]) for each in found]
+        sums = [float(t.sum()) for t in terms]
+        return sums[0], NOISE * max(abs(s - sums[0]) for s in sums[1:]) + ROUNDED * float(np.abs(terms[0]).sum())
+
+    def derivative_names(self, program: Program, of: Sequence[str]) -> dict[str, str]:
+        """The names of the derivatives in a sweep, which follow the values, by what each belongs to."""
+        return dict(zip(of, [r.name for r in program.results[len(self.outputs):]], strict=False))
+
+    # ---------------------------------------------------------------- methods
+
+    def products(self, tangents: Mapping[str, list[dict[str, np.ndarray]]]) -> Tally:
+        """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for the derivative of every output by every input."""
+        tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
+        ahead = self.derivative_names(self.of.ahead.program, self.outputs)
+        back = self.derivative_names(self.of.back.program, self.of.wrt)
+        for v in self.outputs:
+            adjoints = self.swept(self.of.back, self.weights, [v])
+            for x in self.of.wrt:
+                left, a = self.total(tangents[x], {v: ahead[v]}, self.weights)
+                right, b = self.total(adjoints, {x: back[x]}, self.direction)
+                tally.compare(f"⟨w, d{v}_d{x}·v⟩", self.numbers, left, right, a + b)
+        return tally
+
+    def symmetry(self) -> Tally:
+        """⟨u, Hv⟩ against ⟨Hu, v⟩, where H is the Hessian of a weighted sum of the outputs."""
+        tally = Tally("symmetry of second derivatives")
+        program = self.adjoints_moved
+        kernel, own = native(program), len(self.of.adjoints.results)
+        names = dict(zip(self.of.wrt, [r.name for r in program.results[own:]], strict=True))
+        weights = {p.name: self.weights[p.seed] for p in self.of.adjoints.params if p.seed}
+        other = {x: self.along(self.of.primal.param(x)) for x in self.of.wrt}
+        found = []
+        for u, v in ((other, self.direction), (self.direction, other)):
+            given = {**weights, **{p.name: v[p.seed] for p in program.params if p.seed}}
+            found.append(self.total([kernel({**at, **given}) for at in self.near], names, u))
+        (left, a), (right, b) = found
+        tally.compare("⟨u, Hv⟩", self.numbers, left, right, a + b, 2)
+        return tally
+
+    def by_reference(self) -> Tally:
+        """Native code against the reference evaluator with arrays: tangents and adjoints, the element that differs most."""
+        tally = Tally("native against reference")
+        if self.effort > MOST_BY_REFERENCE:
+            tally.note = LEFT_OUT
+            return tally
+        for kernel, program, seeds in ((self.of.ahead, self.of.tangents, self.direction),
+                                       (self.of.back, self.of.adjoints, self.weights)):
+            found = self.swept(kernel, seeds, seeds)
+            given = {**self.given, **{p.name: seeds[p.seed] for p in program.params if p.seed}}
+            expected = evaluate(program, given, numpy_arithmetic())
+            for r in program.results:
+                got, want = np.asarray(found[0][r.name]), np.asarray(expected[r.name])
+                if want.size:
+                    noise = max(float(np.abs(each[r.name] - got).max()) for each in found[1:])
+                    k = int(np.argmax(np.abs(got - want)))
+                    tally.compare(r.name, self.numbers, float(got.flat[k]), float(want.flat[k]),
+                                  NOISE * noise + ROUNDED * float(np.abs(want).max()), int(r.name not in self.outputs))
+        return tally
+
+    def quotients(self, tangents: Mapping[str, list[dict[str, np.ndarray]]], level: int) -> list[Tally]:
+        """Derivatives of every output along a direction of every input: against extrapolated differences, and what is left of
+        Taylor's expansion."""
+        differences, remainders = tallies = [Tally("differences of the value"), Tally("Taylor remainder, gradient")]
+        if holds(self.of.primal):
+            for t in tallies:
+                t.note = "not run: stop holds values that a step moves"
+            return tallies
+        if level != SMOOTH:
+            for t in tallies:
+                t.skip(f"{LEVELS[level]} at the point")
+            return tallies
+        parts = [[x] for x in self.of.wrt]
+        if 2 * HALVINGS * len(parts) * self.effort > MOST_EVALUATED:
+            parts = [self.of.wrt]
+            differences.note = remainders.note = "all inputs move together"
+        names = self.derivative_names(self.of.ahead.program, self.outputs)
+        steps = [LONGEST_STEP / 2 ** k for k in range(HALVINGS)]
+        for some in parts:
+            slopes = tangents[some[0]] if len(some) == 1 else self.swept(self.of.ahead, self.direction, some)
+            above, below = ([self.projected(self.stepped(some, sign * h)) for h in steps] for sign in (1, -1))
+            for v in self.outputs:
+                slope, centre = self.total(slopes, {v: names[v]}, self.weights), self.total(self.values, {v: v}, self.weights)
+                name = f"⟨w, d{v}_d{some[0]}·v⟩" if len(some) == 1 else f"⟨w, d{v}·v⟩"
+                quotient = extrapolated([2 * h for h in steps], [x[v] for x in above], [x[v] for x in below], *centre)
+                settle(differences, name, self.numbers, slope, quotient)
+                shown = remainder_slope(steps, [x[v] for x in above], centre, slope)
+                remainders.enter_slope(name, self.numbers, shown, 2, shown >= ORDERS[0])
+        return tallies
+
+    def stepped(self, some: Collection[str], h: float) -> Arrays:
+        """The values a step along the direction of some inputs."""
+        return self.value({**self.given, **{x: self.given[x] + h * self.direction[x] for x in some}})
+
+    def projected(self, values: Arrays) -> dict[str, float]:
+        """⟨w, v⟩ for every output v."""
+        return {v: float((self.weights[v] * values[v]).sum()) for v in self.outputs}
+
+
+def remainder_slope(steps: Sequence[float], moved: Sequence[float], centre: Bounded, slope: Bounded) -> float:
+    """With which power of the step that falls which is left after the first derivative, at the smallest steps at which it is more
+    than rounding; infinite where nothing is left."""
+    rests = [(abs(f - centre[0] - h * slope[0]), 2 * (centre[1] + h * slope[1])) for h, f in zip(steps, moved, strict=True)]
+    shown = [k for k, (rest, noise) in enumerate(rests) if rest > noise]
+    pairs = [k for k in shown if k and math.isfinite(rests[k - 1][0])][-LAST_SLOPES:]
+    return max((math.log2(rests[k - 1][0] / rests[k][0]) for k in pairs if rests[k - 1][0]), default=math.inf)
+
+
+def holds(program: Program) -> bool:
+    """Whether there is a `stop` in a program."""
+    found = with_statements(program.equations)
+    return any(inner.op is STOP for e in found for inner in (e.op.body.equations if isinstance(e.op, Comprehension) else (e,)))

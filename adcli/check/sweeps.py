@@ -1,0 +1,59 @@
+"""The derivatives of a program with tensors by both modes, as programs and as native code: made once, for all points."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adcli.check.subject import FirstSweeps
+from adcli.codegen.nests.runtime import TensorKernel
+from adcli.input.points import Point
+from adcli.lang.evaluate.recording import element
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.sizes import bind, number
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.passes.status import with_status
+from adcli.task.nest_code import native
+
+
+@dataclass
+class TensorDerivatives(FirstSweeps):
+    """A program with tensors, what it is differentiated by, and the native code of its derivatives for all points."""
+
+    @cached_property
+    def tangents_twice(self) -> Program:
+        return tangent_program(self.tangents, self.wrt)
+
+    @cached_property
+    def ahead(self) -> TensorKernel:
+        """Values, tangents along a direction, and the status."""
+        return native(with_status(tangent_program(self.primal, self.wrt), self.primal, self.wrt))
+
+    @cached_property
+    def back(self) -> TensorKernel:
+        """Values, adjoints for weights of the outputs, and the status."""
+        return native(with_status(adjoint_program(self.primal, self.wrt), self.primal, self.wrt))
+
+    def finite(self, at: Point) -> list[bool]:
+        """Which of the inputs and then of the outputs are finite in all elements; an output without any is not."""
+        inputs = [bool(np.isfinite(x).all()) for x in at.values()]
+        try:
+            sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
+            found = self.back({**at, **hot(self.back.program.params, sizes, "")})
+        except AdError:
+            return [*inputs, *[False for _ in self.primal.results]]
+        return [*inputs, *(bool(np.size(found[r.name]) and np.isfinite(found[r.name]).all()) for r in self.primal.results)]
+
+
+def hot(params: Iterable[Param], sizes: Mapping[str, int], one: str) -> dict[str, Any]:
+    """Seeds that are 1 at one element, and 0 elsewhere."""
+    seeds = {p.name: np.zeros([number(x, sizes) for x in p.var.shape]) for p in params if p.seed}
+    for p in params:
+        if p.seed:
+            for place in np.ndindex(seeds[p.name].shape):
+                seeds[p.name][place] = element(p.seed, place) == one
+    return seeds
