@@ -5,7 +5,8 @@ steps, and operations on matrices as books write them.
     X_{t} &= S_{t}^{-1} B_{t}
 
 Free indices run over the whole of a tensor where nothing else is said. An element of a name that has an index itself has its
-subscripts behind a semicolon, and those of a derivative by a tensor stand at that tensor: \frac{\partial C_{i}}{\partial W_{j,k}}.
+subscripts behind a semicolon, and those of a derivative by a tensor stand at that tensor:
+\frac{\partial C_{i}}{\partial W_{j,k}}.
 """
 from __future__ import annotations
 

@@ -335,8 +335,8 @@ class ArrayMatrices(ArrayBox, MatrixLoops):
 class ArrayTensors(ScriptTensors):
     """Writes the statements of a program with tensors for NumPy, and the module that they stand in."""
 
-    words: Collection[str] = {*WORDS, *(f"_{name}" for name in HELPERS), "IndexError", "bool", "int", "len", "max", "min", "range",
-                              "reversed"}
+    words: Collection[str] = {*WORDS, *(f"_{name}" for name in HELPERS),
+                              "IndexError", "bool", "int", "len", "max", "min", "range", "reversed"}
     script = LANGUAGE
 
     def __init__(self, program: Program, name: str) -> None:
