@@ -12,7 +12,7 @@ from adcli.output import html
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adcli.lang.ir import Program, has_tensors
+    from adcli.lang.ir import Program
     from adcli.pictures.picture import Picture
 
 FORMS = ("svg", "png", "pdf")
@@ -148,6 +148,7 @@ def kind(active: bool, seed: str | None) -> str:
 
 def function_latex(program: Program) -> str | None:
     """The equations of a program; None for one that is too long, or that has tensors, which are not written as equations."""
+    from adcli.lang.ir import has_tensors
     if has_tensors(program) or len(program.equations) > MOST_OPERATIONS:
         return None
     from adcli.codegen.documents.latex import equations

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import Kernel
-    from adcli.lang.ir import Program, has_tensors
+    from adcli.lang.ir import Program
     from adcli.lang.ir.errors import Source
 
 BATCH = 16
@@ -82,6 +82,7 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
     """The figures, and what writes them as text."""
     from adcli.lang.lower.frontend import parse_source
     program = parse_source(options.source)
+    from adcli.lang.ir import has_tensors
     if not has_tensors(program):
         if options.size:
             raise AdError(f"--size {options.size}: a program of numbers has no sizes", help="give --rows")
