@@ -26,9 +26,10 @@ from adcli.input.fields import Fault, field_number
 from adcli.input.standard import opened
 from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir import Param, Program
+from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
-from adcli.lang.ir.sizes import bind
+from adcli.lang.ir.sizes import bind, ends_early
 from adcli.lang.ir.sizes import number as extent
 from adcli.output.tensors import Array
 
@@ -223,17 +224,37 @@ def given(p: Param, x: Any) -> InputValue:
 
 
 def fitting(program: Program, point: dict[str, Any]) -> dict[str, Any]:
-    """The point. AdError where shapes do not fit the program or each other."""
+    """The point, with empty lists as tensors of all dimensions. AdError where shapes do not fit the program or each other."""
+    point = {**point, **unfolded_empty(program, point)}
     bind(program, {name: np.shape(x) for name, x in point.items()}, point)
     return point
+
+
+def unfolded_empty(program: Program, point: Mapping[str, Any]) -> dict[str, Array]:
+    """The inputs whose nested lists end before all their dimensions show, with the extents behind that, which other inputs give.
+    AdError where none does."""
+    short = [p for p in program.params if p.name in point and ends_early(p, np.shape(point[p.name]))]
+    if not short:
+        return {}
+    sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point, unseen=True)
+    found = {}
+    for p in short:
+        there = np.asarray(point[p.name])
+        behind = p.var.shape[there.ndim:]
+        open_names = [a for x in behind for a in atoms(x) if isinstance(a, str) and a not in sizes]
+        if open_names:
+            raise AdError(f"'{p.name}' has no elements, and nothing says what {open_names[0]} is in {shape_text(p.var.shape)}",
+                          help=f"give it as a file, {p.name}=@{p.name}.npy, whose header has the shape")
+        found[p.name] = there.reshape(*there.shape, *[extent(x, sizes) for x in behind])
+    return found
 
 
 def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
     """A point of a derivative: a seed that is a number becomes the tensor that has it everywhere. AdError where a shape does
     not fit."""
     own = replace(program, params=tuple(p for p in program.params if not p.seed))
-    sizes = bind(own, {name: np.shape(x) for name, x in at.items()}, at)
-    whole = dict(at)
+    whole = fitting(own, dict(at))
+    sizes = bind(own, {name: np.shape(x) for name, x in whole.items()}, whole)
     for p in program.params:
         if p.seed:
             x, shape = seeds[p.name], tuple(extent(n, sizes) for n in p.var.shape)

@@ -54,8 +54,8 @@ class RowResults:
         return self.compute(self._point(at))
 
     def _point(self, at: dict[str, Any]) -> dict[str, Any]:
-        """The point of a row with its seeds. AdError where shapes do not fit the program or each other, which is found out once
-        for each set of shapes."""
+        """The point of a row with its seeds, and with empty lists as tensors of all dimensions. AdError where shapes do not fit
+        the program or each other, which is found out once for each set of shapes."""
         key = tuple([np.shape(at[p.name]) for p in self.own]), tuple([int(at[name]) for name in self.integers])
         seeds = self.seeds.get(key)
         if seeds is None:
@@ -63,7 +63,8 @@ class RowResults:
             whole = filled(self.task.program, point, self.task.seeds) if self.task.seeds else fitting(self.task.primal, point)
             if len(self.seeds) >= SHAPES:
                 self.seeds.clear()
-            seeds = self.seeds[key] = {name: whole[name] for name in self.task.seeds}
+            seeds = self.seeds[key] = {name: x for name, x in whole.items()
+                                       if name in self.task.seeds or np.shape(x) != np.shape(at[name])}   # without elements
         return {**at, **seeds}
 
 
@@ -148,4 +149,4 @@ def refuse_unfit(task: Task, fixed: Mapping[str, Any]) -> None:
     """AdError where the tensors that have one value for all rows do not fit the program or each other."""
     params = tuple(p for p in task.primal.params if p.name in fixed and all(
         text(extent).isidentifier() or text(extent).isdigit() for extent in p.var.shape))
-    bind(replace(task.primal, params=params), {p.name: np.shape(fixed[p.name]) for p in params}, fixed)
+    bind(replace(task.primal, params=params), {p.name: np.shape(fixed[p.name]) for p in params}, fixed, unseen=True)

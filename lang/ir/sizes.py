@@ -76,12 +76,14 @@ def number(x: Affine, sizes: Mapping[str, int]) -> int:
 
 # ---------------------------------------------------------------- sizes from shapes
 
-def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None) -> Sizes:
+def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None,
+         unseen: bool = False) -> Sizes:
     """The size names as numbers, from the shapes of the values given for the inputs.
 
     An extent that is a size name alone binds it; the others are checked, and solved for a size that no other extent gives.
     An integer that is an input is a size of its own name, by its value in `values`. AdError where a rank or two extents disagree,
-    or where an integer that is used as a size cannot be one.
+    or where an integer that is used as a size cannot be one. With `unseen` a shape that ends in 0 may lack dimensions behind
+    that, as that of nested lists does.
     """
     sizes = _counted(program, {name: x for name, x in (values or {}).items() if not shapes.get(name)})
     origin: dict[str, tuple[int, str]] = {}
@@ -90,9 +92,9 @@ def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mappin
         given = tuple(shapes.get(p.name, ()))
         if p.name not in shapes and p.var.shape:
             raise AdError(f"no value for '{p.name}'", help=f"it is a tensor of shape {shape_text(p.var.shape)}")
-        if len(given) != len(p.var.shape):
+        if len(given) != len(p.var.shape) and not (unseen and ends_early(p, given)):
             raise _wrong_rank(p.name, p.var.shape, given)
-        for d, (extent, n) in enumerate(zip(p.var.shape, given, strict=True)):
+        for d, (extent, n) in enumerate(zip(p.var.shape, given, strict=False)):
             size = _size_name(extent)
             if size is None:
                 later.append(Extent(p.name, d, extent, n))
@@ -106,6 +108,11 @@ def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mappin
                               f"dimension {first}: both are {size}")
     _check_extents(later, sizes)
     return sizes
+
+
+def ends_early(p: Param, given: Sequence[int]) -> bool:
+    """Whether a shape is that of nested lists without elements, which show no dimensions behind: `[]` is 0 by anything."""
+    return 0 < len(given) < len(p.var.shape) and given[-1] == 0
 
 
 def _counted(program: Program, values: Mapping[str, Any]) -> Sizes:

@@ -381,3 +381,15 @@ def test_a_seed_that_is_a_number_fills_its_tensor(monkeypatch) -> None:
     with pytest.raises(AdError, match="has 3 elements along dimension 0"):
         tensors.filled(program, at, {"d_dy": np.ones(3)})
     assert tensors.is_zero(0.0) and tensors.is_zero(np.zeros(3)) and not tensors.is_zero(np.array([0.0, 1e-320]))
+
+
+def test_an_empty_list_has_the_extents_of_other_inputs(folder):
+    found = adcli("jacobian", "mv.ad", "--at", "A=[],B=[1,2,3]", "-o", "empty.npz")
+    assert (found.code, found.err) == (0, "")
+    with np.load("empty.npz") as arrays:
+        assert {name: x.shape for name, x in arrays.items()} == {"C": (0,), "dC_dA": (0, 0, 3), "dC_dB": (0, 3)}
+    rows = adcli("eval", "mv.ad", stdin=b'{"A": [], "B": [1]}\n{"A": [[2]], "B": [3]}\n')
+    assert [line.rpartition('"C":')[2] for line in rows.out.splitlines()] == ["[]}", "[6.0]}"]
+    assert adcli("eval", "-e", "input A(M, N)\nC(i) +=! A(i, j)", "--at", "A=[]").err == (
+        "adcli: error: 'A' has no elements, and nothing says what N is in (M, N)\n"
+        "help: give it as a file, A=@A.npy, whose header has the shape\n")
