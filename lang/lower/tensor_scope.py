@@ -33,7 +33,7 @@ from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
-from adcli.lang.lower.tuples import apart
+from adcli.lang.lower.tuples import apart, check_apart
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
@@ -74,8 +74,15 @@ class TensorScope(EquationScope):
     def compute_all(self, statement: TupleAssign) -> list[tuple[TensorAssign, Atom]]:
         """What each of several targets gets."""
         self.shaped = True
+        done: list[tuple[TensorAssign, Atom]] = []
         try:
-            return [(part, self.compute(part)) for part in apart(self, statement)]
+            for part in apart(self, statement):
+                name = part.target.text
+                if (before := next((atom for other, atom in reversed(done) if other.target.text == name), None)) is not None:
+                    check_apart(self, statement, part.target)
+                    self.env[name] = before
+                done.append((part, self.compute(part)))
+            return done
         except AdError as fault:
             if fault.fix and fault.fix.start == statement.start:   # a loop for one of them
                 fault.fix, fault.help = None, NO_RECURRENCE

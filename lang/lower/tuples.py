@@ -13,7 +13,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import count_fault, unique
 from adcli.lang.lower.inline import Template, size
 from adcli.lang.lower.scope import EquationScope
-from adcli.lang.syntax.tree import Call, Node, Statement, TensorAssign, TupleAssign, bare
+from adcli.lang.syntax.tree import Call, Node, Statement, TensorAssign, Token, TupleAssign, bare, postorder
 
 
 def flat(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -27,11 +27,27 @@ def flat(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 def apart(scope: EquationScope, s: TupleAssign) -> list[TensorAssign]:
     """A statement for each target."""
-    unique(scope.context, [t for t in s.targets if t.text != "_"], "target")
+    whole = {t.text for t, subscripts in zip(s.targets, s.subscripts, strict=True) if subscripts is None}
+    unique(scope.context, [t for t in s.targets if t.text in whole and t.text != "_"], "target")
+    seen: set[str] = set()
+    for token, subscripts in zip(s.targets, s.subscripts, strict=True):
+        element = f"{token.text}({', '.join(map(scope.context.text, subscripts or ()))})"
+        if subscripts is not None and element in seen:
+            raise scope.context.fault(f"target '{element}' is named twice", token)
+        seen.add(element)
     for token, subscripts in zip(s.targets, s.subscripts, strict=True):
         if token.text == "_" and subscripts is not None:
             raise scope.context.fault("'_' is a value that is not wanted and has no elements", token, "write _ alone")
     return s.parts(s.values if len(s.values) == len(s.targets) else results(scope, s))
+
+
+def check_apart(scope: EquationScope, s: TupleAssign, token: Token) -> None:
+    """AdError where elements of one tensor are assigned together and a right side reads that tensor."""
+    for node in (n for value in s.values for n in postorder(value)):
+        if (type(node) is Call and node.name == token.text) or (type(node) is Token and node.text == token.text):
+            names = ", ".join(f"{t.text}_{i}" for i, t in enumerate(s.targets))
+            raise scope.context.fault(f"several elements of '{token.text}' are assigned, and the right side reads it", node,
+                                      f"name the values first, ({names}) = ..., and assign each element by itself")
 
 
 def results(scope: EquationScope, s: TupleAssign) -> list[Node]:

@@ -26,6 +26,10 @@ SAME = [   # a text with tuples, and one without
      output u, v""", """input x(N), a; u(0) = x(0); v(0) = x(1)
      for t in 0:4 { u(t+1) = u(t) + 0.1*(a*u(t) - u(t)*v(t)); v(t+1) = v(t) + 0.1*(u(t)*v(t) - v(t)) }
      output u, v"""),
+    (RATE + "input x(N), a; (u(0), v(0), u(1)) = (x(0), 2, a); (u(2), u(3)) = rate(x(1), x(2), a)\n"
+     "for t in 0:2 { u(t+4) = u(t) - u(t+3); v(t+1) = v(t) + u(t+1) }",
+     "input x(N), a; u(0) = x(0); u(1) = a; u(2) = a*x(1) - x(1)*x(2); u(3) = x(1)*x(2) - x(2); v(0) = 2\n"
+     "for t in 0:2 { u(t+4) = u(t) - u(t+3); v(t+1) = v(t) + u(t+1) }"),
     ("input x(N); def f(float(N) x) -> (a, b) { (a(i), b(i)) = (x(i) + 1, 2*x(i)) }; (p, q) = f(x)",
      "input x(N); p(i) = x(i) + 1; q(i) = 2*x(i)"),
 ]
@@ -35,7 +39,10 @@ WRONG = [
     ("input x(N); (u(i), v(i)) = sin(x(i))", "'sin' gives 1 result, 2 wanted here"),
     ("input x(N); (u(i), v(i)) = x(i)", "2 names on the left, 1 value on the right"),
     ("input x(N); (u(i), v(i)) = (x(i), 1, 2)", "2 names on the left, 3 values on the right"),
-    ("input x(N); (u(i), u(i)) = (x(i), 1)", "target 'u' is named twice"),
+    ("input x(N); (u(i), u(i)) = (x(i), 1)", "target 'u(i)' is named twice"),
+    ("input x(N); (u, u) = (x(0), 1)", "target 'u' is named twice"),
+    ("input a; u(i) = a where i in 0:2; (u(0), u(1)) = (u(1), u(0))",
+     "several elements of 'u' are assigned, and the right side reads it"),
     ("input x(N); (u(i), _(i)) = (x(i), 1)", "'_' is a value that is not wanted and has no elements"),
     ("input x(N); (a, b) = (x(0), x(1)) where i in 0:N", "a where belongs to elements"),
     ("for t in 0:3 { (a, b(t)) = (1, 2) }", "'a' is assigned in the loop without its step"),
