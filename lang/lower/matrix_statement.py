@@ -72,6 +72,31 @@ def lifted_call(scope: EquationScope, tensors: Tensors, node: Node, clauses: Seq
     return Call(key, list(subscripts), node.start, node.end) if names else target
 
 
+def lifted_in_loop(scope: EquationScope, tensors: Tensors, step: Token, s: TensorAssign, fresh: Callable[[str], str]
+                   ) -> list[TensorAssign]:
+    """A statement of a loop behind those for the numbers that operations on matrices give inside of its expression, each with the
+    step and the indices that it reads for subscripts."""
+    before: list[TensorAssign] = []
+    alone = bare(s.value) if s.symbol == "=" else None
+
+    def change(node: Node) -> Node | None:
+        if type(node) is not Call or node is alone or node.name != "logdet" or not is_matrix_call(scope, node):
+            return None
+        names = dict.fromkeys(t.text for c in postorder(node) if type(c) is Call for a in c.args for t in postorder(a)
+                              if type(t) is Token and t.type == "NAME" and t.text not in scope.env and type(bare(a)) is not Call)
+        known = {*tensors.sizes, *tensors.headers, *tensors.histories, step.text}
+        words = [step.text, *(n for n in names if n not in known)]
+        subscripts: list[Node] = [Token("NAME", n, node.start, node.end) for n in words]
+        own = [c for c in s.clauses if c.kind == "range" and c.name is not None and c.name.text in words]
+        target = Token("NAME", fresh(node.name), node.start, node.end)
+        before.append(TensorAssign(target, subscripts, "=", node, None, own, node.start, node.end))
+        return Call(target.text, list(subscripts), node.start, node.end)
+    value = rewritten(s.value, change)
+    if not before:
+        return [s]
+    return [*before, TensorAssign(s.target, s.subscripts, s.symbol, value, s.same, s.clauses, s.start, s.end)]
+
+
 def indices_in(scope: EquationScope, tensors: Tensors, node: Call) -> Iterator[str]:
     """The names in the subscripts of operands that are neither sizes nor values."""
     for n in postorder(node):

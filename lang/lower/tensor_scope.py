@@ -14,6 +14,7 @@ from adcli.lang.ir.affine import Affine, affine, text
 from adcli.lang.ir.allowance import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
@@ -31,7 +32,7 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, planned
-from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
+from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted, lifted_in_loop
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.lower.tuples import apart, check_apart
 from adcli.lang.syntax.tree import (
@@ -110,8 +111,11 @@ class TensorScope(EquationScope):
         self.shaped = True
         try:
             body: list[Statement] = []
+            fresh = Names(self.context.tree.names).fresh
             for s in statement.body:
-                body += apart(self, s) if isinstance(s, TupleAssign) else [s]
+                for part in apart(self, s) if isinstance(s, TupleAssign) else [s]:
+                    body += lifted_in_loop(self, self.tensors, statement.step, part, fresh) if isinstance(part, TensorAssign) \
+                        else [part]
             loop = Loop(self, replace(statement, body=body))
             return loop.run(), loop.read
         except Poisoned:
