@@ -38,6 +38,7 @@ class SolveOptions(ResultOptions):
     """What solve is told."""
 
     equations: tuple[str, ...] = ()
+    sensitivities: bool = False
 
 
 @click.command("solve", cls=Command,
@@ -47,6 +48,8 @@ class SolveOptions(ResultOptions):
 @option(WHAT, "--wrt", metavar="x,…", help="The unknowns (default: all inputs but params); --at has their start, and the others.")
 @option(WHAT, "--equation", "equations", multiple=True, metavar="EQUATION",
         help="'px == 0.5', of outputs or expressions; repeatable (default: every output is zero).")
+@option(WHAT, "--sensitivities", is_flag=True,
+        help="With --emit: the derivatives of the unknowns by the other inputs, in the place of the Jacobians.")
 @of_option("Outputs that are zero (default: all where there is no --equation).")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table).")
 @result_options(FORMATS, without=WITHOUT, helps={
@@ -69,6 +72,7 @@ def command(options: SolveOptions) -> int:
     if options.emit:
         return emitted(program, options)
     options.refuse_emit_options()
+    options.refuse(["sensitivities"], "needs --emit TARGET: at points they are always there")
     if options.data:
         return in_rows(options)
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
@@ -88,19 +92,27 @@ def command(options: SolveOptions) -> int:
 
 
 def emitted(program: Program, options: SolveOptions) -> int:
-    """Write the equations with their Jacobian by the unknowns and by the other inputs."""
+    """Write the equations with their Jacobian by the unknowns and by the other inputs, or the derivatives of the unknowns."""
     from adcli.lang.derive.derivatives import jacobian
+    from adcli.lang.derive.implicit import sensitivities
+    from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.solvers.conditions import with_equations
     from adcli.task.derive import DerivedProgram
     from adcli.task.emit import emit
     from adcli.task.request import Request
     from adcli.task.tasks import Task
+    from adcli.task.verbs import VERBS
     equations = with_equations(program, options.outputs, options.equations)
     unknowns = inputs_to_differentiate(equations, options.inputs)
     every = [*unknowns, *(p.name for p in program.params if p.name not in unknowns and not p.var.integer)]
-    worked = DerivedProgram(equations, jacobian(equations, every), every)
-    emit(Task(Request("jacobian", options.source), worked.signature, worked=worked), options)
+    verb = VERBS["jacobian"]
+    if options.sensitivities:
+        verb = verb._replace(name="sensitivities", header="the equations and the derivatives of the unknowns")
+    made = sensitivities(equations, unknowns) if options.sensitivities else jacobian(equations, every)
+    worked = DerivedProgram(equations, made, every)
+    signature = worked.signature._replace(tensors=has_tensors(made))
+    emit(Task(Request("jacobian", options.source), signature, worked=worked), options, verb)
     return 0
 
 

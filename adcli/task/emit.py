@@ -23,21 +23,23 @@ from adcli.output.streams import destination
 from adcli.output.version import __version__
 from adcli.task.shapes import shaped
 from adcli.task.tasks import Task
+from adcli.task.verbs import Verb
 
 NOT_EMITTED = ("program", "output", "quiet", "no_cache", "explain")
 """Parameters that do not change a byte of what is emitted, and the program, which has its own place."""
 
 
-def emit(task: Task, options: ResultOptions) -> None:
-    """Write the task's program for a target."""
+def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
+    """Write the task's program for a target; `verb` is what it is called by, where that is not the task's verb."""
+    verb = verb or task.verb
     assert options.emit is not None
     check_options(options, options.emit)
     emitter = emitter_of(task, options.emit)
     program = bound(wanted(task, options.status), task.seeds)
-    name = options.symbol or default_symbol(task.primal.source, task.verb.name)
+    name = options.symbol or default_symbol(task.primal.source, verb.name)
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
                       options.main, TARGETS[options.emit].language, options.abi or "plain", options.triple, options.cpu)
-    written = emitter(program, header(task, program, options), how)
+    written = emitter(program, header(task, program, options, verb.header), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError(f"refusing to write {TARGETS[options.emit].help} to a terminal; use -o FILE")
     with destination(options.output) as stream:
@@ -84,11 +86,11 @@ def bound(program: Program, seeds: Mapping[str, float]) -> Program:
     return simplify(replace(substitute(program, env), params=tuple(p for p in program.params if p.name not in seeds)))
 
 
-def header(task: Task, program: Program, options: ResultOptions) -> list[str]:
+def header(task: Task, program: Program, options: ResultOptions, what: str) -> list[str]:
     """What stands in front of everything emitted."""
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
-    return [f"adcli {__version__}: {task.verb.header} of {source}{mode}",
+    return [f"adcli {__version__}: {what} of {source}{mode}",
             f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
             *([f"{program.results[-1].name}: {', '.join(f'{i} {level}' for i, level in enumerate(LEVELS))}"]

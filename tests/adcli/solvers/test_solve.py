@@ -113,7 +113,7 @@ def test_the_command_prints_the_unknowns_and_their_sensitivities():
     assert ended.out.startswith("x = 2.0\ndx_da = 0.25\n# solution: residual 0, condition number 1\n# hybr: ")
 
 
-def test_both_jacobians_are_emitted():
+def test_jacobians_and_sensitivities_are_emitted():
     """At the solution, what was emitted gives the sensitivities that were printed."""
     words = ("-e", "f = x**2*y - a", "-e", "g = x + y*b", "--equation", "f == 1", "--equation", "g == y", "--wrt", "x,y")
     written = succeeds("solve", *words, "--emit", "text").out
@@ -124,6 +124,9 @@ def test_both_jacobians_are_emitted():
     assert by[0] == pytest.approx(found.jac) and [at["equation"], at["equation_1"]] == pytest.approx([0, 0], abs=1e-12)
     wanted = [[found.sensitivity[f"d{x}_d{p}"] for p in "ab"] for x in "xy"]
     assert -np.linalg.solve(*by) == pytest.approx(np.array(wanted), abs=1e-12)
+    derived = adcli.compile(succeeds("solve", *words, "--emit", "text", "--sensitivities").out)(found.at)
+    assert {name: derived[name] for name in found.sensitivity} == pytest.approx(found.sensitivity, abs=1e-12)
+    assert "--sensitivities needs --emit" in run("solve", *words, "--sensitivities", "--at", "x=1,y=1,a=2,b=0.3").err
     for more, said in ((("--at", "x=1"), "--at cannot be used with --emit"), (("--data", "-"), "--data cannot be used")):
         assert said in run("solve", *words, *more, "--emit", "c").err
     assert "--style needs --emit" in run("solve", *words, "--style", "anf").err
