@@ -41,6 +41,7 @@ NAMES_LISTED = 6
 CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
 NOTHING = "nothing to explain: all values and derivatives here are finite and not zero"
+NOTHING_LARGE = "nothing to explain: all values and derivatives here are finite (for exact zeros there are too many operations)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,13 +102,21 @@ def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> It
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
         head = "\n" * bool(i) + f"{heading_of_point(i, Row(dict(point), [], 0), shortest)}\n" if headed else ""
-        yield head + "\n\n".join(paragraphs(groups(asked, point))) + "\n"
+        yield head + "\n\n".join(paragraphs(groups(asked, point)) or [nothing(asked, point)]) + "\n"
 
 
 def paragraphs(found: Sequence[Explanation]) -> list[str]:
-    """What each group says, or that there is none."""
+    """What each group says."""
     told: set[str] = set()
-    return ["\n".join(paragraph(g, told)) for g in found] or [NOTHING]
+    return ["\n".join(paragraph(g, told)) for g in found]
+
+
+def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
+    """That there is nothing to explain."""
+    if has_tensors(asked.primal):
+        from adcli.why.elements import is_large
+        return NOTHING_LARGE if is_large(asked, at) else NOTHING
+    return NOTHING
 
 
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:

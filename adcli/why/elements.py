@@ -15,10 +15,9 @@ from typing import Any
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Asked, Finding, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
-from adcli.lang.evaluate.unfolding import Unfolded, elements_of
+from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.task.shapes import written_out
 from adcli.why.causes import Words
 from adcli.why.groups import COMPARED, Explanation, WhyAt, rank
 
@@ -28,7 +27,10 @@ MOST_SWEPT = 2_000_000
 
 def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by the operation that made it."""
-    whole = written_out(asked.primal, at, "why")
+    if is_large(asked, at):
+        from adcli.why.large import groups_of_large
+        return groups_of_large(asked, at)
+    whole = unfolded(asked.primal, at)
     wrt = [x for x in whole.at if family(x) in set(asked.wrt)]
     of = differentiated(asked, whole, wrt)
     found: list[Explanation] = []
@@ -48,6 +50,17 @@ def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]
     if asked.limit:
         limits = limits_of(whole.program, whole.at, wrt, [g.findings for g in found], asked.order)
     return [g._replace(limits=ls) for g, ls in zip(found, limits, strict=True)]
+
+
+def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
+    """Whether a point is too large to be written out. AdError where something is asked that needs it written out."""
+    if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
+        return False
+    for option, given in (("--limit", asked.limit), ("--order 2", asked.order == 2), ("--mode forward", asked.forward)):
+        if given:
+            raise AdError(f"{option} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
+                          f" {operations:,}", help=f"leave out {option}, or give smaller tensors")
+    return True
 
 
 def differentiated(asked: WhyAt, whole: Unfolded, wrt: Sequence[str]) -> set[str]:
