@@ -16,6 +16,9 @@ from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.precision import DOUBLE, Precision
 
+GROUP = 1 << 15
+"""Numbers in the copies that are made together, at most, unless one panel has more."""
+
 
 class Environment:
     """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
@@ -62,6 +65,8 @@ class Addresses(FunctionWriter):
         """The first value and the one after the last, where the range of an index is done in pieces."""
         self.copies = 0
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
+        self.group_begin = ""
+        """The first value of the vectorised index in the copies that there are."""
 
     @property
     def present(self) -> str | None:
@@ -214,25 +219,41 @@ class Addresses(FunctionWriter):
     # ------------------------------------------------------------ copies
 
     def place_in_copy(self, s: Read, width: int) -> Placed:
-        """Where the copy of an element is: for each point of the reduced indices `width` elements stand together."""
-        at, level = self.scratch(s), 0
-        stride = str(width)
+        """Where the copy of an element is: in its panel `width` elements stand together for each point of the reduced indices."""
+        assert self.nest.vector is not None
+        stride, at = str(width), self.scratch(s)
         steps = []
         for index in reversed(self.nest.inner):
             r = self.nest.range(index)
-            low, (text, here) = self.number(r.low)[0], self.bound[index]
-            if self.piece is not None and index is self.nest.pieces:
-                low = self.piece[0]
-            steps.append((self.times(self.place(here, f"sub i64 {text}, {low}", ("-", text, low)), here, stride), here))
+            low = self.piece[0] if self.piece is not None and index is self.nest.pieces else self.number(r.low)[0]
+            steps.append((self.bound[index], low, stride))
             stride = self.product([self.length(r), stride])
-        for offset, here in reversed(steps):
-            at, level = self.place(here, f"getelementptr {self.scalar}, ptr {at}, i64 {offset}", ("+", at, offset)), here
+        steps.append((self.bound[self.nest.vector], self.group_begin, self.points()))
+        level = 0
+        for (text, level), low, factor in reversed(steps):
+            offset = self.times(self.place(level, f"sub i64 {text}, {low}", ("-", text, low)), level, factor)
+            at = self.place(level, f"getelementptr {self.scalar}, ptr {at}, i64 {offset}", ("+", at, offset))
         return at, level
+
+    def points(self) -> str:
+        """How many points of the reduced indices a copy has."""
+        return self.product([self.length(r) for r in self.op.ranges if r.index in self.nest.inner])
+
+    def group(self) -> str:
+        """How many values of the vectorised index are copied before their rows are computed: whole panels."""
+        width = self.lanes * self.nest.blocks
+        points = self.extreme((self.points(), 0), ("1", 0), True)[0]
+        most = self.place(0, f"sdiv i64 {GROUP // len(self.nest.packed) // width}, {points}", ("panels", points))
+        panels = self.extreme((most, 0), ("1", 0), True)[0]
+        return self.place(0, f"mul i64 {panels}, {width}", ("group", panels))
 
     def scratch(self, s: Read) -> str:
         """Memory on the stack for the copies of a read."""
-        lengths = [self.length(r) for r in self.op.ranges if r.index in self.nest.inner]
-        size = self.product([*lengths, str(self.lanes * self.nest.blocks)])
+        assert self.nest.vector is not None
+        r, width = self.nest.range(self.nest.vector), self.lanes * self.nest.blocks
+        panels = self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, width)
+        most = self.extreme((self.group(), 0), (self.place(0, f"mul i64 {panels}, {width}"), 0), False)[0]
+        size = self.product([most, self.points()])
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
     def length(self, r: Range) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
-from adcli.codegen.nests import addresses, nests, result_memory
+from adcli.codegen.nests import addresses, nests, panels, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.derive.derivatives import gradient, hvp
@@ -723,13 +723,16 @@ def test_one_multiplication_for_each_consecutive_exponent() -> None:
 
 @pytest.mark.parametrize("rows, columns", [(11, 1100), (3, 512), (1, 513)])
 def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces of any length are added up to the same: of whole numbers, whose sums have no rounding errors, to the bit."""
+    """Pieces of any length, in bands of rows and groups of panels, are added up to the same: of whole numbers, whose sums have no
+    rounding errors, to the bit."""
     t = Tensors(A="K L M", B="K L N")
     program = t.make("C", "i j", "+", "i:M j:N k:K l:L", ["A k l i", "B k l j"], lambda x, y: x * y).program("C")
     r = np.random.default_rng(rows)
     at = {"A": np.round(9 * r.standard_normal((columns, rows, 19))), "B": np.round(9 * r.standard_normal((columns, rows, 37)))}
     found = np.einsum("kli,klj->ij", at["A"], at["B"])
-    for piece in (1, 100, 512, 10**9):
+    for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
         for module in (nests, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
+        monkeypatch.setattr(panels, "BAND", band)
+        monkeypatch.setattr(addresses, "GROUP", group)
         assert_same_bits(compile_tensors(program)(at)["C"], found, piece)

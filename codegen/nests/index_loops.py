@@ -1,0 +1,150 @@
+"""Loops over the indices of a nest: from where to where each runs, and what holds in them.
+
+A guard limits the first loop where all its other indices are known; those that no loop is limited by are asked where a point is.
+The vectorised index is done in blocks of registers, and what is left over masked.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adcli.codegen.nests.addresses import Environment
+from adcli.codegen.nests.frames import Placed
+from adcli.codegen.nests.nests import Nest, indices
+from adcli.codegen.nests.tile_guards import TileGuards
+from adcli.codegen.rows.instructions import vector
+from adcli.lang.ir import Equation
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
+
+FEWER_BLOCKS = 4
+"""Registers of what is left where more are computed together: fewer would wait for one another."""
+
+
+class IndexLoops(TileGuards):
+    """A nest whose loops are opened and closed."""
+
+    def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
+        super().__init__(env, equation, nest)
+        self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
+        self.band: tuple[str, str] | None = None
+        """The first row and the one after the last, where rows are done in bands."""
+        self.begins = ""
+        """Whether a piece is the first."""
+
+    def limits(self, index: Index) -> tuple[str, str]:
+        """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
+        if self.piece is not None and index is self.nest.pieces:
+            return self.piece
+        r = self.nest.range(index)
+        low, high = self.number(r.low), self.number(r.high)
+        for g in [g for g in self.undecided if linear(g) and slope(g, index).number]:
+            others = [i for i in g.indices() if i is not index]
+            if all(i in self.bound for i in others):
+                low, high = self.tightened(g, index, others, low, high)
+        if not any(i in self.bound for i in self.nest.order()) and index is self.nest.shared:
+            low, high = self.extreme(low, ("%begin", 0), True), self.extreme(high, ("%end", 0), False)
+        low, high = self.in_box(index, low, high)
+        return low[0], high[0]
+
+    def tightened(self, g: Affine, index: Index, others: Sequence[Index], low: Placed, high: Placed) -> tuple[Placed, Placed]:
+        c, v = slope(g, index).number or 0, self.nest.vector
+        rest = without(g, index)
+        if v in others and v is not None:
+            reach = self.lanes * self.nest.blocks - 1
+            rest += greatest(affine(0), slope(rest, v) * reach)
+        else:
+            self.undecided.remove(g)
+            self.floor = len(self.frames)
+        text, level = self.number(rest)
+        if c > 0:
+            negative, _ = self.number(-rest)
+            least = self.quotient(self.place(level, f"add i64 {negative}, {c - 1}"), level, c) if c > 1 else negative
+            return self.extreme(low, (least, level), True), high
+        most = self.quotient(text, level, -c)
+        return low, self.extreme(high, (self.place(level, f"add i64 {most}, 1"), level), False)
+
+    def close(self, index: Index, results: Sequence[str]) -> list[str]:
+        del self.bound[index]
+        return self.close_loop(results)
+
+    def rows(self, inside: Callable[[int], None]) -> None:
+        index, rows = self.nest.tile, self.nest.rows
+        assert index is not None
+        low, high = self.limits(index)
+        if self.band is not None:
+            low, high = (self.put(f"call i64 @llvm.{name}.i64(i64 {x}, i64 {end})")
+                         for name, x, end in zip(("smax", "smin"), (low, high), self.band, strict=True))
+        middle = self.whole(low, high, rows)
+        for first, last, step in ((low, middle, rows), (middle, high, 1)):
+            self.open_loop(index, first, last, step, ())
+            saved = self.floor, list(self.undecided)
+            inside(step)
+            self.floor, self.undecided = saved
+            self.close(index, [])
+
+    def whole(self, low: str, high: str, step: int) -> str:
+        """The end of the last whole block of `step` from `low`; no further than `high`."""
+        length = self.put(f"sub i64 {high}, {low}")
+        rest = self.put(f"srem i64 {length}, {step}")
+        end = self.put(f"sub i64 {high}, {rest}")
+        return self.put(f"call i64 @llvm.smax.i64(i64 {end}, i64 {low})")
+
+    def vector_loops(self, inside: Callable[[int], None]) -> None:
+        """The vectorised index, where it is in the result: whole blocks, whole registers, and what is left masked."""
+        nest = self.nest
+        if nest.vector is None or nest.reduces:
+            inside(nest.blocks)
+            return
+        low, high = self.limits(nest.vector)
+        for turns in self.passes(low, high):
+            self.vector_loop(*turns, high, inside)
+
+    def vector_loop(self, first: str, last: str, step: int, blocks: int, high: str, inside: Callable[[int], None]) -> None:
+        """A loop along the vectorised index in blocks of registers, or masked where there are none."""
+        assert self.nest.vector is not None
+        self.open_loop(self.nest.vector, first, last, step, ())
+        self.tail = self.remaining(high) if blocks == 0 else None
+        inside(max(blocks, 1))
+        self.tail = None
+        self.close(self.nest.vector, [])
+
+    def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
+        """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
+        found = []
+        for blocks in sorted({1, min(self.nest.blocks, FEWER_BLOCKS), self.nest.blocks}, reverse=True):
+            step = self.lanes * blocks
+            end = self.whole(low, high, step)
+            found.append((low, end, step, blocks))
+            low = end
+        return [*found, (low, high, self.lanes, 0)]
+
+    def remaining(self, high: str) -> str:
+        """The mask of lanes whose index is less than `high`."""
+        assert self.nest.vector is not None
+        at, level = self.bound[self.nest.vector]
+        lanes, end = self.lanes_of(at, level, 1), self.spread_integer(high, level)
+        return self.place(level, f"icmp slt {vector('i64', self.lanes)} {lanes}, {end}")
+
+    def condition(self) -> str | None:
+        """Whether any lane is left by the guards that are not decided yet; sets the mask of lanes."""
+        v, scalars, masks = self.nest.vector, [], [self.tail] if self.tail else []
+        for g in self.undecided:
+            text, level = self.number(g)
+            if v is not None and v in g.indices():
+                moved = self.lanes_of(text, level, slope(g, v).number or 0)
+                masks.append(self.place(level, f"icmp sge {vector('i64', self.lanes)} {moved}, zeroinitializer"))
+            else:
+                scalars.append(self.place(level, f"icmp sge i64 {text}, 0"))
+        kind = vector("i1", self.lanes)
+        for m in masks:
+            self.mask = m if self.mask is None else self.put(f"and {kind} {self.mask}, {m}")
+        if len(masks) > bool(self.tail):
+            name = f"llvm.vector.reduce.or.v{self.lanes}i1"
+            self.env.declare(name, f"declare i1 @{name}({kind})")
+            scalars.append(self.put(f"call i1 @{name}({kind} {self.mask})"))
+        whole = None
+        for s in scalars:
+            whole = s if whole is None else self.put(f"and i1 {whole}, {s}")
+        return whole
+
+    def step_over(self, at: str, u: int) -> str:
+        return self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {u * self.lanes}") if u else at

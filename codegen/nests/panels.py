@@ -1,0 +1,106 @@
+"""Tiles that read copies: what is read along a vector, the same for all rows, lies together for a panel of registers.
+
+    for each piece of a reduced index
+        for each group of panels: copy them
+            for each band of rows
+                for each panel of the group, for each tile of the band
+
+The copies of a group and what a band of rows reads for a piece stay in the second cache together, and a panel is read from there
+by all tiles of a band (K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication, 2008). The order of the
+points of one element is that of the pieces.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adcli.codegen.nests.bodies import BodyWriter
+from adcli.codegen.nests.index_loops import IndexLoops
+
+BAND = 128
+"""Rows that are done for all panels of a group before others are; whole tiles."""
+CACHE_LINE = 64
+"""Bytes that are fetched together."""
+
+
+def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
+    """All elements by tiles of rows and registers, for each piece of a reduced index: the first piece makes the sums,
+    what the others come to is added."""
+    index = f.nest.pieces
+    if index is None:
+        in_panels(f, tile)
+        return
+    low, high = f.limits(index)
+    length = f.length(f.nest.range(index))
+    f.open_loop(None, low, high, f.extreme((length, 0), ("1", 0), True)[0], ())
+    level, begin = len(f.frames) - 1, f.frames[-1].index
+    end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
+    f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
+    if (first := f.first_box()) is not None:
+        f.begins = f.place(level, f"and i1 {f.begins}, {first}")
+    in_panels(f, tile)
+    f.piece = None
+    f.close_loop([])
+
+
+def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
+    """All rows for each group of panels, in bands."""
+    assert f.nest.vector is not None and f.nest.tile is not None
+    low, high = f.limits(f.nest.vector)
+    for first, last, step, blocks in f.passes(low, high):
+        f.open_loop(None, first, last, f.group(), ())
+        begin = f.frames[-1].index
+        end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {last})")
+        f.group_begin = begin
+        f.vector_loop(begin, end, step, blocks, high, lambda count: copied(f, count))
+        rows = f.nest.range(f.nest.tile)
+        f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], BAND, ())
+        top = f.frames[-1].index
+        f.band = top, f.put(f"add i64 {top}, {BAND}")
+        f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
+        f.band = None
+        f.close_loop([])
+        f.close_loop([])
+
+
+def copied(f: IndexLoops, blocks: int) -> None:
+    """One panel is copied."""
+    saved = f.floor, list(f.undecided)
+    for index in f.nest.inner:
+        f.open_loop(index, *f.limits(index), 1, ())
+    condition = f.condition()
+    if condition is not None:
+        f.open_condition(condition)
+        f.floor = len(f.frames) - 1
+    for s in f.nest.packed:
+        value = BodyWriter(f, 1, blocks).read(s)
+        at, _ = f.place_in_copy(s, f.lanes * blocks)
+        for u, x in enumerate(value.texts[0]):
+            f.say(f"store {f.real} {x}, ptr {f.step_over(at, u)}, align {f.bytes}")
+    if condition is not None:
+        f.close_condition()
+    for index in reversed(f.nest.inner):
+        f.close(index, [])
+    f.mask = None
+    f.floor, f.undecided = saved
+
+
+def tiles(f: IndexLoops, blocks: int, tile: Callable[[int, int], None]) -> None:
+    """The tiles of a band for one panel; what a whole one writes is fetched while it is made."""
+    def one(rows: int) -> None:
+        if rows > 1:
+            fetch(f, rows, blocks)
+        tile(rows, blocks)
+    saved = f.floor, list(f.undecided)
+    f.copies = f.lanes * blocks
+    f.rows(one)
+    f.copies = 0
+    f.floor, f.undecided = saved
+
+
+def fetch(f: IndexLoops, rows: int, blocks: int) -> None:
+    """The cache lines of a tile are asked for."""
+    f.env.declare("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    for t in range(rows):
+        at = f.address(f.equation.outs[0], f.op.write, t)[0]
+        for u in range(0, blocks, max(1, CACHE_LINE // (f.lanes * f.bytes))):
+            f.say(f"call void @llvm.prefetch.p0(ptr {f.step_over(at, u)}, i32 1, i32 3, i32 1)")
