@@ -129,7 +129,7 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
     if found is None or found[1] is never:
         return never
     plan, tensors = found
-    made = {name: shape for (name, _), shape in zip(kernel.made, plan.outputs, strict=True)}
+    made = dict(zip(kernel.made, plan.outputs, strict=True))
     shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
 
     def quick(given: Any, out: Any, jobs: object) -> dict[str, Any] | None:

@@ -9,8 +9,8 @@ from adcli.codegen.nests.teams import TEAM
 from adcli.lang.ir.sizes import bind, number
 
 if TYPE_CHECKING:
+    from adcli.codegen.nests.calls import CallPlan
     from adcli.codegen.nests.module import TensorModule
-    from adcli.codegen.nests.runtime import CallPlan
     from adcli.lang.ir import Program
     from adcli.task.tasks import Task
 

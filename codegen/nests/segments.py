@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from adcli.codegen.nests.actions import Base, Fill, Move
 from adcli.codegen.nests.stepwise import EACH, ELEMENT, LOOP, PLAIN, SUM, StepPart
 from adcli.codegen.nests.sweeps import StepSweep, Sweeps
 from adcli.lang.ir import Var
@@ -34,28 +35,6 @@ class Run:
     low: int | None = None
     high: int | None = None
     more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Bytes of a block of memory; a place is a name with an offset."""
-
-    target: tuple[object, int]
-    source: tuple[object, int]
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fill:
-    place: tuple[object, int]
-    count: int
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    tensor: Var
-    offset: int
 
 
 Action = Run | Move | Fill | Base

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import runtime
+from adcli.codegen.nests import calls
 from command import adcli, succeeds
 from tensor_cases import AT, SAT, A, B, folder, lists
 
@@ -230,7 +230,7 @@ def test_results_that_are_not_finite():
 
 
 def test_a_long_run_is_remarked_on_before_it_starts(monkeypatch):
-    monkeypatch.setattr(runtime, "LONG_RUN", 1.0)
+    monkeypatch.setattr(calls, "LONG_RUN", 1.0)
     run = ("grad", "-e", "input x(N); s *=! x(i)", "--at", "x=[1,2,3]")
     assert adcli(*run).err.count("note: at these sizes one run takes about ") == 1
     assert adcli(*run, "-q").err == ""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
-from adcli.codegen.nests import addresses, nests, panels, result_memory
+from adcli.codegen.nests import addresses, calls, nests, panels, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.derive.derivatives import gradient, hvp
@@ -90,10 +90,10 @@ def test_a_read_too_far_ends_the_process() -> None:
     script = f"""
 import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
-from adcli.codegen.nests import addresses, nests, result_memory
+from adcli.codegen.nests import addresses, nests, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from tensor_notation import Tensors
-tensors.prove = lambda program, sizes: None
+plans.prove = lambda program, sizes: None
 p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")
 tensors.compile_tensors(p)({{"A": guarded_arrays.like(np.ones(int(sys.argv[1])))}})
 """
@@ -436,7 +436,7 @@ def test_free_places_are_whole_and_the_smallest_first() -> None:
         free = [(a, b - a) for a, b in zip(ends[::2], ends[1::2], strict=True)]
         halves = [[(a, n)] if n == 1 or r.random() < 0.5 else [(a, n // 2), (a + n // 2, n - n // 2)] for a, n in free]
         cut = [piece for pieces in halves for piece in pieces]
-        assert tensors.merged(r.sample(cut, len(cut))) == sorted(free, key=lambda place: (place[1], place[0]))
+        assert plans.merged(r.sample(cut, len(cut))) == sorted(free, key=lambda place: (place[1], place[0]))
 
 
 @pytest.mark.parametrize("large", [1, 9, 100, 1000])
@@ -453,7 +453,7 @@ def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> Non
     program = t.make("f", "", "+", "i:M j:N", ["p i", "q i", "r i", "w i", "e j"], lambda *x: sum(x[1:], x[0])).program("f")
     kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
     steps, found = kernel.module.steps, shapes(program, lengths)
-    at, end = kernel.offsets(found, kernel.segmented(lengths, found))
+    at, end = kernel.planner.offsets(found, kernel.planner.segmented(lengths, found))
     made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
     last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
     size = {v: 8 * max(1, prod(found[v])) for v in at}
@@ -467,7 +467,7 @@ def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> Non
 
 
 def test_plans_of_the_last_shapes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensors, "PLANS", 3)
+    monkeypatch.setattr(calls, "PLANS", 3)
     kernel = compile_tensors(chain(2))
     for n in (1, 2, 3, 4, 4, 2):
         assert kernel({"x0": np.ones(n)})["x2"].shape == (n,)
@@ -477,7 +477,7 @@ def test_plans_of_the_last_shapes_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(("spare", "kept"), [(16000, 1), (15999, 0)])
 def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pytest.MonkeyPatch, spare: int, kept: int) -> None:
-    monkeypatch.setattr(tensors, "SPARE_BYTES", spare)
+    monkeypatch.setattr(calls, "SPARE_BYTES", spare)
     kernel = compile_tensors(chain(12))
     for _ in range(3):
         kernel({"x0": np.ones(1000)})
@@ -488,15 +488,13 @@ def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pyt
 
 
 def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = TensorKernel(tensors.emit(chain(1), 4, veclib.host()), None)
     monkeypatch.setattr(memory, "available", lambda: 0)
-    kernel.refuse_much(memory.UNASKED_BYTES)
+    calls.refuse_much(memory.UNASKED_BYTES, None)
     with pytest.raises(AdError, match=r"of memory, but only .* is free\nhelp: use smaller tensors"):
-        kernel.refuse_much(memory.UNASKED_BYTES + 1)
-    kernel.limit = 1000
-    kernel.refuse_much(1000)
+        calls.refuse_much(memory.UNASKED_BYTES + 1, None)
+    calls.refuse_much(1000, 1000)
     with pytest.raises(AdError, match="help: use smaller tensors"):
-        kernel.refuse_much(1001)
+        calls.refuse_much(1001, 1000)
 
 
 @pytest.mark.parametrize("lanes", [veclib.lanes(), 2])
@@ -552,7 +550,7 @@ def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.Mon
         found = kernel({"x": x})
         used |= {a.ctypes.data for a in found.values()}
     assert len(used) <= 6
-    monkeypatch.setattr(tensors, "SPARE_BYTES", 0)
+    monkeypatch.setattr(calls, "SPARE_BYTES", 0)
     plan = kernel.plan(((x.size + 1,),))
     assert kernel({"x": np.ones(x.size + 1)})["y"][0] == 2 and not plan.results.kept
 
@@ -571,7 +569,7 @@ def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
 def test_arrays_that_lie_between_words_are_read() -> None:
     data = np.frombuffer(b"\0" * 3 + np.arange(6.0).tobytes(), np.uint8)[3:]
     askew = data.view(np.float64) if data.ctypes.data % 8 == 0 else np.ndarray(6, np.float64, data)
-    assert (tensors.address(askew) is None) is (askew.ctypes.data % 8 != 0)
+    assert (calls.address(askew) is None) is (askew.ctypes.data % 8 != 0)
     kernel = compile_tensors(chain(1))
     assert kernel({"x0": askew})["x1"].tobytes() == kernel({"x0": np.arange(6.0)})["x1"].tobytes()
 
@@ -583,9 +581,9 @@ def test_arrays_that_lie_between_words_are_read() -> None:
 def test_integers_that_are_none(given: object, said: str, help: str | None) -> None:
     k, _ = parse("input int32 k(N), x(N) \nv +=! x(i)*k(i)\n").params
     with pytest.raises(AdError) as fault:
-        tensors.converted(k, given, tensors.INT64)
+        calls.converted(k, given, calls.INT64)
     assert (fault.value.message, fault.value.help) == (said, help or "it is a tensor of integers")
-    assert tensors.converted(k, [2.0**62, -1.0], tensors.INT64).tolist() == [2**62, -1]
+    assert calls.converted(k, [2.0**62, -1.0], calls.INT64).tolist() == [2**62, -1]
 
 
 def test_an_input_that_is_not_given_has_its_default() -> None:

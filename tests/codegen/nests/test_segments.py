@@ -65,7 +65,7 @@ def given(kernel: TensorKernel, steps: int) -> dict[str, Any]:
 def windows(kernel: TensorKernel, at: dict[str, Any]) -> int:
     """How many tensors have windows."""
     plan = kernel.plan(kernel.key([np.asarray(at[p.name]) for p in kernel.program.params]))
-    return len([v for v in plan.bytes if not isinstance(v, tuple)])
+    return len([v for v in plan.windows if not isinstance(v, tuple)])
 
 
 @pytest.mark.parametrize(("text", "derived"), [(NETWORK, gradient), (NUMBERS, hvp), (MATRICES, gradient)],

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import runtime
+from adcli.codegen.nests import calls, plans
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -32,8 +32,8 @@ AT = {"x": R.standard_normal((9, 37, 70)), "W": R.standard_normal((70, 70)) / 8}
 
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> TensorKernel:
-    monkeypatch.setattr(runtime, "WORTH_HELP", 0.0)
-    monkeypatch.setattr(runtime, "WORTH_THREADS", 0.0)
+    monkeypatch.setattr(plans, "WORTH_HELP", 0.0)
+    monkeypatch.setattr(plans, "WORTH_THREADS", 0.0)
     return compile_tensors(parse(TEXT))
 
 
@@ -49,7 +49,7 @@ def test_every_step_that_can_be_is_shared(beside: TensorKernel) -> None:
     want = beside(at, jobs=1)
     cells = next(iter(beside.plans.values())).cells
     assert team is not None
-    first = team.cells + runtime.TEAM
+    first = team.cells + plans.TEAM
     assert [cells[first + 2 * k + 1] for k in range(len(beside.module.steps))] == [37, 37, 119, 0]
     for jobs in (2, 3, 64):
         for name, found in beside(at, jobs=jobs).items():
@@ -79,7 +79,7 @@ def test_a_team_of_which_nobody_comes_but_the_first_does_all(kernel: TensorKerne
         def one_after_another(function, parts, jobs, order=order):   # type: ignore[no-untyped-def]
             for part in parts if order is range else [0, *order(jobs)]:
                 function(part)
-        monkeypatch.setattr(runtime, "share", one_after_another)
+        monkeypatch.setattr(calls, "share", one_after_another)
         assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
 
 

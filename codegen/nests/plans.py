@@ -1,0 +1,268 @@
+"""Plans of calls: what follows from the shapes of the inputs.
+
+The sizes, the proof that no subscript is outside, the memory needed (known before any is taken), which nest each step uses, where
+in one block of memory the values lie that pass from step to step, and which steps threads share, if the whole is worth it.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import prod
+from typing import Any
+
+import numpy as np
+from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.nests.actions import Stretch, joined, numbered
+from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
+from adcli.codegen.nests.matrices import cost
+from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule
+from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
+from adcli.codegen.nests.sequence import EVERYTHING
+from adcli.codegen.nests.sweeps import Sweeps
+from adcli.codegen.nests.teams import TEAM
+from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, too_much
+from adcli.lang.ir.comprehension import Comprehension, Read
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.ir.sizes import bind, number, prove, require_words, shapes
+from adcli.lang.ir.step_order import prove_steps
+
+OF_A_CALL = 20.0
+"""Instructions of a call in a loop, beside those of its nest."""
+WORTH_THREADS = 1e-3
+"""Seconds of a run beyond which it is worth more than one thread."""
+WORTH_HELP = 3e-5
+"""Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
+
+
+class CallPlanner:
+    """What plans the calls of a module.
+
+    `counts` are the positions of the integers among the inputs that sizes are made of, `made` the results that compiled code
+    makes; `caller` is the address of what steps call, 0 where none does, `limit` the bytes that a call may take.
+    """
+
+    def __init__(self, module: TensorModule, counts: Sequence[int], made: Sequence[Var], caller: int, limit: int | None) -> None:
+        self.module, self.program, self.counts, self.made = module, module.program, counts, made
+        self.caller, self.limit, self.real = caller, limit, np.dtype(module.entry.code)
+        self.own = module.values[len({p.var for p in self.program.params}) + len(made):]
+
+    def plan(self, key: Shapes) -> CallPlan:
+        """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
+        they do not fit, or need too much memory."""
+        program, module = self.program, self.module
+        integers = {program.params[k].name: n for k, n in zip(self.counts, key[-1], strict=True)} if self.counts else {}
+        given = key[:len(program.params)]
+        sizes = bind(program, {p.name: s for p, s in zip(program.params, given, strict=True)}, integers)
+        prove(program, sizes)
+        prove_steps(program, sizes)
+        found = shapes(program, sizes)
+        for v in module.env.tensors:
+            found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
+        self.refuse_empty(sizes, found)
+        segments = self.segmented(sizes, found)
+        live = self.offsets(found, segments)
+        results = sum(self.size(v) * prod(found[v]) for v in self.made)
+        refuse_much(live[1] + results, self.limit)
+        cells = (ctypes.c_int64 * module.cells)()
+        of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
+        for name, at in module.env.sizes.items():
+            cells[at] = sizes.get(name, 0)
+        cells[module.env.flag + FLAG] = self.caller
+        taken, shared = list[float](), False
+        for k, step in enumerate(module.steps):
+            if step.loop is not None:
+                taken.append(self.plan_loop(step, sizes, found, cells))
+                shared |= self.share_loop(step, sizes, cells)
+                continue
+            costs = self.costs(step, sizes, found)
+            best = cells[module.choices + k] = cheapest(costs)
+            taken.append(costs[best] if costs else 0.0)
+            shared |= bool(step.nests) and self.share_step(k, step.nests[best], [sizes], cells)
+        instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
+        refuse_long(instructions)
+        numbers = self.numbers(live[0])
+        actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
+        places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
+        outputs = [found[v] for v in self.made]
+        return CallPlan(cells, places, live[1], live[1] + results, outputs, ResultMemory(outputs, self.real), joined(actions),
+                        shared and seconds(instructions) > WORTH_THREADS, instructions, of_inputs, found, segments.bytes)
+
+    def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
+        """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
+        kept = [name for name in offsets if not isinstance(name, Var)]
+        return dict(chain(self.module.env.tensors.items(), ((name, -1 - k) for k, name in enumerate(kept))))
+
+    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> list[float]:
+        """What each nest of a step takes. AdError where its whole numbers are too large."""
+        for nest in step.nests:
+            require_words(self.program, step.equations[0], nest.op, sizes, found)
+        if step.calls:
+            return [cost(step.equations[0], sizes)]
+        return [n.cost(sizes, self.module.entry.lanes) for n in step.nests]
+
+    def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
+        """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
+        loop, total = step.loop, 0.0
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        if low >= high:
+            return 0.0
+        for inner in step.each:
+            for end in (low, high - 1):
+                self.costs(inner, {**sizes, loop.step: end}, found)
+            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found)
+            best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
+            total += (costs[best] + OF_A_CALL) * (high - low)
+        return total
+
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> bool:
+        """Enter what of a recurrence is for a team; whether there is anything."""
+        loop, shared = step.loop, False
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
+        for inner in step.each if low < high else ():
+            k = self.module.choosers.index(inner)
+            shared |= bool(inner.nests) and self.share_step(k, inner.nests[cells[self.module.choices + k]], at, cells)
+        return shared
+
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> bool:
+        """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes.
+        The first sizes are the usual ones."""
+        team = self.module.env.team
+        if team is None or nest.shared is None or seconds(nest.cost(at[0], self.module.entry.lanes)) < WORTH_HELP:
+            return False
+        r = nest.range(nest.shared)
+        ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
+        if len(ends) > 1:
+            return False
+        first = team.cells + TEAM + 2 * k
+        cells[first], cells[first + 1] = ends.pop()
+        return True
+
+    def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """What says that a step goes along all steps of time."""
+        found: dict[str, int] = {}
+        for step, p in zip(self.module.steps, self.module.parts, strict=False):
+            if step.block is not None:
+                ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, sizes), number(p.high, sizes))
+                found.update(zip(step.block.names, (*ends, 0), strict=True))
+        return found
+
+    def segmented(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> SegmentPlan:
+        """What is to be done in which order."""
+        module = self.module
+        if not module.parts:
+            return SegmentPlan([Run(k) for k in range(len(module.steps))], {}, [{k} for k in range(len(module.steps))])
+        sweeps = Sweeps(module.parts, sizes, found, self.real.itemsize)
+        loops = [(k, s) for k, s in enumerate(module.steps) if s.loop is not None]
+        checkpointed = {k for k, s in loops if isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint}
+        own = set(self.own)
+        segments = planned(sweeps, checkpointed, own) if checkpointed else None
+        return segments or in_order(sweeps, bool(checkpointed))
+
+    def stretch(self, run: Run, cells: Any) -> Stretch:
+        """One step, for some of its steps of time or all; a team shares what of them is done. `cells` are the plan's."""
+        step, env, team = self.module.steps[run.k], self.module.env, self.module.env.team
+        if run.low is None or run.high is None or step.block is None:
+            return Stretch(run.k, run.k + 1)
+        given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
+        nest = step.nests[cells[self.module.choices + run.k]] if step.nests else None
+        first = 0 if team is None else team.cells + TEAM + 2 * run.k
+        if nest is not None and first and cells[first] < cells[first + 1] and nest.shared is step.block.index:
+            given += [(first, run.low), (first + 1, run.high)]
+        return Stretch(run.k, run.k + 1, tuple(given))
+
+    def offsets(self, found: Mapping[Var, tuple[int, ...]], segments: SegmentPlan) -> tuple[dict[object, int], int]:
+        """Where values lie that are neither input nor result, and the bytes of all: a value's place is free for others after the
+        last step that reads it."""
+        values, cells = self.module.values, self.module.env.tensors
+        own = set[object](self.own)
+        phases: list[list[object]] = []
+        for touched in segments.touched:
+            names: dict[object, None] = {}
+            for k in sorted(k for k in touched if isinstance(k, int)):
+                names.update((values[cells[v]], None) for v in used(self.module.steps[k]) if isinstance(v, Var) and v in cells)
+            phases.append([*(v for v in names if v in own), *(x for x in touched if isinstance(x, tuple))])
+        last = {v: k for k, lives in enumerate(phases) for v in lives}
+        placed, free, end = dict[object, int](), list[tuple[int, int]](), 0
+        lying: dict[int, list[tuple[int, int]]] = {}
+        for k, lives in enumerate(phases):
+            for v in lives:
+                if v in placed:
+                    continue
+                size = -(-max(self.count(v, segments.bytes, found), 8) // CACHE_LINE) * CACHE_LINE
+                at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
+                if at is None:
+                    start, end = end, end + size
+                else:
+                    start, n = free.pop(at)
+                    if n > size:
+                        free.append((start + size, n - size))
+                placed[v] = start
+                lying.setdefault(last[v], []).append((start, size))
+            free += lying.pop(k, [])
+            free = merged(free)
+        return placed, end
+
+    def size(self, v: Var) -> int:
+        """Bytes of an element."""
+        return 8 if v.integer or v.truth else self.real.itemsize
+
+    def count(self, v: object, windows: Mapping[object, int], shapes: Mapping[Var, tuple[int, ...]]) -> int:
+        """The bytes of a value, or of what checkpoints keep."""
+        return windows[v] if v in windows or not isinstance(v, Var) else self.size(v) * prod(shapes[v])
+
+    def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
+        """AdError where a gather has nothing to choose from."""
+        for e, s, tensor, d in self.module.env.gathers:
+            if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and has_points(e.op, sizes):
+                raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
+                              f"which has no elements", e.span, None, self.program.source)
+
+
+def cheapest(costs: Sequence[float]) -> int:
+    return costs.index(min(costs)) if costs else 0
+
+
+def made(step: ModuleStep) -> list[Var]:
+    """The values that a step makes."""
+    return [out for e in step.equations for out in e.outs] + (step.loop.own if step.loop is not None else [])
+
+
+def used(step: ModuleStep) -> list[Atom]:
+    """The values that a step reads or makes."""
+    return [a for e in step.equations for a in e.args] + [*made(step)]
+
+
+def refuse_long(instructions: float) -> None:
+    """AdError where a run takes more than anybody waits for."""
+    if instructions > MOST_INSTRUCTIONS:
+        raise too_much("at these sizes one run takes about", int(min(instructions, BEYOND)), "instructions",
+                       "use smaller tensors, or ranges with fewer points", MOST_INSTRUCTIONS)
+
+
+def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Free places, neighbours as one, the smallest first."""
+    found: list[tuple[int, int]] = []
+    for start, size in sorted(free):
+        if found and found[-1][0] + found[-1][1] == start:
+            found[-1] = found[-1][0], found[-1][1] + size
+        else:
+            found.append((start, size))
+    return sorted(found, key=lambda place: place[1])
+
+
+def has_points(op: Comprehension, sizes: Mapping[str, int]) -> bool:
+    from adcli.lang.evaluate.comprehensions import points  # start-up: hardly any program asks
+    return points(op, dict(sizes.items()))[1] > 0
+
+
+def named(e: Equation, s: Read) -> str:
+    source = e.args[s.arg]
+    return (source.name if isinstance(source, Var) else None) or "the subscript"
