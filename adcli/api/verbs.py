@@ -147,14 +147,15 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
 def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
               limit: bool) -> View:
     """See `Looks.why`."""
-    from adcli.why.command import SWEEPS, groups, paragraphs, record
+    from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
     from adcli.why.groups import WhyAt
     forward = one_of("mode", mode, SWEEPS) == "forward"
     primal, inputs = looked_at(plain(program), names(of), names(wrt))
     said = [str(note) for note in primal.notes]
     point = given_point(primal, together(at, values), said)
-    found = groups(WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit)), point)
-    told, shown = paragraphs(found), html.preformatted if found else html.paragraph
+    asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit))
+    found = groups(asked, point)
+    told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked, point)], html.paragraph)
     return View("why", {"at": point, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
                 tuple(said))
 

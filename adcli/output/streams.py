@@ -247,7 +247,8 @@ def say(message: object) -> None:
     if sys.stderr is not None:
         lines = [shortened(visible(line), LONGEST_LINE) for line in str(message).split("\n")]
         with contextlib.suppress(OSError):
-            lines = for_reader(lines, sys.stderr)
+            with contextlib.suppress(MemoryError):   # what it loads may not fit; the message does
+                lines = for_reader(lines, sys.stderr)
             print("\n".join(lines), file=sys.stderr, flush=True)
 
 
