@@ -77,6 +77,14 @@ def without_onto(s: Equation) -> Equation:
     return s if not isinstance(s.op, Comprehension) or s.op.onto is None else replace(s, op=replace(s.op, onto=None))
 
 
+def amended(statements: Collection[Equation]) -> dict[Equation, Equation]:
+    """Of a recurrence's statements over all steps those whose elements another one adds to behind them: each with a
+    name of its own for the value that it gives, which its derivative may need and the final history does not hold."""
+    sums = {s.outs[0] for s in statements if without_onto(s) is not s}
+    return {s: replace(s, outs=(Var(s.outs[0].name, True, shape=s.outs[0].shape),)) for s in statements
+            if s.outs[0] in sums and without_onto(s) is s}
+
+
 def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
     """The equations, and in the place of a recurrence its statements as operations over all steps."""
     for e in equations:

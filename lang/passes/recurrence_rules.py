@@ -24,7 +24,7 @@ from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element,
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, active_histories, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
 from adcli.lang.ir.step_order import reads
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
@@ -83,7 +83,7 @@ def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], po
         made = _Derivatives(b, e, not op.down, named, certain)
         for out, seed in seeds.items():
             made.history(out, seed)
-        for s in reversed(statements):
+        for s in reversed(made.statements):
             if s.outs[0] in reached:
                 made.adjoint(s, {*reached, *constants}, pull_back)
         return made
@@ -192,6 +192,7 @@ class _Derivatives:
         self.b, self.named, self.certain = b, named, certain
         self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
+        self.amended = amended(self.statements)
         self.system = StepSystem(Range(op.step, op.low, op.high), down, op.checkpoint)
         self.places: dict[Atom, int] = {
             s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
@@ -236,10 +237,13 @@ class _Derivatives:
                     self.enter(target, lines, term, Equation((target,), swapped, s.args, s.span), True)
 
     def lines(self, s: Equation) -> tuple[Builder, Equation]:
-        """A place for what a statement makes, and the statement without what it adds to."""
+        """A place for what a statement makes, and the statement without what it adds to. Where others add to its elements the
+        value that it gives is made again, beside."""
         b = Builder()
         b.span = s.span
-        return b, without_onto(s)
+        if s in self.amended:
+            self.system.line(self.amended[s])
+        return b, self.amended.get(s, without_onto(s))
 
     def enter(self, target: Atom, lines: Builder, term: Term, over: Equation, adds: bool) -> None:
         """The statement that makes `term`, and the one that says where it exists, for the derivative of `target`; the lines it

@@ -44,7 +44,7 @@ from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, amended, step_place, whole_statements, without_onto
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
@@ -193,7 +193,9 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
 def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Iterator[Reached]:
     """The statements of a recurrence that reach a result, as operations over all steps, each with when it does. Of a history that
     is read only under conditions a history of its own, which runs the other way, says which elements do."""
-    statements, found = [*map(without_onto, whole_statements(e))], {out: uses[out] for out in e.outs if out in uses}
+    whole_loop = whole_statements(e)
+    own, statements = amended(whole_loop), [*map(without_onto, whole_loop)]
+    found = {out: uses[out] for out in e.outs if out in uses}
     still, guards = all(use.still for use in found.values()), {use.guard for use in found.values()}
     common = guards.pop() if len(guards) == 1 else ()
     by_elements = {out: _all_by_elements(b, out, use, common) for out, use in found.items()}
@@ -213,6 +215,8 @@ def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Ite
     for s in reversed(statements):
         if s.outs[0] in reached_outs:
             use = Liveness(common, live.get(s.outs[0]), still)
+            s = own.get(s, s)
+            b.equations += [s] if s in own.values() else []
             inside = Inside(b, s, use) if isinstance(s.op, Comprehension) else None
             yield Reached(s, use, inside)
             operands += [(a, more) for a, more in _read_by(b, s, use, inside) if a not in e.outs]

@@ -179,7 +179,29 @@ def assigned_and_added_to(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     return {"s": sum(a**2 for a in y[:T - 1])}
 
 
+def added_to_what_is_made(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    """What a step makes by a root, a maximum and a sum of exponentials, and adds to behind."""
+    u, s = x["h0"], 0
+    for t in range(T):
+        v = [a * x["x"][t][n] for n, a in enumerate(u)]
+        made = [mpmath.sqrt(1 + a * a) + u[0] for a in v]
+        s += sum(made) * (max(v) + u[1]) * (mpmath.log(sum(mpmath.exp(a) for a in v)) + u[2])
+    return {"s": s}
+
+
 LOOPS = {
+    "added to what is made": LoopProgram("""input h0(N), x(T, N)
+for t in 0:T {
+    r(t, n) = sqrt(1 + (h0(n) * x(t, n))**2)
+    r(t, n) += h0(0)
+    m(t) max=! h0(n) * x(t, n)
+    m(t) += h0(1)
+    l(t) lse=! h0(n) * x(t, n)
+    l(t) += h0(2)
+}
+s +=! r(t, n) * m(t) * l(t)
+output s
+""", added_to_what_is_made, {"h0": (3,), "x": (4, 3)}),
     "assigned and added to": LoopProgram("""input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)
 for t in 0:T {

@@ -49,6 +49,7 @@ def words(text: str, at: dict[str, Any]) -> set[str]:
     ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0, 2.0]}, "kink"),
     ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0.5, 2.0]}, "smooth"),
     ("input A(M, N)\nz(i) max=! A(i, j)\noutput z", {"A": [[1, 2, 2.0], [1, 2, 3]]}, "kink"),
+    ("input A(T, N)\nfor t in 0:T { z(t) max=! A(t, j); z(t) += 1 }\noutput z", {"A": [[1, 2, 2.0], [1, 2, 3]]}, "kink"),
     ("input A(M, N)\nz(i) max=! A(i, j)\noutput z", {"A": [[1, 2, 4.0], [1, 1, 3]]}, "smooth"),
     ("input A(M, N)\nz(i) min=! exp(A(i, j))\noutput z", {"A": [[1, 2, 2.0], [1, 1, 3]]}, "kink"),
     ("input A(M, N)\nz min=! A(i, j)\noutput z", {"A": [[1, 2, 2.0], [-1, 1, 3]]}, "smooth"),
