@@ -10,6 +10,7 @@ the order of the C, so that both give the same bits.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -23,8 +24,10 @@ from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
 
 SCRATCH = ("solve", "inverse", "logdet")
 """The operations that need a matrix beside their result."""
-DECLARED = {"llvm.fabs.f64": "double @llvm.fabs.f64(double)", "llvm.sqrt.f64": "double @llvm.sqrt.f64(double)",
-            "log": "double @log(double)"}
+DECLARED = ("double @llvm.fabs.f64(double)", "double @llvm.sqrt.f64(double)", "double @log(double)")
+IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
+IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
+"""What is written for doubles, and has other words for singles."""
 NAN, BELOW_ALL = "0x7FF8000000000000", "0xFFF0000000000000"
 
 
@@ -276,9 +279,10 @@ FUNCTIONS: dict[str, Callable[[MatrixFunction], str]] = {
 
 def functions(env: Environment, prefix: str) -> list[str]:
     """All functions; LLVM leaves out those that nothing calls."""
-    for symbol, line in DECLARED.items():
-        env.declare(symbol, f"declare {line}")
-    env.on(1).externals.add("log")
+    for line in DECLARED:
+        declared = in_numbers(env, line)
+        env.declare(declared.partition("@")[2].partition("(")[0], f"declare {declared}")
+    env.on(1).externals.add(in_numbers(env, "@log").removeprefix("@"))
     lines: list[str] = []
     for name, write in FUNCTIONS.items():
         f = MatrixFunction(prefix)
@@ -286,7 +290,12 @@ def functions(env: Environment, prefix: str) -> list[str]:
         f.say(f"ret {returned}")
         params = ", ".join(f"{kind} %{x}" for kind, x in map(str.split, PARAMETERS[name]))
         lines += [f"define internal {RETURNED.get(name, 'void')} @{prefix}.{name}({params}) {{", *f.text(), "}", ""]
-    return lines
+    return [in_numbers(env, line) for line in lines]
+
+
+def in_numbers(env: Environment, line: str) -> str:
+    """A line that is written for doubles, for the numbers of a module."""
+    return line if env.scalar == "double" else IN_DOUBLE.sub(lambda word: IN_SINGLE[word[0]], line)
 
 
 # ---------------------------------------------------------------- a step
@@ -301,7 +310,8 @@ def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, p
     f = Addresses(env, e, Nest(box, e.args, (), ()))
     if not stays:
         f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
-        f.say(f"store double 0.0, ptr {f.put(f'getelementptr double, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}')}")
+        at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")
+        f.say(f"store {f.scalar} 0.0, ptr {at}")
         f.close_loop([])
     for r in op.ranges:
         f.open_loop(r.index, f.number(r.low)[0], f.number(r.high)[0], 1, ())
@@ -313,9 +323,9 @@ def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, p
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
     given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
     given += ([] if op.name == "logdet" else [out]) + ([f.tensor(place)] if place is not None else [])
-    call = MatrixFunction(prefix).call(op.name, *given)
+    call = in_numbers(env, MatrixFunction(prefix).call(op.name, *given))
     if op.name == "logdet":
-        f.say(f"store double {f.put(call)}, ptr {out}")
+        f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")
     else:
         f.say(call)
     for _ in op.guards:

@@ -26,9 +26,8 @@ from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
 from adcli.lang.ir.all_sizes import Condition, SizeConditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.sizes import counts
 from adcli.lang.passes.distribute import distributed
 
@@ -41,7 +40,6 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
          precision: Precision = DOUBLE) -> Module:
     """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
     subscript cannot be proved to stay inside for all sizes."""
-    refuse_single(program, precision)
     given = plain(needed(joined(distributed(program))))
     program = placed(given, registers=True)
     steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
@@ -57,14 +55,6 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), module.entry.externals, precision.code)
     length = sum(len(e.op.body.equations) if isinstance(e.op, Comprehension) else 1 for e in program.equations)
     return Module("\n".join(lines) + "\n", entry, length, entry.inputs + entry.outputs)
-
-
-def refuse_single(program: Program, precision: Precision) -> None:
-    """AdError for operations on matrices in single precision, which C has alone."""
-    found = next((e for e in with_statements(program.equations) if isinstance(e.op, MatrixOperation)), None)
-    if found is not None and precision is not DOUBLE:
-        raise AdError(f"machine code for other programs has no '{found.op.name}' in single precision", found.span,
-                      "write --emit c", program.source)
 
 
 def beside(step: ModuleStep) -> list[Var]:

@@ -192,7 +192,7 @@ def in_wasmtime(path: pathlib.Path, name: str, at: list[float], outputs: int) ->
 
 @needs_ld
 def test_single_precision(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of numbers with an array between their parts, and of tensors: the bits of what runs here, scalar by scalar."""
+    """Of numbers with an array between their parts: the bits of what runs here, scalar by scalar; of tensors; and of matrices."""
     monkeypatch.setattr("adcli.codegen.rows.point.ONE_PART", 4)
     monkeypatch.setattr("adcli.codegen.rows.point.PART_SIZE", 4)
     single, text = ("--precision", "single"), "v = sin(x)*exp(y) + gamma(x)/3"
@@ -210,6 +210,14 @@ def test_single_precision(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
     assert products.g(ctypes.c_size_t(3), ctypes.c_size_t(2), *pointed) == 0
     for got, want in zip(made, (a @ b, np.outer(d, b), a.T @ d), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5)
+    likelihood = "input A(N, N), b(N); w = solve_lower(cholesky(A), b); q +=! w(i)**2; v = q + logdet(A)"
+    matrices = library(tmp_path, "grad", "-e", likelihood, "--symbol", "h", *single, name="libh.so")
+    A, made = (np.eye(3) + a @ a.T).astype(np.float32), [np.empty(s, np.float32) for s in (1, (3, 3), 3)]
+    count, work = ctypes.c_size_t(3), np.empty(matrices.h_work_size(ctypes.c_size_t(3)), np.float32)
+    assert matrices.h(count, *[ctypes.c_void_p(x.ctypes.data) for x in (A, d, *made, work)]) == 0
+    inverse, x = np.linalg.inv(A), np.linalg.solve(A, d)
+    for got, want in zip(made, ([d @ x + np.linalg.slogdet(A)[1]], inverse - np.outer(x, x), 2 * x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("words", "said"), [
