@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.answers.diagnose import blame, worst_operation
 from adcli.answers.seeding import seeded
 from adcli.answers.watch import ROUGH, Watch
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
@@ -79,7 +77,7 @@ class TraceOptions(Options):
 @option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="textbook", show_default=True,
         help="Number inputs and outputs (v₀ = x), or keep their names.")
 @option(WRITTEN, "--element", metavar="NAME",
-        help="Of a program with tensors all operations behind one element, h(3,0), or behind several, h(:,0): step after step.")
+        help="Of a program with tensors the operations that compute one element, h(3,0), or several, h(:,0): step after step.")
 @format_option(("text", "markdown", "latex", "json"), "Format of the table.")
 @option(WRITTEN, "--fmt", metavar="TEMPLATE", help=f"printf template for numbers (default: {READABLE}; all digits in JSON).")
 @output_option
@@ -158,19 +156,19 @@ class Tables:
 
     def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
         """The same of a program with tensors."""
-        from adcli.trace.tensors import StatementRows, of_elements, traced_tensors
+        from adcli.trace.tensors import StatementRows, traced_tensors
         for point in at:
             found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds)
-            level, e = worst_operation(found.whole.program, found.trace.values)
-            if e is not None:
-                self.watches[0].note(ROUGH, partial(blame, found.whole.program, e, found.trace.values, level, level))
+            level, blamed = found.worst
+            if blamed is not None:
+                self.watches[0].note(ROUGH, blamed)
+            elif level:
+                self.watches[0].rough(Row({**point, **self.tasks[0].seeds}, [], level))
             if self.element is None:
-                statements = StatementRows(found, self.notation())
-                yield statements, point, level
+                yield StatementRows(found, self.notation()), point, level
                 continue
-            trace, names = of_elements(found, self.element)
-            self.names = names
-            yield Writer(trace, names, self.notation()), point, level
+            trace, self.names = found.of_element(self.element)
+            yield Writer(trace, self.names, self.notation()), point, level
 
     def lines(self, writer: Writer | StatementRows, point: Mapping[str, float], headed: bool, i: int) -> Iterator[str]:
         """The tables of a point."""

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 
-from adcli.codegen.documents.notation import Label
-from adcli.lang.ir import Program, Var
+from adcli.codegen.documents.notation import Label, label_of
+from adcli.lang.analyse.trace import Trace
+from adcli.lang.ir import Atom, Program, Var
+from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import name_table
 
 
@@ -26,6 +28,30 @@ def labels(program: Program, own: bool) -> dict[Var, Label]:
             named = not o.temp and o.name is not None and (own or (o, table[o]) not in outputs)
             found[o] = Label(table[o]) if named else Label(letter, next(numbers))
     return found
+
+
+def element_labels(trace: Trace, element_of: Mapping[Atom, str], inputs: Collection[str]) -> dict[Var, Label]:
+    """What the values of elements are called: a name of their own, v₁, v₂, … on the way to one, and of other elements what has no
+    name is told by the element."""
+    letter, numbers = free_letter(inputs), count(1)
+    names = {x: label_of(x.name or element_of[x]) for x in trace.values if not x.temp}
+    names.update({o: Label(letter, next(numbers)) for line in trace.lines for o in line.equation.outs if o.temp})
+    for a in (a for line in trace.lines for a in line.equation.args):
+        if isinstance(a, Var) and a not in names:
+            names[a] = label_of(element_of[a])
+    return names
+
+
+def no_element(program: Program, wanted: str, computed: Mapping[str, tuple[int, ...]]) -> AdError:
+    """The fault that no operation computes an element, with what there is."""
+    name = wanted.replace(" ", "").partition("(")[0]
+    if name in computed:
+        shape = computed[name]
+        last = f"{name}({', '.join(str(n - 1) for n in shape)})" if shape else name
+        return AdError(f"{name} has no element {wanted}", help=f"the last one is {last}" if all(shape) else "it has none")
+    if any(p.name == name for p in program.params):
+        return AdError(f"{name} is an input: no operation computes {wanted}", help=f"computed are {', '.join(computed)}")
+    return AdError(f"no statement computes '{name}'", help=nearest(name, computed) or f"computed are {', '.join(computed)}")
 
 
 def free_letter(names: Collection[str]) -> str:

@@ -6,30 +6,33 @@ adjoints are those of the sweeps. A tensor's row has its shape, its Euclidean no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.codegen.documents.notation import Label, Latex, Notation, label_of
+from adcli.answers.diagnose import blame, worst_operation
+from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
 from adcli.lang.evaluate.recording import element
-from adcli.lang.evaluate.unfolding import Unfolded, elements_of
+from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Var
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import Note
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.tensors import nested_lines
-from adcli.task.shapes import written_out
-from adcli.trace.labels import free_letter
+from adcli.trace.labels import element_labels, no_element
+from adcli.trace.large import LargeTrace
 from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable
 
 Seeds = Mapping[str, Mapping[str, Any]]
 """Tangents of inputs and cotangents of outputs by name, each an array or a number for all elements."""
 LONGEST = 60
 """Characters of a tensor's numbers in a row."""
+FIRST = 8
+"""Elements that JSON has of a tensor of a large point."""
 
 
 class TracedTensors(NamedTuple):
@@ -38,20 +41,43 @@ class TracedTensors(NamedTuple):
     program: Program
     whole: Unfolded
     trace: Trace
-    seeds: dict[str, dict[str, float]]
+    abridged: bool = False
+
+    def numbers(self, atom: Atom, kind: str) -> np.ndarray:
+        """The values, tangents or adjoints of all elements; a derivative that does not exist is 0."""
+        elements = self.whole.elements[atom] if isinstance(atom, Var) else np.array(atom, object)
+        made = np.empty(elements.shape)
+        for place, a in np.ndenumerate(elements):
+            if kind == VALUE:
+                made[place] = a.value if isinstance(a, Lit) else self.trace.values[a]
+            else:
+                derivatives = self.trace.tangents if kind == TANGENT else self.trace.adjoints
+                made[place] = derivatives[a].value if a in derivatives else 0.0
+        return made
+
+    @property
+    def worst(self) -> tuple[int, Callable[[], Note] | None]:
+        """The worst status at the point, and the note on the operation that has it."""
+        level, e = worst_operation(self.whole.program, self.trace.values)
+        return level, None if e is None else partial(blame, self.whole.program, e, self.trace.values, level, level)
+
+    def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
+        """The operations of the elements that `wanted` names, and what their values are called."""
+        return of_elements(self, wanted)
 
 
-def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds) -> TracedTensors:
-    """The trace at a point. AdError where the program is too long to be written out."""
-    whole = written_out(program, at, "trace")
+def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds) -> TracedTensors | LargeTrace:
+    """The trace at a point, by native code where the program is too long to be written out."""
+    if length(program, at) > MOST_OPERATIONS:
+        return LargeTrace(program, at, wrt, seeds)
+    whole = unfolded(program, at)
     results = {r.name: whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results}
     shapes = {TANGENT: {p.name: np.shape(at[p.name]) for p in program.params}, "cotangent": results}
     spread = {kind: {element(name, place): float(x) for name, given in those.items()
                      for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
               for kind, those in seeds.items()}
     moved = [x for x in whole.at if x.partition("(")[0] in wrt]
-    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent")),
-                         spread)
+    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent")))
 
 
 # ---------------------------------------------------------------- a row for every statement
@@ -59,30 +85,17 @@ def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seed
 class StatementRows:
     """The rows of the statements, as tables and as an object."""
 
-    def __init__(self, found: TracedTensors, notation: Notation) -> None:
+    def __init__(self, found: TracedTensors | LargeTrace, notation: Notation) -> None:
         self.found, self.notation = found, notation
         program = found.program
         outputs = {r.atom for r in program.results}
-        self.inputs: list[tuple[str, Atom]] = [(p.name, p.var) for p in program.params if p.var in found.whole.elements]
+        self.inputs: list[tuple[str, Atom]] = [(p.name, p.var) for p in program.params if not p.var.integer]
         self.values: list[tuple[str, Atom]] = [(name, o) for o, name in computed_names(program).items() if o not in outputs]
         self.outputs: list[tuple[str, Atom]] = [(r.name, r.atom) for r in program.results]
         self.spans = {o: e.span for e in program.equations for o in e.outs}
 
     def names(self) -> list[str]:
         return [name for name, _ in (*self.inputs, *self.values, *self.outputs)]
-
-    def numbers(self, atom: Atom, kind: str) -> np.ndarray:
-        """The values, tangents or adjoints of all elements; a derivative that does not exist is 0."""
-        trace = self.found.trace
-        elements = self.found.whole.elements[atom] if isinstance(atom, Var) else np.array(atom, object)
-        made = np.empty(elements.shape)
-        for place, a in np.ndenumerate(elements):
-            if kind == VALUE:
-                made[place] = a.value if isinstance(a, Lit) else trace.values[a]
-            else:
-                derivatives = trace.tangents if kind == TANGENT else trace.adjoints
-                made[place] = derivatives[a].value if a in derivatives else 0.0
-        return made
 
     def tables(self, tangent: bool, cotangent: bool) -> Iterator[TraceTable]:
         """The primal trace beside the tangents, then beside the adjoints, as far as they are asked for."""
@@ -98,12 +111,16 @@ class StatementRows:
 
     def cell(self, name: str, atom: Atom, kind: str) -> Cell:
         """h = 4 × 2, norm 3.2 = [[0.5, 1], …]; a number as in any trace."""
-        found, label = self.numbers(atom, kind), self.notation.label(Label(name), kind)
+        found, label = self.found.numbers(atom, kind), self.notation.label(Label(name), kind)
+        if found is None:
+            return NOTHING
         if not found.shape:
             return Cell(label, "", "", self.number(found.item()))
         text = " ".join(line.strip() for line in nested_lines(found, self.number, True))
         text = text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
         size = f"{' × '.join(map(str, found.shape))}, norm {self.number(norm(found))}"
+        if self.found.abridged and found.size:
+            size += ", {} to {}".format(*map(self.number, extremes(found)))
         if isinstance(self.notation, Latex):
             size, text = rf"\text{{{size}}}".replace("×", r"$\times$"), text.replace("…", r"\ldots")
         return Cell(label, size, "", text)
@@ -116,17 +133,24 @@ class StatementRows:
         def rows(those: list[tuple[str, Atom]]) -> list[dict[str, Any]]:
             return [self.one(name, atom, [VALUE, *kinds], written) for name, atom in those]
         kinds = [kind for kind, seed in ((TANGENT, TANGENT), (ADJOINT, "cotangent")) if seed in seeds]
-        given = {kind: {name: written(np.asarray(x)) for name, x in those.items()} for kind, those in seeds.items()}
-        return {"at": {name: written(np.asarray(x)) for name, x in at.items()}, **given, "inputs": rows(self.inputs),
+        given = {kind: {name: self.told(np.asarray(x), written) for name, x in those.items()} for kind, those in seeds.items()}
+        return {"at": {name: self.told(np.asarray(x), written) for name, x in at.items()}, **given, "inputs": rows(self.inputs),
                 "lines": rows(self.values), "outputs": rows(self.outputs), "status": status}
 
     def one(self, name: str, atom: Atom, kinds: list[str], written: Any) -> dict[str, Any]:
         source, span = self.found.program.source, self.spans.get(atom) if isinstance(atom, Var) else None
         place = {"line": source.place(span[0])[0], "span": list(span)} if source and span else {}
-        found = {kind: self.numbers(atom, kind) for kind in kinds}
+        found = {kind: x for kind in kinds if (x := self.found.numbers(atom, kind)) is not None}
         shape = found[VALUE].shape
         extent = {"shape": list(shape), "norm": written(np.asarray(norm(found[VALUE])))} if shape else {}
-        return {"name": name, **place, **extent, **{kind: written(x) for kind, x in found.items()}}
+        return {"name": name, **place, **extent, **{kind: self.told(x, written) for kind, x in found.items()}}
+
+    def told(self, x: np.ndarray, written: Any) -> Any:
+        """A number or all elements; of a large point the extremes and the first elements."""
+        if not (self.found.abridged and x.size > FIRST):
+            return written(x)
+        smallest, largest = map(np.asarray, extremes(x))
+        return {"smallest": written(smallest), "largest": written(largest), "first": written(x.reshape(-1)[:FIRST])}
 
 
 def computed_names(program: Program) -> dict[Var, str]:
@@ -144,6 +168,11 @@ def norm(x: np.ndarray) -> float:
         return float(np.linalg.norm(x.reshape(-1)))
 
 
+def extremes(x: np.ndarray) -> tuple[float, float]:
+    """The smallest and the largest element that is a number."""
+    return float(np.fmin.reduce(x, axis=None)), float(np.fmax.reduce(x, axis=None))
+
+
 # ---------------------------------------------------------------- operation by operation
 
 def of_elements(found: TracedTensors, wanted: str) -> tuple[Trace, dict[Var, Label]]:
@@ -153,24 +182,18 @@ def of_elements(found: TracedTensors, wanted: str) -> tuple[Trace, dict[Var, Lab
     matches = pattern(wanted)
     lines = [line for line in trace.lines if matches.fullmatch(element_of.get(line.equation.outs[0], ""))]
     if not lines:
-        raise AdError(f"no operation computes {wanted}", help="computed are " + ", ".join(computed(found)))
+        raise no_element(found.program, wanted, computed(found))
     read = {a for line in lines for a in line.equation.args}
     made = {o for line in lines for o in line.equation.outs}
     program = replace(trace.program, params=tuple(p for p in trace.program.params if p.var in read),
                       results=tuple(r for r in trace.program.results if r.atom in made))
-    letter, numbers = free_letter([p.name for p in found.program.params]), count(1)
-    names = {x: label_of(x.name or element_of[x]) for x in trace.values if not x.temp}
-    names.update({o: Label(letter, next(numbers)) for line in lines for o in line.equation.outs if o.temp})
-    for a in read:   # of other elements what has no name of its own is told by the element
-        if isinstance(a, Var) and a not in names:
-            names[a] = label_of(element_of[a])
-    return trace._replace(program=program, lines=lines), names
+    chosen = trace._replace(program=program, lines=lines)
+    return chosen, element_labels(chosen, element_of, [p.name for p in found.program.params])
 
 
-def computed(found: TracedTensors) -> list[str]:
-    """The values that operations compute, with their last elements."""
-    shapes = {name: found.whole.elements[o].shape for o, name in computed_names(found.program).items()}
-    return [element(name, tuple(n - 1 for n in shape)) for name, shape in shapes.items() if all(shape)]
+def computed(found: TracedTensors) -> dict[str, tuple[int, ...]]:
+    """The values that operations compute, with their shapes."""
+    return {name: found.whole.elements[o].shape for o, name in computed_names(found.program).items()}
 
 
 def pattern(wanted: str) -> re.Pattern[str]:

@@ -354,7 +354,7 @@ def test_elements_are_written_in_every_format(tmp_path, form, shown):
     assert shown in succeeds(*line, "--element", "h(:,0)").out
     assert "norm" in succeeds(*line).out
     ended = adcli(*line, "--element", "q(0)")
-    assert ended.err == "adcli: error: no operation computes q(0)\nhelp: computed are a(2, 1), h(3, 1), x(1), v\n"
+    assert ended.err == "adcli: error: no statement computes 'q'\nhelp: computed are a, h, x, v\n"
 
 
 def test_elements_are_those_of_tensors():

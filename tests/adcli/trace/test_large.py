@@ -1,0 +1,51 @@
+"""`adcli trace` at points that are too large to be written out: the same numbers by native code, abridged."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from command import adcli, succeeds
+
+from adcli.trace import tensors
+
+LOOP = ("input W(n, n), h0(n)\nh(0, i) = h0(i)\nfor t in 0:2 { a(t, i) +=! W(i, j)*h(t, j); h(t + 1, i) = tanh(a(t, i)) }\n"
+        "v +=! h(2, i)\nl lse=! h(2, i)")
+GIVEN = "trace", "-e", LOOP, "--at", "W=[[1,-1],[1,1]],h0=[4,1]"
+SEEDS = "--tangent", "W=1", "--cotangent", "v=1"
+
+
+def small(*more: str) -> dict:
+    return adcli(*GIVEN, *more, "--format", "json").records[0]
+
+
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "MOST_OPERATIONS", 0)
+
+
+def test_values_tangents_and_the_adjoints_of_inputs_are_those_of_a_small_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = small(*SEEDS)
+    large(monkeypatch)
+    found = small(*SEEDS)
+    for part in ("inputs", "lines", "outputs"):
+        assert [x["name"] for x in found[part]] == [x["name"] for x in expected[part]]
+        for got, want in zip(found[part], expected[part], strict=True):
+            assert {"value", "tangent", "adjoint"} - got.keys() == ({"adjoint"} if part == "lines" else set())
+            for kind in got.keys() & {"value", "tangent", "adjoint", "norm"}:
+                np.testing.assert_allclose(got[kind], want[kind], atol=1e-14, err_msg=f"{kind} of {got['name']}")
+
+
+def test_a_row_has_the_extremes_and_an_element_the_operations_that_compute_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    large(monkeypatch)
+    assert "= 2 × 2, norm 6.16278, -0.00485445 to 5 " in succeeds(*GIVEN).out
+    assert "h(2, 0) = tanh(a(1, 0)) = tanh(-0.00485445) = -0.00485441" in succeeds(*GIVEN, "--element", "h(2, 0)").out
+    assert "takes one element\nhelp: name it" in adcli(*GIVEN, "--element", "h(:,0)").err
+
+
+@pytest.mark.parametrize(("element", "said"), [
+    ("h(7,0)", "h has no element h(7,0)\nhelp: the last one is h(2, 1)"),
+    ("W(0,0)", "W is an input: no operation computes W(0,0)"),
+    ("H(0,0)", "no statement computes 'H'\nhelp: did you mean 'h'?")])
+def test_an_element_that_nothing_computes_is_refused_with_what_there_is(element: str, said: str,
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said in adcli(*GIVEN, "--element", element).err
+    large(monkeypatch)
+    assert said in adcli(*GIVEN, "--element", element).err
