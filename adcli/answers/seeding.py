@@ -26,7 +26,8 @@ def seeded(task: Task, spec: str | Mapping[str, Any] | None, emitted: bool = Fal
 
 def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]:
     """The components of a direction, or the weights, that an option gives."""
-    return directions(spec, kind, ranks([p for p in params if p.seed])) if ranks(params) else components(spec, kind)
+    tensors = ranks([p for p in params if p.seed])
+    return directions(spec, kind, tensors) if ranks(params) or "@" in spec else components(spec, kind)
 
 
 def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def components(spec: str, kind: str) -> dict[str, float]:
 
 
 def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """The same where there are tensors."""
+    """The same where there are tensors or files."""
     given: dict[str, Any] = {}
     for one in axes(spec, kinds or {"": 0}, f"--{kind}"):
         if len(one) != 1:
@@ -78,6 +79,8 @@ def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]
         for name, x in one[0].items():
             if name in given:
                 raise AdError(f"--{kind}: '{name}' is given twice")
+            if not kinds and not isinstance(x, float):
+                raise AdError(f"--{kind}: '{name}' is a number, and an array is given")
             given[name] = x
     return given
 

@@ -359,3 +359,11 @@ def test_elements_are_written_in_every_format(tmp_path, form, shown):
 
 def test_elements_are_those_of_tensors():
     assert "needs a program with tensors" in adcli("trace", "-e", "v = x", "--at", "x=1", "--element", "v").err
+
+
+def test_seeds_of_numbers_are_read_from_a_file_as_those_of_tensors_are(tmp_path):
+    (tmp_path / "d.json").write_text('{"x": 2, "y": 0}')
+    (tmp_path / "l.json").write_text('{"x": [1, 2]}')
+    given = "trace", "-e", "v = x*y", "--at", "x=1,y=2", "--tangent"
+    assert succeeds(*given, f"@{tmp_path / 'd.json'}").out == succeeds(*given, "x=2").out
+    assert "--tangent: 'x' is a number, and an array is given" in adcli(*given, f"@{tmp_path / 'l.json'}").err
