@@ -8,6 +8,7 @@ roles without a difference, so their order does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
@@ -108,16 +109,36 @@ def form(e: Equation) -> Form:
     """What must be equal for two comprehensions to be the same, and the arguments in the order in which it names them."""
     op, args = e.op, e.args
     assert isinstance(op, Comprehension)
-    nodes, met = body_form(op.body, {p.var: key(s, args) for p, s in zip(op.body.params, op.sources, strict=True)})
-    sources = dict(zip([key(s, args) for s in op.sources], op.sources, strict=True))
-    order = [sources[k] for k in met]
+    nodes, order = terms(op, args)
     by = numbered(op, order)
-    ranges = tuple((r.low, r.high) for r in sorted(op.ranges, key=lambda r: by[r.index].terms[0][0]))  # type: ignore[arg-type,return-value]
-    guards = sorted((substituted(g, by) for g in op.guards), key=repr)
+    ranges, guards = box_form(op, by)
     shown = tuple(renamed(s, by) for s in (*op.write, *order))
     atoms = [args[a] for s in (*op.write, *order) for a in arguments(s)]
     onto = () if op.onto is None else (args[op.onto],)
-    return (op.reduction, op.shape, ranges, tuple(guards), len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
+    return (op.reduction, op.shape, ranges, guards, len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
+
+
+def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], dict[Index | str, Affine]]:
+    """What must be equal for two comprehensions to have the same value at every point, whatever they make of it; and the names
+    that the indices have in it."""
+    op = replace(op, write=(), shape=())
+    nodes, order = terms(op, args)
+    by = numbered(op, order)
+    return (*box_form(op, by), tuple(renamed(s, by) for s in order), nodes,
+            tuple(args[a] for s in order for a in arguments(s))), by
+
+
+def terms(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], list[BodySource]]:
+    """The form of a body, and its sources in the order in which it names them."""
+    nodes, met = body_form(op.body, {p.var: key(s, args) for p, s in zip(op.body.params, op.sources, strict=True)})
+    sources = dict(zip([key(s, args) for s in op.sources], op.sources, strict=True))
+    return nodes, [sources[k] for k in met]
+
+
+def box_form(op: Comprehension, by: dict[Index | str, Affine]) -> tuple[tuple[object, ...], tuple[Affine, ...]]:
+    """Ranges and guards, for indices with these names."""
+    ranges = sorted(op.ranges, key=lambda r: by[r.index].terms[0][0])  # type: ignore[arg-type,return-value]
+    return tuple((r.low, r.high) for r in ranges), tuple(sorted((substituted(g, by) for g in op.guards), key=repr))
 
 
 def key(s: Subscript | BodySource, args: Sequence[Atom]) -> object:

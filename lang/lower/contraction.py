@@ -28,6 +28,7 @@ from adcli.lang.ir.comprehension import Agreement, Comprehension, in_reading_ord
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 from adcli.lang.lower.invariant import apart
+from adcli.lang.lower.marginal_sums import MarginalSums
 from adcli.lang.lower.prefix_sums import linear
 from adcli.lang.lower.product_sums import FactorGroup, Part, ProductSum, SplitSum, box_of, factored, grouped, reads_inside, union
 
@@ -47,14 +48,16 @@ def contracted(program: Program) -> Program:
     exact, changed = program.source is not None and program.source.exact_order, False
     equations: list[Equation] = []
     agreed: dict[Index | str, Affine] = {}
+    sums = MarginalSums()
     for e in program.equations:
         read = as_read(e)
         if isinstance(read.op, Comprehension) and not exact:
             for a in read.op.agreements:
                 agree(agreed, a)
-            equations += [as_read(x) for each in ordered(read, agreed) for x in linear(each, FEWEST_POINTS, agreed)]
+            parts = [sums.read(each) for each in ordered(read, agreed)]
+            equations += [as_read(x) for each in parts for x in linear(each, FEWEST_POINTS, agreed)]
         else:
-            equations.append(read)
+            equations.append(read if exact else sums.read(read))
         changed = changed or equations[-1] is not e
     return replace(program, equations=tuple(equations)) if changed else program
 

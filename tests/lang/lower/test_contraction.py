@@ -93,6 +93,34 @@ def test_what_stays(name):
     assert equal(parse(KEPT[name]), parse(KEPT[name], exact_order=True))
 
 
+SHARED = """
+a(r) +=! d(s) * exp(A(r, s)) where r >= 1
+z +=! -(d(s) * exp(A(t, s))) where t >= 1
+b = d
+b(s) += d(s) * exp(A(r, s)) where r >= 1
+c(r, s) = -(d(s) * exp(A(r, s)))
+y = y0
+y += d(s) * exp(A(r, s))
+e(s) +=! exp(-d(s)) where float(S) e, s in 0:S - 1
+e(S - 1) += 1
+x +=! exp(-d(s)) where s in 0:S - 1
+"""
+
+
+def test_terms_that_an_earlier_sum_has_are_read_from_it() -> None:
+    """By an index of its own or a sign; not where conditions differ, indices are gone, or elements were written over."""
+    text = "input A(R, S), d(S), y0\n" + SHARED + "output a, z, b, c, y, e, x"
+    want = SHARED.replace("-(d(s) * exp(A(t, s))) where t >= 1", "-a(t) where t >= 1").replace(
+        "y += d(s) * exp(A(r, s))", "y += -c(r, s)")
+    program, written = parse(text), parse(text, exact_order=True)
+    assert lines(program) == lines(parse(f"input A(R, S), d(S), y0\n{want}output a, z, b, c, y, e, x", exact_order=True))
+    r = np.random.default_rng(1)
+    at = {"A": r.standard_normal((3, 4)), "d": r.standard_normal(4), "y0": np.array(2.0)}
+    found, expected = (evaluate(p, at, FLOAT) for p in (program, written))
+    for name in expected:
+        np.testing.assert_allclose(np.asarray(found[name], float), np.asarray(expected[name], float), rtol=1e-14, err_msg=name)
+
+
 @pytest.mark.parametrize("text", [*[t for t, _ in SPLIT.values()], *KEPT.values()])
 def test_texts_of_programs_and_derivatives_are_not_split_again(text):
     program = parse(text)
