@@ -12,8 +12,6 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
-Evaluator = Callable[[dict[str, Any]], tuple[list[Any], int]]
-"""The results at a complete point, in order, and the status."""
 Remark = Callable[[object], object]
 """Where notes go."""
 POINTS_AT_ONCE = 4096
@@ -58,20 +56,54 @@ def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
 
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
-    """Points with tensors. Seeds that are zero are left out of the program before it is compiled."""
-    from adcli.input.arrays import filled, fitting
-    compute: Evaluator | None = None
-    for point in at:
-        full = filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
-        compute = compute or computation(task, jobs, remark)
+    """Points with tensors: by code from the cache with its plan, as long as that is for them, then in the ordinary way."""
+    from adcli.task.replays import Unplanned, keep, replayed
+    replay, compute = None, None
+    for k, point in enumerate(at):
+        replay = replay if k else replayed(task, point)
         try:
-            found, level = compute(full)
+            if replay is not None:
+                found, level = TensorEvaluator(replay, replay.results, jobs, remark)(replay.filled(point, task.seeds))
+        except Unplanned:
+            replay = None
         except AdError as fault:
-            raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
+            raise unfit(fault) from None
+        if replay is None:
+            full = complete_point(task, point)
+            compute = compute or computation(task, jobs, remark)
+            try:
+                found, level = compute(full)
+            except AdError as fault:
+                raise unfit(fault) from None
+            if k == 0:
+                keep(task, point, compute.kernel)
         yield Row({**point, **task.seeds}, found, level)
 
 
-def computation(task: Task, jobs: int | None, remark: Remark | None) -> Evaluator:
+def complete_point(task: Task, point: dict[str, Any]) -> dict[str, Any]:
+    """A point with its seeds, of shapes that fit."""
+    from adcli.input.arrays import filled, fitting
+    return filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
+
+
+def unfit(fault: AdError) -> Unfit:
+    return Unfit(fault.message, fault.span, fault.help, fault.source, fault.more)
+
+
+class TensorEvaluator:
+    """The results of a derivative with tensors at a complete point, scalars as floats, and the status, whose name is the last."""
+
+    def __init__(self, kernel: Any, names: Sequence[str], jobs: int | None, remark: Remark | None) -> None:
+        self.kernel, self.jobs = kernel, jobs
+        *self.names, self.word = names
+        kernel.remark = remark
+
+    def __call__(self, point: dict[str, Any]) -> tuple[list[Any], int]:
+        found = self.kernel(point, jobs=self.jobs)
+        return [x if (x := found[name]).ndim else x.item() for name in self.names], int(found[self.word])
+
+
+def computation(task: Task, jobs: int | None, remark: Remark | None) -> TensorEvaluator:
     """The results of a task with tensors as a function of a complete point."""
     return callable_program(task, without_zeros(task), task.derivation.wrt, jobs, remark)
 
@@ -85,15 +117,10 @@ def without_zeros(task: Task) -> Program:
     return task.derivation.along(task.request, present).program
 
 
-def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None, remark: Remark | None) -> Evaluator:
-    """The results of a derivative, scalars as floats, and the status."""
+def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None,
+                     remark: Remark | None) -> TensorEvaluator:
+    """The results of a derivative, and the status."""
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
     kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store, task.request.precision)
-    kernel.remark = remark
-    names, word = [r.name for r in program.results], kernel.program.results[-1].name
-
-    def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
-        found = kernel(point, jobs=jobs)
-        return [x if (x := found[name]).ndim else x.item() for name in names], int(found[word])
-    return compute
+    return TensorEvaluator(kernel, [*(r.name for r in program.results), kernel.program.results[-1].name], jobs, remark)

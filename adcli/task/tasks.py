@@ -22,9 +22,10 @@ from adcli.task.signature import Column, Signature
 from adcli.task.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from adcli.command.options import ResultOptions
+    from adcli.lang.ir.affine import Affine
     from adcli.task.derive import DerivedProgram
 
 
@@ -41,7 +42,8 @@ class Task:
 
     Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
     already of the programs, the code and the tape; `tier` is the tier of code that is asked for, `jobs` the number of threads.
-    `whole` is the program that is asked about, where it is there without its text being read.
+    `whole` is the program that is asked about, where it is there without its text being read. `counts` are the integers among
+    the inputs that sizes are made of, known where a signature with tensors comes from the cache.
     """
 
     request: Request
@@ -54,6 +56,7 @@ class Task:
     tier: str = "auto"
     jobs: int | None = None
     whole: Program | None = None
+    counts: Sequence[str] | None = None
 
     @property
     def verb(self) -> Verb:
@@ -189,21 +192,25 @@ def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | No
 
 Name, Number, Place = str | None, float | None, int | None
 HEAD = {"key": str, "entry": (str, int, int, int, int, [str], str), "wrt": [str], "outputs": [str],
-        "results": [(str, Name, [str])], "inputs": [(str, Number, Number, Number, bool, Name)], "notes": [(str, Place, Place)]}
+        "results": [(str, Name, [str])], "notes": [(str, Place, Place)], "counts": [str],
+        "inputs": [(str, Number, Number, Number, bool, Name, [([(str, int)], int)], bool)]}
 """What the first line of an entry is; see `fits`."""
-TAPE = "tape"
-"""What the entry of a tape is called."""
+TAPE, TENSORS = "tape", "tensors"
+"""What the entry of a tape is called, and that of a program with tensors, whose code has entries of its own."""
 LANES, MOST_WORK = (1, 2, 4, 8, 16), 1 << 40
 """What rows can go together, and bytes of working memory that no program needs."""
 LETTERS = {"double": "d", "single": "f"}
 """The letters that `array` has for the precisions."""
 
 
-def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes) -> bytes:
-    """What an evaluation needs: a line of JSON, then the object code or the tape. Only programs of scalars are kept so."""
+def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes, counts: Sequence[str] = ()) -> bytes:
+    """What an evaluation needs: a line of JSON, then the object code or the tape. Of a program with tensors it is the line, with
+    the integers that are `counts`."""
     head = {
-        "key": key, "entry": list(entry), "wrt": signature.wrt, "outputs": signature.outputs, "results": signature.results,
-        "inputs": [[p.name, p.default, p.low, p.high, p.active, p.seed] for p in signature.inputs],
+        "key": key, "entry": list(entry), "counts": counts, "wrt": signature.wrt, "outputs": signature.outputs,
+        "results": signature.results,
+        "inputs": [[p.name, p.default, p.low, p.high, p.active, p.seed,
+                    [(x.terms, x.constant) for x in p.var.shape], p.var.integer] for p in signature.inputs],
         "notes": [[n.message, *(n.span or (None, None))] for n in signature.notes],
     }
     return json.dumps(head).encode() + b"\n" + code
@@ -220,7 +227,8 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
     if not fits(head, HEAD) or head["key"] != key:
         return None
     signature = Signature(
-        inputs=tuple(Param(Var(p[0]), *p) for p in head["inputs"]), outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
+        inputs=tuple(Param(Var(p[0], shape=extents(p[6]), integer=p[7]), *p[:6]) for p in head["inputs"]),
+        outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
         results=tuple(Column(name, of, tuple(wrt)) for name, of, wrt in head["results"]), source=request.source,
         notes=tuple(Note(said, None if start is None else (start, end), request.source) for said, start, end in head["notes"]))
     *entry, externals, kind = head["entry"]
@@ -228,11 +236,29 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
     sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
     if not (sizes and kind == LETTERS[request.precision] and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK):
         return None
+    if point.name == TENSORS:
+        return None if code else Task(request, signature._replace(tensors=True), counts=head["counts"])
     if point.name == TAPE:
         tape = unpacked(code, kind)
         return Task(request, signature, recorded=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
     kernel = kept(code, point)
     return None if kernel is None else Task(request, signature, linked=kernel)
+
+
+def extents(packed: Sequence[Any]) -> tuple[Affine, ...]:
+    """The extents of an input, which are sums of sizes."""
+    if not packed:
+        return ()
+    from adcli.lang.ir.affine import Affine  # only for programs with tensors
+    return tuple(Affine(tuple(map(tuple, terms)), constant) for terms, constant in packed)
+
+
+def keep_tensors(task: Task, counts: Sequence[str]) -> None:
+    """Keep the signature of a program with tensors, whose inputs have extents that are sums of sizes."""
+    signature, code = task.signature, LETTERS[task.request.precision]
+    if task.slot and all(isinstance(a, str) for p in signature.inputs for x in p.var.shape for a, _ in x.terms):
+        entry = EntryPoint(TENSORS, 1, 0, len(signature.inputs), len(signature.results) + 1, (), code)
+        task.slot.store.put(task.slot.key, pack(task.slot.key, signature, entry, b"", counts))
 
 
 def fits(value: object, form: object) -> bool:

@@ -77,9 +77,8 @@ def same_for_all(what: str, entry: EntryPoint, text: Callable[[], str], keep: bo
 def kept_or_made(what: Sequence[str], entry: EntryPoint, made: Callable[[], bytes], store: Store | None) -> Kernel:
     """The kernel in an object file that the cache has for what LLVM is given, or that is `made` and then kept, where there is
     a cache. CodegenError where it cannot be linked, NoExecutableMemory where the system refuses that."""
-    from adcli.codegen.machine.cache import key, surroundings
     try:
-        name = key([*what, *surroundings()]) if store else ""
+        name = code_name(what) if store else ""
     except OSError:   # our own files cannot be looked at
         store = None
     if store:
@@ -91,6 +90,12 @@ def kept_or_made(what: Sequence[str], entry: EntryPoint, made: Callable[[], byte
     if store:
         store.put(name, name.encode() + b"\n" + code)
     return kernel
+
+
+def code_name(what: Sequence[str]) -> str:
+    """The name in the cache of the code for what LLVM is given. OSError where our own files cannot be looked at."""
+    from adcli.codegen.machine.cache import key, surroundings
+    return key([*what, *surroundings()])
 
 
 def kept(code: bytes, entry: EntryPoint) -> Kernel | None:

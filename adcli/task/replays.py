@@ -1,0 +1,142 @@
+"""Programs with tensors from the cache: what a run with some shapes has needed, for the next one with the same.
+
+Beside the code itself the cache has an entry for each set of shapes, with the plan of its calls. A run with them reads both and
+calls the code: nothing is parsed, differentiated, written as code or planned. What the plan does not foresee, as a subscript
+that is outside, is Unplanned: then the run is made again in the ordinary way, which can say what is wrong.
+"""
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.codegen.machine import cache
+from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Stretch
+from adcli.codegen.nests.calls import CallInterface, CallPlan, PlannedKernel, Shapes, refuse_much
+from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.rows.compiled import code_name, kept
+from adcli.lang.ir.precision import PRECISIONS
+from adcli.task.tasks import LANES, Slot, Task, fits, keep_tensors
+
+if TYPE_CHECKING:
+    from adcli.codegen.nests.runtime import TensorKernel
+
+KINDS: tuple[Any, ...] = (Stretch, Move, Fill, Base)
+FORMS: tuple[Any, ...] = (
+    (int, int, [(int, int)]), ((int, int), (int, int), int), ((int, int), int, int | float), (int, int))
+"""The actions of a plan, by their numbers in an entry, and what each of them has."""
+ENTRY = {"key": str, "code": str, "entry": (str, int, int, int, int, [str], str), "inputs": [str], "counts": [int], "made": [str],
+         "copies": [(str, int | float)], "whole": [str], "flag": int, "team": int | None, "results": [str], "given": [[int]],
+         "cells": [int], "places": [(int, int, int)], "memory": int, "needed": int, "outputs": [[int]], "actions": [list],
+         "shared": bool, "instructions": int | float}
+"""What an entry is; see `adcli.task.tasks.fits`."""
+
+
+class Unplanned(Exception):
+    """A run that the plan at hand is not for."""
+
+
+class Replay(PlannedKernel):
+    """Code from the cache, for one set of shapes; `results` are the names of what it gives, the status as the last."""
+
+    def __init__(self, found: Mapping[str, Any], task: Task, kernel: Any) -> None:
+        params = {p.name: p for p in task.signature.inputs}
+        super().__init__(CallInterface(
+            [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
+            found["whole"], found["flag"], found["team"], PRECISIONS[task.request.precision], task.signature.source), kernel)
+        self.results: list[str] = found["results"]
+        self.shapes: Shapes = tuple(map(tuple, found["given"]))
+        outputs = [tuple(shape) for shape in found["outputs"]]
+        self.only = CallPlan(
+            (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
+            found["memory"], found["needed"], outputs, ResultMemory(outputs, self.real), list(map(action, found["actions"])),
+            found["shared"], found["instructions"])
+
+    def plan(self, key: Shapes) -> CallPlan:
+        if key != self.shapes:
+            raise Unplanned
+        refuse_much(self.only.needed, self.limit)
+        return self.kept(key, self.only)
+
+    def fault(self, plan: CallPlan, env: Any) -> BaseException:
+        return Unplanned()
+
+    def filled(self, point: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The point with its seeds; those that are numbers become the tensors that have them everywhere."""
+        whole = {**point, **seeds}
+        for (_, name, _), shape in zip(self.inputs, self.shapes, strict=False):
+            if name in seeds and shape and np.ndim(seeds[name]) == 0:
+                whole[name] = np.full(shape, seeds[name])
+        return whole
+
+
+def action(packed: Sequence[Any]) -> CallAction:
+    kind, *values = packed
+    made: CallAction = KINDS[kind](*values)
+    return made
+
+
+def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
+    """What the cache has for a point with such shapes."""
+    if task.slot is None or task.counts is None:
+        return None
+    name = entry_name(task.slot, task.counts, point, task.seeds)
+    try:
+        found = json.loads(task.slot.store.get(name) or b"")
+    except (ValueError, RecursionError):
+        return None
+    if not (fits(found, ENTRY) and found["key"] == name and in_order(found, task)):
+        return None
+    head, _, code = (task.slot.store.get(found["code"]) or b"").partition(b"\n")
+    *entry, externals, kind = found["entry"]
+    kernel = kept(code, EntryPoint._make([*entry, tuple(externals), kind])) if head == found["code"].encode() else None
+    return None if kernel is None else Replay(found, task, kernel)
+
+
+def in_order(found: Mapping[str, Any], task: Task) -> bool:
+    """Whether an entry can be what `keep` has put there: it is about this signature, and its places lie in its memory."""
+    cells, memory = len(found["cells"]), found["memory"]
+    size = PRECISIONS[task.request.precision].bytes
+    return (
+        {*found["inputs"]} <= {p.name for p in task.signature.inputs}
+        and [c.name for c in task.signature.results] == found["results"][:-1]
+        and found["entry"][1] in LANES and found["entry"][2:5] == [0, len(found["inputs"]), len(found["results"])]
+        and found["entry"][-1] == PRECISIONS[task.request.precision].code
+        and len(found["inputs"]) + len(found["made"]) <= cells and 0 <= found["flag"] < cells
+        and len(found["outputs"]) == len(found["made"]) and 0 <= memory <= found["needed"]
+        and sum(size * prod(shape) for shape in found["outputs"]) + memory <= found["needed"]
+        and all(n < cells and 0 <= at <= at + size <= memory for n, at, size in found["places"])
+        and all(packed[:1] in ([0], [1], [2], [3]) and fits(packed[1:], FORMS[packed[0]]) for packed in found["actions"]))
+
+
+def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:
+    """The name of the entry for points of such shapes, with such integers that are sizes, and seeds that are zero or not."""
+    given = [(name, np.shape(x), int(x) if name in counts else 0) for name, x in point.items()]
+    directions = [(name, np.shape(x), bool(np.any(x))) for name, x in seeds.items()]
+    return cache.key([slot.key, json.dumps([given, directions])])
+
+
+def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
+    """Keep what a run needs with the shapes of a point, which `kernel` has just computed. Code that calls back into Python, for
+    operations on matrices, is not for this."""
+    if task.slot is None or kernel.caller is not None or not kernel.plans:
+        return
+    shapes, plan = next(iter(kernel.plans.items()))
+    counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
+    name, interface = entry_name(task.slot, counts, point, task.seeds), kernel.interface
+    entry = {
+        "key": name, "code": code_name(["tensors", kernel.module.text]), "entry": list(kernel.kernel.entry),
+        "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
+        "copies": interface.copies, "whole": interface.whole, "flag": interface.flag, "team": interface.team,
+        "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
+        "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
+        "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "shared": plan.shared,
+        "instructions": plan.instructions}
+    if task.counts is None:
+        keep_tensors(task, counts)
+    task.slot.store.put(name, json.dumps(entry).encode())

@@ -1,0 +1,100 @@
+"""Programs with tensors from the cache: the same bytes, notes and exit codes as the first time, with nothing worked out again."""
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from adcli.codegen.machine import cache
+from adcli.lang.ir.errors import Source
+from command import adcli, succeeds
+from places import ROOT
+
+from adcli.task import derive, replays, tasks
+from adcli.task.request import Request
+
+NETWORK = str(ROOT / "samples/feed_forward.ad")
+PRODUCT = ("-e", "input x(N), y; s *=! x(i) * y\nd(i) = s - x(i)\noutput s, d")
+LOOP = ("-e", "input x(N), s0(M), int32 T; s(0, m) = s0(m)\nfor t in 0:T checkpoint { s(t+1, m) = sin(s(t, m)) * x(m) }\n"
+              "L +=! s(T, m) where m in 0:M")
+COPIES = ("-e", "param T = 0.5\ninput x(N) in [0, 1]; y = x\nz = 3\nw(i) = x(i) + T\nv = w\noutput y, z, w, v")
+
+RUNS = [
+    ("grad", NETWORK, "--at", f"@{NETWORK[:-2]}json"),
+    ("jvp", *PRODUCT, "--at", "x=[1,2,3],y=2", "--tangent", "x=[1,0,0.5],y=1", "--format", "json"),
+    ("jvp", *PRODUCT, "--at", "x=[1,2,3],y=2", "--tangent", "x=1,y=0", "--hex"),
+    ("vjp", *PRODUCT, "--at", "x=[1,2,3],y=2", "--cotangent", "s=1,d=0", "--status"),
+    ("hvp", *PRODUCT, "--of", "s", "--at", "x=[1,2,3],y=2", "--tangent", "x=[1,0,0.5],y=1", "--precision", "single"),
+    ("grad", *LOOP, "--at", "x=[0.5,2],s0=[1,2],T=40"),
+    ("eval", *COPIES, "--at", "x=[-0.0,2],T=0:1:3", "--jobs", "2"),
+]
+"""What is worked out once."""
+ORDINARY = [
+    ("grad", "-e", "input x(N); y +=! sqrt(x(i))", "--at", "x=[1,0]"),
+    ("eval", "-e", "input x(N); y(i) = log(x(i))", "--at", "x=[1,-1]", "--strict"),
+    ("grad", "-e", "input A(N,N), b(N); x = solve(A, b); v +=! x(i)**2", "--at", "A=[[2,1],[1,3]],b=[1,2]"),
+    ("eval", "-e", "input x(N), y(N); v +=! x(i) * y(i)", "--at", "x=[1,2],y=[1]"),
+]
+"""What is explained by the program, or needs it."""
+GATHER = ("eval", "-e", "input x(N), int32 k(M); s +=! x(k(i))**2", "--at")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """From when it is called on, nothing is worked out."""
+    return lambda: monkeypatch.setattr(derive, "derived", lambda *_: pytest.fail("worked out again"))
+
+
+def test_a_run_with_the_same_shapes_is_worked_out_once(folder, once):
+    first = [adcli(*run) for run in RUNS]
+    assert not any(ended.code for ended in first), first
+    once()
+    assert [adcli(*run) for run in RUNS] == first
+
+
+@pytest.mark.parametrize("run", ORDINARY, ids=["kink", "domain", "matrices", "shapes"])
+def test_what_the_program_has_to_explain_it_explains_again(folder, run):
+    first = adcli(*run)
+    assert adcli(*run) == first == adcli(*run, "--no-cache")
+
+
+def test_what_the_plan_is_not_for_is_worked_out_again(folder, once):
+    """Other shapes, other sizes given as integers, other zeros among seeds, and a subscript that is outside."""
+    def fresh(*run):
+        return adcli(*run, "--no-cache")
+
+    for run in ((*GATHER, "x=[1,2,3],k=[0,2]"), RUNS[1], RUNS[5]):
+        succeeds(*run)
+    for run in ((*GATHER, "x=[1,2,3],k=[0,3]"), (*GATHER, "x=[1,2],k=[0,1]"), (*GATHER, "x=[1,2],k=[0,0.5]"),
+                (*RUNS[5][:-1], "x=[0.5,2],s0=[1,2],T=7"), (*RUNS[1][:-3], "x=0,y=1", *RUNS[1][-2:])):
+        assert adcli(*run) == fresh(*run), run
+    once()
+    assert succeeds(*GATHER, "x=[4,2,3],k=[1,2]").out == "s = 13.0\n"
+
+
+def test_an_entry_that_holds_something_else_is_not_used(folder):
+    """Fields of a plan, spoilt by whomever can sign; and code that is gone."""
+    first = succeeds(*GATHER, "x=[1,2,3],k=[0,2]")
+    store, point = cache.Store(str(folder), pytest.fail), {"x": np.ones(3), "k": np.zeros(2, np.int64)}
+    entries = {path.stem: store.get(path.stem) for path in folder.iterdir()}
+    (known,) = [n for n, data in entries.items() if b'"tensors"' in data.partition(b"\n")[0] and b'"cells"' not in data]
+    (name,) = [n for n, data in entries.items() if b'"cells"' in data]
+    request = Request("eval", Source("-e", GATHER[2] + "\n"))
+    task = replace(tasks.unpack(request, known, entries[known]), slot=tasks.Slot(store, known))
+    entry = json.loads(entries[name])
+    assert replays.replayed(task, point).shapes == ((3,), (2,))
+    spoilt = [{field: other} for field in entry for other in ("x", [["x"]])]
+    spoilt += [{"memory": -1}, {"flag": 1 << 40}, {"cells": []}, {"places": [[0, 0, 1 << 40]]}, {"results": []},
+               {"actions": [[4, 0]]}, {"actions": [[]]}, {"code": "0" * 64}]
+    for changed in spoilt:
+        store.put(name, json.dumps({**entry, **changed}).encode())
+        assert replays.replayed(task, point) is None, changed
+    assert succeeds(*GATHER, "x=[1,2,3],k=[0,2]") == first
+    assert json.loads(store.get(name)) == entry
