@@ -218,9 +218,9 @@ def uncertain_point(program: Program, at: Given, options: ResultOptions) -> Give
         if isinstance(x, str):
             if len(list(parts(x))) > 1 or "=" in x:
                 raise AdError(f"input '{name}' is one value, not '{x}'", help=f"write {name}='2±0.1'")
-            ((number, found),) = given_points([f"{name}={x}"], partial(opened, options=options))
-            plain.append(number)
-            spreads |= found
+            (given,) = given_points([f"{name}={x}"], partial(opened, options=options))
+            plain.append(given.plain)
+            spreads |= given.spreads
         elif (array := real_array(f"input '{name}'", x)).ndim:
             if array.ndim > 1:
                 raise AdError(f"the values of input '{name}' are one column, not an array of shape {array.shape}")

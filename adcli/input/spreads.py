@@ -75,12 +75,17 @@ def written(part: str, name: str, text: str) -> tuple[str, Spread] | None:
     if tilde and not width:
         return number, without_width(part, name, x, kind)
     w = positive_width(name, number, width[0])
-    known, parameter = distribution(name, kind, w) if tilde else (NORMAL, math.nan)
+    return number, spread_of(name, number, x, w, kind if tilde else None)
+
+
+def spread_of(name: str, number: str, x: float, w: float, kind: str | None) -> Spread:
+    """The spread of a number that is written so, by what stands behind ± and, where there is one, behind ~."""
+    known, parameter = (NORMAL, math.nan) if kind is None else distribution(name, kind, w)
     if not known.spread:
         raise AdError(f"{name}: ~{known.name} has no spread of its own", help=f"write {name}={number}~{known.name}")
     if known.positive and not x > 0:
         raise AdError(f"{name}={number}: ~{known.name} is for positive quantities")
-    return number, Spread(x, w, known, parameter)
+    return Spread(x, w, known, parameter)
 
 
 def without_width(part: str, name: str, x: float, kind: str) -> Spread:

@@ -15,7 +15,6 @@ from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import REMARKS, Watch
 from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread, T
-from adcli.input.points import located
 from adcli.lang.derive.uncertainty_figures import figures
 from adcli.lang.ir import KINK, POLE, Lit
 from adcli.output.layout import Row
@@ -69,7 +68,7 @@ class Budgets:
 
     def all(self) -> Iterator[Budget]:
         """The budgets of all points; every name is checked before the first comes out."""
-        at = [(located(self.task.signature.own, [given.plain], self.watch.say, self.task.signature.source), given)
+        at = [(given.located(self.task.signature.own, self.watch.say, self.task.signature.source), given)
               for given in self.points]
         return map(self.budget, self.watch.over(evaluate(self.task, self.complete(at))))
 

@@ -6,7 +6,7 @@ native code with a verdict on the linear model.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
 from adcli.input.points import axes, joined, several
 from adcli.input.values import value
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import composed
 from adcli.output.fitting import fitted
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 COVERAGE = 0.95
-AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
+AT_POINTS = ("covariance", "monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
 """Options that only points have."""
 SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
 """How a table is written: of rows, or of values that inputs take."""
@@ -77,6 +78,7 @@ class PropagateOptions(ResultOptions):
     shortest: bool = False
     concise: bool = False
     plot: str | None = None
+    covariance: tuple[str, ...] = ()
 
     def request(self, source: Source, wrt: list[str] | None, correlations: tuple[Correlation, ...],
                 moments: tuple[Moments, ...] = ()) -> Request:
@@ -102,6 +104,8 @@ class PropagateOptions(ResultOptions):
 @option(WHAT, "--wrt", metavar="x,…", help="Uncertain inputs, for rows and --emit (default: all but params).")
 @of_option("Outputs to show (default: all).")
 @option(WHAT, "--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs without one are independent.")
+@option(WHAT, "--covariance", multiple=True, metavar="x=@C.npy",
+        help="The covariance matrix of the elements of a tensor, row by row; repeatable.")
 @option(WHAT, "--second-order", is_flag=True, help="Also mean and uncertainty to second order, by the Hessian.")
 @option(WHAT, "--monte-carlo", type=WholeNumber(2, 10**10, (AUTO,)), metavar="N",
         help="Also Monte Carlo: N samples of the inputs, as in 1e6; auto draws until the figures are stable.")
@@ -127,7 +131,11 @@ def command(options: PropagateOptions) -> int:
         if options.form in TABLE_FORMATS:
             asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
             raise AdError(f"{asked} needs points (--at POINT)")
-        return in_rows(prepared(options.request(program, options.inputs, told), options), options)
+        task = prepared(options.request(program, options.inputs, told), options)
+        if task.signature.tensors:
+            raise AdError("uncertainties of tensors, and through loops and matrices, are worked out at points",
+                          help="give a point: --at 'x=[1,2]±0.1', or --at x=@x.npy with --covariance x=@C.npy")
+        return in_rows(task, options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", *EMIT_OPTIONS], "and --at cannot be used together")
     if options.plot:
@@ -202,9 +210,11 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
                      options: PropagateOptions, whole: Program | None = None,
                      heard: Callable[[object], object] | None = None) -> Budgets:
     """What computes the budgets of all points; `whole` as of a Task, `heard` as of a Watch."""
+    if whole and has_tensors(whole):
+        return of_elements(text, points, told, sampling, options, whole, heard)
     names = uncertain(points)
     if not names:
-        for point in points:
+        for point in points if whole is None else ():
             axes(point.plain, {})   # what is wrong there is said first
         raise AdError("no uncertainties", help="give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%")
     correlations = with_files(points, told)
@@ -212,17 +222,51 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
         require_degrees(points, correlations)
     beyond = moments(points, correlations) if options.second_order else ()
     task = prepared(options.request(text, names, correlations, beyond), options, whole)
+    if task.signature.tensors:
+        return of_elements(text, points, told, sampling, options, task.primal, heard)
+    if options.covariance and whole is None:
+        raise AdError("--covariance is of the elements of a tensor", help="write --correlation x:y=0.5 for numbers")
     watch = Watch(task, options, heard=heard)
     watch.begin()
     return Budgets(task, points, sampling, options, watch)
 
 
+def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Program | None:
+    """The program, where points may have tensors and it has some: a file may hold either a tensor or the values of a number."""
+    if not options.covariance and not any(c in spec for spec in specs for c in "[@"):
+        return None
+    from adcli.lang.lower.frontend import parse_source
+    program = parse_source(text)
+    return program if has_tensors(program) else None
+
+
+def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
+                options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
+    """The same for a program with tensors or loops, whose elements are numbers."""
+    from adcli.propagate.elements import by_element
+    remarks: list[object] = []
+    from adcli.task.derive import chosen
+    primal = chosen(program, options.request(text, None, ()).of)
+    whole, point, correlations = by_element(primal, points, options.covariance, sampling is not None and sampling.samples != 0,
+                                            remarks.append)
+    budgets = prepared_budgets(text, [point], (*told, *correlations), sampling, replace(options, of=None), whole, heard)
+    for remark in remarks:
+        budgets.watch.say(remark)
+    return budgets
+
+
 def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:
     """Write the budgets of all points; returns the exit code."""
-    points = given_points(together(text, options.at), partial(opened, options=options))
+    specs = together(text, options.at)
+    whole = tensors(text, specs, options)
+    if whole:
+        from adcli.propagate.elements import given_tensors
+        points = [given_tensors(whole, spec) for spec in specs]
+    else:
+        points = given_points(specs, partial(opened, options=options))
     if not any(spread.sample for point in points for spread in point.spreads.values()):
         options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
-    writer = prepared_budgets(text, points, told, sampling, options)
+    writer = prepared_budgets(text, points, told, sampling, options, whole)
     picture = None
     if options.plot:
         from adcli.propagate.pictured import picture_at

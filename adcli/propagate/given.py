@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adcli.input.distributions import Spread
+from adcli.input.points import located
 from adcli.input.spreads import split
 from adcli.lang.derive.uncertainty_figures import Correlation, Moments, components
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir import Param
+from adcli.lang.ir.errors import AdError, Source
 
 if TYPE_CHECKING:
     from adcli.rows.sample_columns import SampleTable
@@ -23,10 +26,17 @@ NORMAL_MOMENTS = 0.0, 3.0
 
 
 class GivenPoint(NamedTuple):
-    """One --at: the point without spreads, and the spreads by input."""
+    """One --at: the point without spreads, and the spreads by input. `elements` has the numbers of all inputs, where these are
+    the elements of tensors; `widths` what stands behind the ± of a tensor."""
 
     plain: str
     spreads: Mapping[str, Spread]
+    widths: Mapping[str, str] = MappingProxyType({})
+    elements: Mapping[str, float] | None = None
+
+    def located(self, params: Sequence[Param], say: Callable[..., None], source: Source | None) -> Iterator[dict[str, float]]:
+        """The points that it gives, complete."""
+        return located(params, [self.plain], say, source) if self.elements is None else iter([dict(self.elements)])
 
 
 def given_points(specs: Iterable[str], opened: Callable[[str], SampleTable]) -> list[GivenPoint]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from adcli.answers.evaluation import evaluate
 from adcli.command.options import ResultOptions
-from adcli.input.points import located
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.propagate.draws import draws
@@ -31,14 +30,14 @@ def picture_at(task: Task, points: Sequence[GivenPoint], samples: int | None, se
         raise AdError("--plot draws one output", help=f"choose one: --of {task.signature.outputs[0]}")
     (name,) = task.signature.outputs
     given = points[0]
-    at = list(located(task.signature.own, [given.plain], lambda note: None, task.signature.source))
+    at = list(given.located(task.signature.own, lambda note: None, task.signature.source))
     if len(points) > 1 or len(at) > 1:
         raise AdError("--plot draws one point", help="give one --at, without ranges")
     seeds = {p.name: given.spreads[x].u if (x := p.seed or "") in given.spreads else 0.0 for p in task.signature.seeds}
     (row,) = evaluate(task, [{**at[0], **seeds}])
     results = dict(zip([c.name for c in task.signature.results], row.results, strict=True))
     u = next(x for c, x in results.items() if c != name)
-    sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=(), moments=()), options)
+    sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=(), moments=()), options, task.whole)
     experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
                             draws(given.spreads, task.request.correlations))
     count = min(SAMPLES, samples or SAMPLES)

@@ -141,8 +141,9 @@ def _taylor(asked: Asked) -> Program:
 
 def _propagate(asked: Asked) -> Program:
     from adcli.lang.derive.uncertainty import propagation
-    from adcli.task.shapes import refuse_tensors
-    refuse_tensors(asked.primal, "propagate")
+    from adcli.lang.ir import has_tensors
+    if has_tensors(asked.primal):   # written out at a point first
+        return asked.primal
     request = asked.request
     return propagation(asked.primal, asked.moving, request.order, request.correlations, request.moments)
 

@@ -1,0 +1,70 @@
+"""Uncertain tensors: against J C Jᵀ with Jacobians written down, closed forms, and faults."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import adcli
+
+MATRIX, RIGHT = np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
+SOLVE = ("-e", "input A(N, N), b(N)", "-e", "x = solve(A, b)")
+LOOP = ("-e", "input s", "-e", "x(0) = s", "-e", "for t in 0:3 { x(t+1) = sin(x(t)) }", "-e", "y = x(3)")
+ENDS = ("-e", "input s", "-e", "x(0) = s", "-e",
+        "for t in 0:9 until abs(x(t+1) - x(t)) < 0.1 { x(t+1) = x(t)/2 }", "-e", "y = x(9)")
+
+POINT = (*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]")
+
+
+def told(*words: str) -> dict[str, Any]:
+    return json.loads(adcli("propagate", *words, "--format", "json").out)  # type: ignore[no-any-return]
+
+
+def test_the_covariance_of_a_tensor_goes_through_a_solve(tmp_path: Path) -> None:
+    """x = A⁻¹b has dx = A⁻¹(db − dA·x)."""
+    inverse, of_b = np.linalg.inv(MATRIX), np.array([[0.01, 0.004], [0.004, 0.04]])
+    x = inverse @ RIGHT
+    jacobian = np.hstack([-np.einsum("ia,b->iab", inverse, x).reshape(2, 4), inverse])
+    covariance = np.diag([0.0025] * 4 + [0.0] * 2)
+    covariance[4:, 4:] = of_b
+    expected = jacobian @ covariance @ jacobian.T
+    np.save(tmp_path / "C.npy", of_b)
+    got = told(*SOLVE, "--at", "A=[[4,1],[2,3]]±0.05,b=[1,2]", "--covariance", f"b=@{tmp_path / 'C.npy'}")
+    u = [got["u"]["x(0)"], got["u"]["x(1)"]]
+    assert u == pytest.approx(np.sqrt(expected.diagonal()), rel=1e-12)
+    assert got["correlation"]["x(0):x(1)"] == pytest.approx(expected[0, 1] / (u[0] * u[1]), rel=1e-12)
+
+
+def test_elements_have_spreads_of_their_own_and_distributions() -> None:
+    got = told("-e", "input x(N)", "-e", "s +=! x(i)**2", "--at", "x=[1,2]±[0.1,0.2]~rect", "--second-order", "--coverage", "95%")
+    assert got["u"]["s"] ** 2 == pytest.approx((4 * 0.01 + 16 * 0.04) / 3, rel=1e-12)
+    assert got["second_order"]["s"]["mean"] == pytest.approx(5 + (0.01 + 0.04) / 3, rel=1e-12)
+
+
+def test_a_loop_has_a_budget_and_samples() -> None:
+    got = told(*LOOP, "--at", "s=2±0.01", "--monte-carlo", "1e4")
+    assert got["u"]["y"] == pytest.approx(0.01 * abs(np.cos(2) * np.cos(np.sin(2)) * np.cos(np.sin(np.sin(2)))), rel=1e-12)
+    assert got["monte_carlo"]["of"]["y"]["u"] == pytest.approx(got["u"]["y"], rel=0.05)
+
+
+FAULTS = [
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±[1,2,3]"), "b has the shape (2,), and its spread (3,)"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]"), "no uncertainties"),
+    ((*POINT, "--covariance", "b=[[1,2],[2,1]]"), "more than their standard"),
+    ((*POINT, "--covariance", "b=[[1,0.5],[0.4,1]]"), "is not symmetric: b(0):b(1)"),
+    ((*POINT, "--covariance", "b=[[1]]"), "'b' has 2 elements"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "b=[[1,0],[0,1]]"), "leave out ± behind b"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "c=[[1]]"), "no input 'c' is a tensor"),
+    ((*SOLVE,), "worked out at points"),
+    (("-e", "y = x", "--at", "x=2±0.1", "--covariance", "x=[[1]]"), "--correlation x:y=0.5"),
+    ((*ENDS, "--at", "s=2±0.1", "--monte-carlo", "1e3"), "the same number of steps for all samples"),
+    ((*LOOP, "--at", "s=2±0.1", "--at", "s=3±0.1"), "run adcli once for each of them"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), FAULTS)
+def test_faults(words: tuple[str, ...], said: str) -> None:
+    ended = adcli("propagate", *words)
+    assert ended.code == 2 and said in ended.err
