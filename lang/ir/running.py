@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, product
+from adcli.lang.ir.affine import Affine, Index, affine, expanded, product
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
@@ -76,7 +76,7 @@ def in_a_row(b: Builder, op: Comprehension, args: tuple[Atom, ...], shared: tupl
     place, count = affine(0), affine(1)
     for r in own:
         place = product(place, extent_of(r)) + affine(r.index) - r.low
-        count = product(count, extent_of(r))
+        count = expanded(product(count, extent_of(r)))   # a sum as in `place`, so that texts give the same extents
     if len(own) == 1 and not op.guards and not op.body.equations and own[0].low.number is not None:
         return replace(op, ranges=(own[0], *shared), onto=None), args, place
     kept = emit(b, replace(op, ranges=(*own, *shared), write=(place, *here), shape=(count, *extents), onto=None,

@@ -19,7 +19,16 @@ from typing import NamedTuple
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, constant_body, identity_body
+from adcli.lang.ir.comprehension import (
+    Comprehension,
+    Range,
+    Read,
+    Subscript,
+    all_fixed,
+    atoms_in,
+    constant_body,
+    identity_body,
+)
 from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -327,12 +336,13 @@ class _Derivatives:
 
 
 def everywhere(s: Equation, value: float) -> Equation:
-    """A statement with one value for all elements that another one writes."""
+    """A statement with one value for all elements that another one writes; a sum of it where conditions are on more indices."""
     op = s.op
     assert isinstance(op, Boxed)
     ranges, write = behind(op)
-    same = Comprehension(ranges=(*written_ranges(op), *ranges), guards=op.guards, write=write, shape=op.shape, reduction="=",
-                         sources=(), body=constant_body(value))
+    ranges = (*written_ranges(op), *ranges)
+    same = Comprehension(ranges=ranges, guards=op.guards, write=write, shape=op.shape,
+                         reduction="=" if all_fixed(ranges, write) else "+", sources=(), body=constant_body(value))
     return Equation(s.outs, *compact(same, s.args), s.span)
 
 

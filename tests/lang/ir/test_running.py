@@ -44,6 +44,11 @@ def test_products_of_others_are_two_loops(name: str) -> None:
     assert equal(parse(print_program(adjoints)), adjoints)
 
 
+def test_texts_give_the_same_extents() -> None:
+    program = adjoint_program(parse("input x(M, N, N), int32 T\ny *=! x(i, j, k) where i in 0:T + 1\noutput y\n"))
+    assert equal(parse(print_program(program)), program)
+
+
 def test_equal_loops_are_one() -> None:
     program = adjoint_program(parse("input x(N), y(N)\np *=! x(i)*y(i)\noutput p\n"))
     assert sum(isinstance(e.op, Recurrence) for e in program.equations) == 2

@@ -104,3 +104,10 @@ def test_what_is_printed_reads_back_equal_and_gives_the_same_bits(made: LoopProg
         named = {p.name: seeds[p.seed] for p in first.params if p.seed}
         one, other = evaluate(first, {**at, **made.whole, **named}), evaluate(again, {**at, **made.whole, **named})
         assert all(np.array_equal(one[n], other[n], equal_nan=True) for n in one)
+
+
+def test_what_says_which_elements_of_factors_exist_reads_back() -> None:
+    program = parse("input c, x(T)\nh(0) = c\nfor t in 1:T + 1 { K(t, n, m) = (n == m ? 3 : 0) + h(t - 1) where n in 0:2, m in 0:2; "
+                    "L(t) = cholesky(K(t)); h(t) = x(t - 1) * L(t, 0, 0) }\noutput L\n")
+    second = tangent_program(adjoint_program(program))
+    assert equal(simplify(parse(print_program(second))), simplify(second))
