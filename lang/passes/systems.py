@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed
+from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed, covers
 from adcli.lang.ir.elementwise import filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import Boxed
@@ -142,10 +142,12 @@ class StepSystem:
     def _alone(self, b: Builder, part: SystemPart) -> bool:
         """Append the statements of a history that is on no circle as equations onto one another; False where only steps can say
         which elements keep what they start from."""
-        plain = all(s.op.reduction in ("=", "+") for _, s in part.statements if isinstance(s.op, Boxed))
+        operations = [s.op for _, s in part.statements]
+        plain = all(op.reduction in ("=", "+") for op in operations if isinstance(op, Boxed))
+        whole = len(operations) == 1 and isinstance(operations[0], Comprehension) and covers(operations[0])
         assert part.start is not None
         fresh = isinstance(part.start, Lit) and part.start.bits == UNWRITTEN.bits
-        if not plain and not (fresh and len(part.statements) == 1):
+        if not plain and not (fresh and whole):
             return False
         later = [s.op for _, s in part.statements[0 if not fresh else 1:]]
         if any(not isinstance(op, Comprehension) or (op.onto is None and op.reduction != "=") for op in later):
