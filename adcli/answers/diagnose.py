@@ -53,19 +53,6 @@ def first_nan(name: str, x: Any) -> str | None:
     return element(name, int(wrong[0]), np.shape(x)) if len(wrong) else None
 
 
-def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
-    """A note for each result with elements that are not finite."""
-    import numpy as np
-
-    from adcli.input.arrays import element
-    for name, x in zip(names, values, strict=True):
-        wrong = np.flatnonzero(~np.isfinite(x))
-        if len(wrong):
-            number = float(np.reshape(x, -1)[wrong[0]])
-            several = f": {len(wrong):,} of {np.size(x):,} elements are not finite" if np.ndim(x) else " is not finite"
-            yield f"note: {element(name, int(wrong[0]), np.shape(x))} = {number!r}{several}"
-
-
 # ---------------------------------------------------------------- programs of scalars
 
 def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:

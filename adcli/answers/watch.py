@@ -59,7 +59,6 @@ class Watch:
                 if self.strict and not finite and not row.level:
                     self.rough(row, f"{ROUGH} or not finite")
                 continue
-            from adcli.answers.diagnose import not_finite
             for note in not_finite(names, row.results):
                 self.failed = True
                 self.note(kind, note.__str__)
@@ -96,7 +95,7 @@ class Watch:
 
     def explained(self, row: Row) -> Note | str:
         """What makes a result rough: the operation, or the first value that is not finite though nothing was rough on its way."""
-        from adcli.answers.diagnose import not_finite, note
+        from adcli.answers.diagnose import note
         if row.level:
             return note(self.task, row, self.jobs)
         return next(not_finite([c.name for c in self.task.signature.results], row.results))
@@ -117,3 +116,16 @@ class Watch:
             if count > self.MOST:
                 self.say(f"note: {count - self.MOST} more {kind}")
         return 4 if strict and self.failed else 0
+
+
+def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
+    """A note for each result with elements that are not finite."""
+    import numpy as np
+
+    from adcli.input.arrays import element
+    for name, x in zip(names, values, strict=True):
+        wrong = np.flatnonzero(~np.isfinite(x))
+        if len(wrong):
+            number = float(np.reshape(x, -1)[wrong[0]])
+            several = f": {len(wrong):,} of {np.size(x):,} elements are not finite" if np.ndim(x) else " is not finite"
+            yield f"note: {element(name, int(wrong[0]), np.shape(x))} = {number!r}{several}"

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -57,6 +60,15 @@ def test_a_run_with_the_same_shapes_is_worked_out_once(folder, once):
     assert not any(ended.code for ended in first), first
     once()
     assert [adcli(*run) for run in RUNS] == first
+
+
+def test_such_a_run_imports_nothing_that_works_out(folder):
+    succeeds(*RUNS[0])
+    run = [sys.executable, "-X", "importtime", "-m", "adcli", *RUNS[0]]
+    said = subprocess.run(run, capture_output=True, text=True, check=True)
+    imported = set(re.findall(r"\| +(adcli\.(?:lang|codegen)\.\w+)", said.stderr))
+    assert "adcli.codegen.nests" in imported
+    assert imported.isdisjoint({f"adcli.lang.{room}" for room in ("lower", "passes", "derive", "evaluate")})
 
 
 @pytest.mark.parametrize("run", ORDINARY, ids=["kink", "domain", "matrices", "shapes"])
