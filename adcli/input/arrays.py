@@ -152,8 +152,9 @@ def refuse_missing(what: str, given: Any) -> None:
 
 def missing(given: Any) -> int:
     """How many entries are marked as missing."""
-    if isinstance(given, np.ma.MaskedArray):
-        return int(np.ma.count_masked(given))
+    masks = sys.modules.get("numpy.ma")   # which NumPy imports only where somebody asks for it: who has masks has done so
+    if masks is not None and isinstance(given, masks.MaskedArray):
+        return int(masks.count_masked(given))
     if (nulls := getattr(given, "null_count", None)) is not None:   # of polars and Arrow
         return int(np.sum(np.asarray(nulls() if callable(nulls) else nulls)))
     if not hasattr(given, "isna"):
