@@ -87,17 +87,18 @@ def check_options(task: Task, options: ResultOptions) -> None:
             options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
-    options.refuse(["enclose", "fast_math", "tier"], "needs a program of scalars; this one has tensors")
-    if options.form == "csv":
+    options.refuse_of_numbers()
+    if options.form in ("csv", "tsv"):
         options.refuse(["digits"], "of tensors needs --format text or json")
     arrays = options.form in ARRAYS
-    if options.form == "csv" or arrays:
+    if options.form in ("csv", "tsv") or arrays:
         options.refuse(["status"], "of tensors needs --format text or json")
     options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
     if arrays:
         options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.output}, a file of arrays")
-    if options.form in (*MATRIX_FORMATS, "tsv", "parquet"):
-        raise AdError(f"--format {options.form} needs a program of scalars; this one has tensors", help="write --format json")
+    if options.form == "parquet":
+        raise AdError("--format parquet holds rows; a point with tensors is no row",
+                      help="write -o FILE.npz or --format json; rows with tensors come from --data FILE")
 
 
 def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
@@ -120,11 +121,11 @@ def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], nu
     """The same where results are tensors: two points tell whether there are several."""
     from adcli.output.tensors import csv_matrix, is_cut
     first = list(islice(rows, 2))
-    if options.form == "csv":
+    if options.form in ("csv", "tsv"):
         if len(first) != 1:
-            raise AdError("--format csv writes one point, but --at gives several",
+            raise AdError(f"--format {options.form} writes one point, but --at gives several",
                           help="use --format json or -o FILE.npz")
-        return csv_matrix(layout, first[0], number)
+        return csv_matrix(layout, first[0], number, "\t" if options.form == "tsv" else ",")
     if options.form == "json":
         return json_rows(layout, chain(first, rows), number)
     cut = options.output is None and sys.stdout.isatty()

@@ -50,8 +50,6 @@ PART_OPTIONS = ("engine", "retries", "resume")
 """Options about parts of tables."""
 ROW_OPTIONS = (*TABLE_OPTIONS, *PART_OPTIONS, "jobs")
 """Options about rows of tables."""
-SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "tier", "zeros")
-"""Options that programs with tensors have no meaning for."""
 SUM_OPTIONS = ("sum", "mean", "weights", "group_by", "gauss_newton")
 """Options about sums over rows."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, *SUM_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose",
@@ -101,6 +99,12 @@ class Options:
             for t in self.typed:
                 if t.parameter == name:
                     raise AdError(f"{t.spelling} {reason}")
+
+    def refuse_of_numbers(self) -> None:
+        """AdError for options that have no meaning where a program has tensors, loops or matrices."""
+        self.refuse(["enclose"], "bounds programs of numbers; with tensors or loops, pivots and steps would be of one point")
+        self.refuse(["fast_math"], "changes the code of programs of numbers; that of tensors and loops has no such choice")
+        self.refuse(["tier"], "chooses the code of programs of numbers; that of tensors and loops is always compiled")
 
     def refuse_emit_options(self, but: Sequence[str] = ()) -> None:
         """AdError if options about what is emitted are given where nothing is, `but` those that say something else, too."""

@@ -115,13 +115,14 @@ def json_tensor(x: Any, number: Number) -> object:
     return leaves.reshape(x.shape).tolist()
 
 
-def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
+def csv_matrix(layout: Layout, row: Row, number: Number, separator: str) -> Iterator[str]:
     """The one result as a matrix, a line for each row; a vector is a column."""
-    name, x = one(layout, row, "--format csv")
+    form = "tsv" if separator == "\t" else "csv"
+    name, x = one(layout, row, f"--format {form}")
     if np.ndim(x) > 2:
-        raise AdError(f"--format csv writes matrices, but '{name}' has {np.ndim(x)} dimensions", help="write -o FILE.npy")
+        raise AdError(f"--format {form} writes matrices, but '{name}' has {np.ndim(x)} dimensions", help="write -o FILE.npy")
     for line in x.tolist() if np.ndim(x) == 2 else np.reshape(x, (-1, 1)).tolist():
-        yield ",".join(map(number, line)) + "\n"
+        yield separator.join(map(number, line)) + "\n"
 
 
 def one(layout: Layout, row: Row, what: str) -> tuple[str, Any]:

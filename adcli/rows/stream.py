@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from adcli.answers.overlap import overlapped
 from adcli.answers.watch import Watch
-from adcli.command.options import SCALAR_OPTIONS, ResultOptions
+from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread
 from adcli.input.fields import Fault
 from adcli.input.points import axes, ranks, typed, unknown_name
@@ -88,7 +88,9 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
 def refuse(task: Task, options: ResultOptions) -> None:
     """AdError for what is known at points only, and for what sums have no use for."""
     if task.signature.tensors:
-        options.refuse(SCALAR_OPTIONS, "needs a program of scalars; this one has tensors")
+        options.refuse(["digits"], "of tensors needs points (--at POINT)")
+        options.refuse_of_numbers()
+        options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
     if options.form in MATRIX_FORMATS and not options.summed:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")

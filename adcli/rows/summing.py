@@ -49,7 +49,7 @@ def check(task: Task, options: ResultOptions) -> None:
         options.refuse(["group_by"], f"has no place in --format {options.form}, which writes one matrix")
         options.refuse(["gauss_newton"], f"has no place in --format {options.form}; JᵀJ is in text, CSV and JSON")
     if task.signature.tensors:
-        options.refuse(["gauss_newton"], "needs a program of scalars; this one has tensors")
+        options.refuse(["gauss_newton"], "adds up JᵀJ of numbers; residuals in a tensor are those of one row: sum r(i)**2 there")
     if options.gauss_newton and (not task.signature.values or (options.of and ":" in options.of)):
         raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
 

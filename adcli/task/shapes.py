@@ -45,8 +45,8 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
 def refuse_tensors(program: Program, what: str) -> None:
     """AdError where a program has tensors and `what` is of scalars."""
     if has_tensors(program):
-        raise AdError(f"{what} needs a program of scalars; this one has tensors",
-                      help="eval, grad, jacobian, hessian, jvp, vjp, hvp and taylor take tensors")
+        from adcli.task.verbs import VERBS
+        raise AdError(f"{what} needs a program of numbers; this one has tensors or loops", help=f"{', '.join(VERBS)} take these")
 
 
 def written_out(program: Program, at: Mapping[str, Any], verb: str) -> Unfolded:

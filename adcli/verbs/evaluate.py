@@ -118,6 +118,9 @@ def carry_out(task: Task, options: ResultOptions) -> int:
     if options.digits:
         from adcli.answers.digits import with_digits
         return with_digits(task, options, watch)
+    if task.signature.tensors and options.form in MATRIX_FORMATS:
+        from adcli.answers.elements import matrix_at_point
+        return matrix_at_point(task, options, watch)
     return at_points(task, options, watch)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.output.fitting import fitted
-from adcli.output.streams import columns_of, destination
+from adcli.output.streams import columns_of, destination, say
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
@@ -32,15 +32,23 @@ def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
     from adcli.lang.derive.derivatives import one_output
     from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
+    from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.simplify import simplify
     from adcli.task.derive import chosen
-    options.refuse([*NUMBER_OPTIONS, "status"], "cannot be used with --pattern, which shows no numbers")
+    primal = chosen(parse_source(request.source), request.of)
+    inputs = inputs_to_differentiate(primal, request.wrt)
+    of_elements = has_tensors(primal)
+    options.refuse([name for name in (*NUMBER_OPTIONS, "status") if not (of_elements and name == "at")],
+                   "cannot be used with --pattern, which shows no numbers")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
     options.refuse_emit_options()
-    primal = simplify(chosen(parse_source(request.source), request.of))
-    inputs = inputs_to_differentiate(primal, request.wrt)
+    if of_elements:
+        from adcli.answers.elements import elements_among, written_out_at
+        whole = written_out_at(primal, options.at, "--pattern", say)
+        primal, inputs = whole.program, elements_among(whole, inputs)
+    primal = simplify(primal)
     kind = VERBS[request.verb].matrix or "jacobian"
     rows: Sequence[str] = inputs
     if kind == "hessian":

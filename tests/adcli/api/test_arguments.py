@@ -147,7 +147,7 @@ def test_a_scalar_is_no_tensor():
 
 
 def test_what_is_of_scalars_says_so():
-    with pytest.raises(adcli.AdError, match="needs a program of scalars"):
+    with pytest.raises(adcli.AdError, match="needs a program of numbers"):
         LOSS.jacobian().sparse(A=A, B=B, s=1)
     with pytest.raises(adcli.AdError, match="take vjp"):
         MV.grad()

@@ -166,7 +166,7 @@ def test_sizes_may_differ_from_row_to_row_and_memory_does_not_depend_on_results(
 @pytest.mark.parametrize(("options", "said"), [
     (["--at", "w=[1,2],w=[1,2]"], "'w' is given twice"),
     (["--at", "v=[1,2]"], "no input 'v'"),
-    (["--at", "w=[1,2]", "--digits"], "--digits needs a program of scalars; this one has tensors"),
+    (["--at", "w=[1,2]", "--digits"], "--digits of tensors needs points (--at POINT)"),
     (["--at", "w=[1,2]", "--format", "parquet", "--fmt", "%.3g"], "--fmt has no effect on Parquet, which has numbers, not text"),
     (["--at", "t=0:1:3,w=[1,2]"], "with --data, --at gives inputs one value for all rows"),
     (["--at", "w=[[1,2]]"], "'w' has 1 dimension, and the value given has 2"),

@@ -98,4 +98,4 @@ def test_bad_rows_other_shapes_what_is_not_finite_and_no_rows_at_all(rows, empty
     nothing = adcli("eval", "p.ad", "--data", "n.csv", "--sum", "--at", "w=[1,1]")
     assert (nothing.code, nothing.err) == (5, "n.csv: no rows to add, so nothing says what shapes the sums have\n")
     refused = adcli("grad", *run[1:], "--gauss-newton")
-    assert (refused.code, "--gauss-newton needs a program of scalars" in refused.err) == (2, True)
+    assert (refused.code, "--gauss-newton adds up JᵀJ of numbers" in refused.err) == (2, True)

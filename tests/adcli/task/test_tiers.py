@@ -72,7 +72,7 @@ def test_a_long_program_says_from_how_many_rows_on_it_is_compiled(begins):
 @pytest.mark.parametrize("args, said", [
     (("grad", "-e", "v = x", "--at", "x=1", "--tier", "tape", "--fast-math"), "--tier tape and --fast-math cannot be used"),
     (("eval", "-e", "input x(N)", "-e", "y(i) = 2*x(i)", "-e", "output y", "--at", "x=[1,2]", "--tier", "tape"),
-     "needs a program of scalars; this one has tensors"),
+     "--tier chooses the code of programs of numbers"),
     (("grad", "-e", "v = x", "--emit", "c", "--tier", "tape"), "--tier cannot be used with --emit"),
     (("grad", "-e", "v = x", "--at", "x=1", "--tier", "vm"), "no tier 'vm'"),
     (("grad", "-e", "v = x", "--at", "x=1±1", "--enclose", "--tier", "tape"), "--tier has no effect on --enclose")])
