@@ -1,0 +1,74 @@
+"""Every verb of every kind of program: numbers, tensors, loops and linear algebra. A cell is a number, written down here by its
+formula, or a reason in the user's terms."""
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+import pytest
+from command import adcli
+
+
+class Kind(NamedTuple):
+    """A program at a point with a direction; its value there, and the slope and the curvature along the direction. `spread` moves
+    along the direction alone, by 0.1."""
+
+    lines: tuple[str, ...]
+    at: str
+    direction: str
+    spread: str
+    value: float
+    slope: float
+    curvature: float
+
+
+def iterated_sine(x: float, steps: int) -> tuple[float, float, float]:
+    """sin(sin(…x)) with its derivatives by the chain rule."""
+    h, d, d2 = x, 1.0, 0.0
+    for _ in range(steps):
+        h, d, d2 = math.sin(h), math.cos(h) * d, math.cos(h) * d2 - math.sin(h) * d * d
+    return h, d, d2
+
+
+KINDS = {
+    "scalar": Kind(("input x, y", "v = x**2*sin(y)"), "x=2,y=0.5", "x=1", "x=2±0.1,y=0.5",
+                   4 * math.sin(0.5), 4 * math.sin(0.5), 2 * math.sin(0.5)),
+    "tensor": Kind(("input x(N)", "v +=! sin(x(i))*x(i)"), "x=[1,2]", "x=[1,0]", "x=[1,2]±[0.1,0]",
+                   math.sin(1) + 2 * math.sin(2), math.sin(1) + math.cos(1), 2 * math.cos(1) - math.sin(1)),
+    "recurrence": Kind(("input x", "h(0) = x", "for t in 0:3 { h(t+1) = sin(h(t)) }", "v = h(3)"), "x=2", "x=1", "x=2±0.1",
+                       *iterated_sine(2, 3)),
+    "algebra": Kind(("input b(N)", "param A(N, N)", "u = solve(A, b)", "v +=! u(i)*b(i)"), "A=[[4,1],[1,3]],b=[1,2]", "b=[1,0]",
+                    "A=[[4,1],[1,3]],b=[1,2]±[0.1,0]", 15 / 11, 2 / 11, 6 / 11),
+}
+TENSORS = ("tensor", "recurrence", "algebra")
+BOUNDED = "pivots and steps would be of one point"
+CELLS = [   # the words, what is among the numbers of the answer (or a text), and the reason where tensors or loops have none
+    (("eval",), "value", ""), (("grad",), "slope", ""), (("jacobian",), "slope", ""), (("hessian",), "curvature", ""),
+    (("hessian", "--format", "coo"), "curvature", ""), (("jvp", "--tangent", "DIRECTION"), "slope", ""),
+    (("vjp", "--cotangent", "v=1"), "slope", ""), (("hvp", "--tangent", "DIRECTION"), "curvature", ""),
+    (("taylor", "--tangent", "DIRECTION"), "half", ""), (("propagate",), "uncertainty", ""),
+    (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""), (("grad", "--sum"), "slope", "needs rows"),
+    (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
+    (("eval", "--enclose"), "value", BOUNDED), (("eval", "--tier", "tape"), "value", "always compiled"),
+    (("eval", "--fast-math"), "value", "no such choice"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_verb_gives_numbers_or_a_reason(kind: str) -> None:
+    k = KINDS[kind]
+    expected = {"value": k.value, "slope": k.slope, "curvature": k.curvature, "half": k.curvature / 2,
+                "uncertainty": 0.1 * abs(k.slope)}
+    for words, wanted, reason in CELLS:
+        at = k.spread if words[0] == "propagate" else k.at
+        given = [k.direction if word == "DIRECTION" else word for word in words]
+        ended = adcli(given[0], *(word for line in k.lines for word in ("-e", line)), "--at", at, *given[1:])
+        where = (kind, words, ended)
+        if reason and kind in TENSORS:
+            assert ended.code == 2 and reason in ended.err, where
+        elif wanted in expected:
+            found = [float(x) for x in re.findall(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", ended.out)]
+            assert ended.code == 0 and any(x == pytest.approx(expected[wanted], rel=1e-5, abs=1e-12) for x in found), where
+        else:
+            assert ended.code == 0 and wanted in ended.out, where
