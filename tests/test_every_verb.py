@@ -48,7 +48,8 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("hessian", "--format", "coo"), "curvature", ""), (("jvp", "--tangent", "DIRECTION"), "slope", ""),
     (("vjp", "--cotangent", "v=1"), "slope", ""), (("hvp", "--tangent", "DIRECTION"), "curvature", ""),
     (("taylor", "--tangent", "DIRECTION"), "half", ""), (("propagate",), "uncertainty", ""),
-    (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""), (("grad", "--sum"), "slope", "needs rows"),
+    (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""),
+    (("grad", "--sum"), "slope", "needs rows"),
     (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
     (("eval", "--enclose"), "value", BOUNDED), (("eval", "--tier", "tape"), "value", "always compiled"),
     (("eval", "--fast-math"), "value", "no such choice"),
@@ -72,3 +73,19 @@ def test_a_verb_gives_numbers_or_a_reason(kind: str) -> None:
             assert ended.code == 0 and any(x == pytest.approx(expected[wanted], rel=1e-5, abs=1e-12) for x in found), where
         else:
             assert ended.code == 0 and wanted in ended.out, where
+
+
+@pytest.mark.parametrize("kind", ["scalar", "recurrence"])
+def test_a_curve_has_the_numbers(kind: str) -> None:
+    k = KINDS[kind]
+    at = k.at.replace("x=2", "x=2:3:2")
+    ended = adcli("plot", *(word for line in k.lines for word in ("-e", line)), "--at", at, "--format", "csv")
+    assert [float(x) for x in ended.out.splitlines()[1].split(",")[:3]] == pytest.approx([2, k.value, k.slope], rel=1e-12)
+
+
+def test_a_curve_through_tensors_has_their_kinks() -> None:
+    """Σ max(s·w, 0) has its kink at s = 0."""
+    lines = ("input s, w(N)", "y(i) = max(s*w(i), 0)", "v +=! y(i)", "output v")
+    ended = adcli("plot", *(word for line in lines for word in ("-e", line)), "--at", "s=-1:1:3,w=[1,2]", "--format", "csv")
+    assert [line.split(",")[1::2] for line in ended.out.splitlines()[1:]] == \
+        [["0.0", "smooth"], ["0.0", "kink"], ["3.0", "smooth"]]

@@ -55,8 +55,6 @@ def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, de
     """See `Looks.plot`."""
     from adcli.plot.command import HIGHEST
     from adcli.plot.pictured import picture
-    from adcli.task.shapes import refuse_tensors
-    refuse_tensors(program, "plot")
     ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
     found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))

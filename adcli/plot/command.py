@@ -72,5 +72,5 @@ def command(options: PlotOptions) -> int:
     for note in program.notes:
         remark(note)
     setting = from_text(program, options.at, options.points, remark)
-    write_picture(pictured(program, setting, options.outputs, options.derivatives), options.form, options.output, number)
+    write_picture(pictured(setting, options.outputs, options.derivatives), options.form, options.output, number)
     return 0

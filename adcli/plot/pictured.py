@@ -12,15 +12,15 @@ def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: S
             derivatives: int = 1, points: int | None = None, remark: Callable[[object], None] = lambda note: None) -> Picture:
     """The picture of the outputs `of` a program of numbers. In `at` a tuple (low, high) or (low, high, count) is a range, over
     which an input varies; inputs that are left out have their defaults, or vary over the ranges they are declared with."""
-    return pictured(program, from_numbers(program, at, points, remark), of, derivatives)
+    return pictured(from_numbers(program, at, points, remark), of, derivatives)
 
 
-def pictured(program: Program, setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:
+def pictured(setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:
     """The same for a setting that is known."""
     import numpy as np
     with np.errstate(all="ignore"):   # what overflows is infinite, and has no place in a picture
         if len(setting.ranges) == 1:
             from adcli.plot.curves import curves
-            return curves(program, setting, of, derivatives)
+            return curves(setting.program, setting, of, derivatives)
         from adcli.plot.contours import contours
-        return contours(program, setting, of, derivatives)
+        return contours(setting.program, setting, of, derivatives)

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from adcli.input.points import GridRange, checked, combined, complete, unknown_name, within
-from adcli.lang.ir import Param, Program, has_tensors
+from adcli.input.points import GridRange, checked, combined, complete, parts, ranks, typed, unknown_name, within
+from adcli.lang.ir import Equation, Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import MatrixOperation
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.numbers import shortest
 
 POINTS = (401, 101)
@@ -15,15 +17,15 @@ MOST_POINTS = (100_000, 400)
 
 
 class Setting(NamedTuple):
-    """The inputs that vary, in the order of the axes, and a value for every other."""
+    """The inputs that vary, in the order of the axes, a value for every other, and the program of numbers that is drawn."""
 
+    program: Program
     ranges: tuple[GridRange, ...]
     fixed: Mapping[str, float]
 
 
 def from_text(program: Program, specs: Sequence[str], points: int | None, remark: Callable[[object], None]) -> Setting:
     """The setting that --at gives. An input without a value varies over the range that it is declared with."""
-    require_numbers(program)
     params = program.params
     specs = [*specs, *declared(params, specs)]
     grids = checked(params, specs, remark, uncounted=True)
@@ -39,13 +41,12 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
     for end in (0, -1):   # a range leaves what is declared at one of its ends
         ends = {r.name: r[end % len(r)][r.name] for r in ranges}
         list(within(params, [{**given, **ends}], remark, program.source))
-    return setting(program, ranges, given, points)
+    return setting(program, given, ranges, points)
 
 
 def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None,
                  remark: Callable[[object], None] = lambda note: None) -> Setting:
     """The same from Python: a tuple (low, high) or (low, high, count) is a range."""
-    require_numbers(program)
     for name in at:
         if name not in {p.name for p in program.params}:
             raise unknown_name("input", name, [p.name for p in program.params])
@@ -53,14 +54,27 @@ def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], 
     return from_text(program, [",".join(text)], points, remark)
 
 
-def require_numbers(program: Program) -> None:
-    """AdError for a program with tensors, in whose statements places have no operation of their own."""
+def of_numbers(program: Program, given: Mapping[str, Any]) -> tuple[Program, Mapping[str, float]]:
+    """The program and its point; where it has tensors or loops, those of its elements. AdError where what is written out at a
+    point is not what holds along a curve: pivots of matrices, and the steps of a loop that ends at `until`."""
     if not has_tensors(program):
-        return
-    number = next((p.name for p in program.params if not (p.var.shape or p.var.integer)), None)
-    help = f"adcli grad --at {number}=-3:3:401,… --format json gives the numbers of a curve along {number}" if number else \
-        "write a program whose inputs are numbers, such as v = tanh(w21*x)"
-    raise AdError("plot finds kinks, jumps and poles among operations on numbers; this program has tensors", help=help)
+        return program, given
+    if any(map(decided, program.equations)):
+        number = next((p.name for p in program.params if not (p.var.shape or p.var.integer)), None)
+        help = f"adcli grad --at {number}=-3:3:401,… --format json gives the numbers of a curve along {number}" if number else None
+        raise AdError("plot finds kinks, jumps and poles among operations on numbers; pivots of matrices, and the steps of"
+                      " a loop with 'until', change along a curve", help=help)
+    from adcli.input.arrays import fitting
+    from adcli.task.shapes import written_out
+    whole = written_out(program, fitting(program, typed(program.params, ranks(program.params), dict(given))), "plot")
+    return whole.program, whole.at
+
+
+def decided(e: Equation) -> bool:
+    """Whether the numbers of a point decide which operations an equation is."""
+    if isinstance(e.op, Recurrence):
+        return e.op.until is not None or any(map(decided, e.op.statements))
+    return isinstance(e.op, MatrixOperation)
 
 
 def repr_of(x: float) -> str:
@@ -70,7 +84,7 @@ def repr_of(x: float) -> str:
 
 def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
     """Ranges for the inputs that have neither a value nor a default, where all of them are declared with one."""
-    named = {part.partition("=")[0].strip() for spec in specs for part in spec.split(",")}
+    named = {part.partition("=")[0].strip() for spec in specs for part in parts(spec)}
     if any(name.startswith("@") for name in named):   # of a file, whose names are not known yet
         return []
     open_ = [p for p in params if p.default is None and p.name not in named]
@@ -86,12 +100,13 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
 
 def example(params: Sequence[Param], lacking: Sequence[str] = ()) -> str:
     """A setting that can be pasted: the first input varies, the others that need it have a value."""
-    names = [p.name for p in params if p.default is None] or [p.name for p in params][:1] or ["x"]
+    numbers = [p for p in params if not (p.var.shape or p.var.integer)]
+    names = [p.name for p in numbers if p.default is None] or [p.name for p in params][:1] or ["x"]
     first, *others = [n for n in names if n in lacking] or names
     return ",".join([f"{first}=-3:3", *(f"{name}=1" for name in others)])
 
 
-def setting(program: Program, ranges: Sequence[GridRange], given: Mapping[str, float], points: int | None) -> Setting:
+def setting(program: Program, given: Mapping[str, float], ranges: Sequence[GridRange], points: int | None) -> Setting:
     """The setting with these ranges. AdError where there is nothing to draw, or too much."""
     if not 1 <= len(ranges) <= 2:
         what = "nothing varies" if not ranges else f"{', '.join(r.name for r in ranges)} vary, and a picture has two axes"
@@ -105,4 +120,5 @@ def setting(program: Program, ranges: Sequence[GridRange], given: Mapping[str, f
     counts = [len(r) if r.counted else points or usual for r in ranges]
     if max(counts) > most:
         raise AdError(f"{max(counts):,} points are more than a picture shows", help=f"write --points {usual}")
-    return Setting(tuple(r.upwards(max(n, 2)) for r, n in zip(ranges, counts, strict=True)), given)
+    numbers, fixed = of_numbers(program, given)
+    return Setting(numbers, tuple(r.upwards(max(n, 2)) for r, n in zip(ranges, counts, strict=True)), fixed)

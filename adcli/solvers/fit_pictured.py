@@ -44,7 +44,7 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
         observed = np.broadcast_to(np.asarray(o.observed[k], np.float64), rows)
         data = Curve("data", tuple(x.tolist()), tuple(observed.tolist()), "points", number=6)
         if len(varying) == 1:
-            drawn = pictured(program, Setting((around(name, x),), fixed), [output], 0)
+            drawn = pictured(Setting(program, (around(name, x),), fixed), [output], 0)
             (model,) = drawn.panels
             notes += drawn.notes
         else:

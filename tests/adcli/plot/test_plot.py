@@ -198,9 +198,9 @@ FAULTS = [
     (["-e", "a = x*y", "-e", "b = x", "--at", "x=0:1,y=0:1"], "a contour map is of one output\nhelp: choose one: --of a"),
     (["-e", "x*y", "--at", "x=0:1,y=0:1", "--derivatives", "2"], "a contour map shows first derivatives at most"),
     ([a for i in range(8) for a in ("-e", f"v{i} = x")] + ["--at", "x=0:1"], "8 outputs are too many for one picture\nhelp: "),
-    (["-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=0:1"],
-     "operations on numbers; this program has tensors\nhelp: write a program"),
-    (["-e", "input A(N), b", "-e", "s +=! A(i)*b", "--at", "A[1]=0:1"], "help: adcli grad --at b=-3:3:401,… --format json gives"),
+    (["-e", "input s, A(N, N), b(N)", "-e", "u = solve(A, b)", "-e", "v = s*u(0)", "--at", "s=0:1,A=[[1]],b=[1]"],
+     "change along a curve\nhelp: adcli grad --at s=-3:3:401,… --format json gives"),
+    (["-e", "input A(N), b", "-e", "s +=! A(i)*b", "--at", "A=[1,2],b=1"], "nothing varies in this plot"),
     (["-e", "x*y", "--at", "X=0:1,y=1"], "no input 'X'\nhelp: did you mean 'x'?"),
     (["-e", "x", "--at", "x=0:1", "-o", "f.jpg"], "plot does not write .jpg files\nhelp: use .csv, .svg, .pdf or .png"),
 ]
