@@ -61,7 +61,7 @@ def of_numbers(program: Program, given: Mapping[str, Any]) -> tuple[Program, Map
         return program, given
     if any(map(decided, program.equations)):
         number = next((p.name for p in program.params if not (p.var.shape or p.var.integer)), None)
-        help = f"adcli grad --at {number}=-3:3:401,… --format json gives the numbers of a curve along {number}" if number else None
+        help = f"adcli grad --at {number}=-3:3:401,… --format json gives the numbers of a curve" if number else None
         raise AdError("plot finds kinks, jumps and poles among operations on numbers; pivots of matrices, and the steps of"
                       " a loop with 'until', change along a curve", help=help)
     from adcli.input.arrays import fitting
