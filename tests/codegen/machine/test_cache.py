@@ -804,5 +804,5 @@ def test_an_entry_holds_no_more_than_an_evaluation_needs(folder):
     file = make_entry(folder)
     data = cache.content(file.read_bytes(), file.name.removesuffix(cache.SUFFIX))
     head, _, code = data.partition(b"\n")
-    assert set(json.loads(head)) == {"key", "entry", "wrt", "inputs", "outputs", "results", "notes"}
+    assert set(json.loads(head)) == {"key", "entry", "counts", "wrt", "inputs", "outputs", "results", "notes"}
     assert code.startswith(b"\x7fELF") or sys.platform != "linux"
