@@ -38,7 +38,8 @@ def test_no_bit_changes() -> None:
 
 
 def test_what_no_step_writes_stays_0_beside_reductions_of_another_neutral_value() -> None:
-    program = parse("input x(N), int32 T\nfor t in 1:T + 1 { low(t) min=! x(n); p(t) *=! x(n); s(t) lse=! x(n) }\noutput low, p, s\n")
+    program = parse("input x(N), int32 T\n"
+                    "for t in 1:T + 1 { low(t) min=! x(n); p(t) *=! x(n); s(t) lse=! x(n) }\noutput low, p, s\n")
     found = evaluate(distributed(program), {"x": [2.0, 3.0], "T": 1})
     assert [found[n][0] for n in ("low", "p", "s")] == [0, 0, 0]
     assert [found[n][1] for n in ("low", "p")] == [2, 6]

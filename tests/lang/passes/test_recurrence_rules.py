@@ -107,7 +107,8 @@ def test_what_is_printed_reads_back_equal_and_gives_the_same_bits(made: LoopProg
 
 
 def test_what_says_which_elements_of_factors_exist_reads_back() -> None:
-    program = parse("input c, x(T)\nh(0) = c\nfor t in 1:T + 1 { K(t, n, m) = (n == m ? 3 : 0) + h(t - 1) where n in 0:2, m in 0:2; "
+    program = parse("input c, x(T)\nh(0) = c\n"
+                    "for t in 1:T + 1 { K(t, n, m) = (n == m ? 3 : 0) + h(t - 1) where n in 0:2, m in 0:2; "
                     "L(t) = cholesky(K(t)); h(t) = x(t - 1) * L(t, 0, 0) }\noutput L\n")
     second = tangent_program(adjoint_program(program))
     assert equal(simplify(parse(print_program(second))), simplify(second))
