@@ -103,7 +103,7 @@ def pairs(context: click.Context, text: str) -> Items:
 
 COMPLETED = {
     "PROGRAM": program, "FILE": files, "ROWS": files, "x,…": inputs, "v,…": outputs, "v": outputs,
-    "POINT": point, "x=1,…": point, "v=1,…": weights, "x:y=0.5,…": pairs,
+    "POINT": point, "x=1,…": point, "x=@C.npy": point, "v=1,…": weights, "x:y=0.5,…": pairs,
 }
 """By the metavar of a parameter, what it is completed by."""
 

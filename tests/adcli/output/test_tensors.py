@@ -127,13 +127,14 @@ def layout(*names):
     (np.zeros((2, 0)), "\n\n"),
     (np.array([[1.0, 2.0], [3.0, np.nan]]), "1.0,2.0\n3.0,nan\n"), (np.array([[1.0, 2.0]]), "1.0,2.0\n")])
 def test_csv_is_a_matrix(x, want):
-    assert "".join(tensors.csv_matrix(layout("y"), Row({}, [x], 0), shortest)) == want
+    for separator in ",\t":
+        assert "".join(tensors.csv_matrix(layout("y"), Row({}, [x], 0), shortest, separator)) == want.replace(",", separator)
 
 
 @pytest.mark.parametrize(("act", "said", "help"), [
-    (lambda: list(tensors.csv_matrix(layout("y"), Row({}, [np.zeros((1, 2, 3))], 0), shortest)),
-     "--format csv writes matrices, but 'y' has 3 dimensions", "write -o FILE.npy"),
-    (lambda: list(tensors.csv_matrix(layout("y", "z"), Row({}, [1.0, 2.0], 0), shortest)),
+    (lambda: list(tensors.csv_matrix(layout("y"), Row({}, [np.zeros((1, 2, 3))], 0), shortest, "\t")),
+     "--format tsv writes matrices, but 'y' has 3 dimensions", "write -o FILE.npy"),
+    (lambda: list(tensors.csv_matrix(layout("y", "z"), Row({}, [1.0, 2.0], 0), shortest, ",")),
      "--format csv holds one tensor, but the results are y, z", "use -o FILE.npz or --format json"),
     (lambda: tensors.write_arrays(io.BytesIO(), "npy", layout("y", "z"), [Row({}, [1.0, 2.0], 0)], 1),
      "an .npy file holds one tensor, but the results are y, z", "use -o FILE.npz or --format json"),
