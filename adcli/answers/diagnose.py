@@ -269,4 +269,4 @@ def inner(e: Equation, values: list[float], arithmetic: Arithmetic) -> tuple[Equ
 
 def symbol(e: Equation) -> str:
     assert isinstance(e.op, Comprehension)
-    return SYMBOLS[e.op.reduction]
+    return "the first index" if e.outs[0].whole else SYMBOLS[e.op.reduction]   # of argmin=! and argmax=!

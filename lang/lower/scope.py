@@ -230,7 +230,7 @@ class Scope:
         context = self.context
         template = context.functions.get(node.name)
         if template is None:
-            if node.name in context.broken:
+            if node.name in context.broken or self.env.get(node.name) is POISON:   # a tensor, but for its fault
                 return [POISON] * len(names)
             if node.name in context.below:
                 raise self.too_early(node)
@@ -305,7 +305,8 @@ class Scope:
     def is_function(self, name: str) -> bool:
         """Whether a call may have this name, or only a fault elsewhere is why it has no meaning."""
         c = self.context
-        return any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library_functions()
+        return (any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library_functions()
+                or self.env.get(name) is POISON)
 
 
 def node_name(node: Call) -> Token:

@@ -25,6 +25,7 @@ OUTER = -2
 """The level of what stands between two expressions and makes none: the `:` of a range, and `<=>`."""
 MISPLACED = {":": ("':' without its '?'", "write c ? a : b"),
              "<=>": ("'<=>' belongs at the end of a tensor comprehension", "write C(i) = e <=> f(...)")}
+THREE_BOUNDS = ("a range has two bounds, and an index goes by ones", "write k in 0:n, and 2*k where you need steps of 2")
 
 
 class Chained(AdError):
@@ -64,7 +65,9 @@ class Chain:
             middle, left = nodes.pop(), nodes.pop()
             nodes.append(Op("select", [left, middle, right], left.start, right.end))
         elif level == OUTER:
-            raise AdError(MISPLACED[name][0], (token.start, token.end), MISPLACED[name][1])
+            second = name == ":" and any(other == ":" for _, other, _ in self.ops)
+            what, help = THREE_BOUNDS if second else MISPLACED[name]
+            raise AdError(what, (token.start, token.end), help)
         elif level == OPEN:
             raise AdError("'?' without its ':'", (token.start, token.end), "write c ? a : b")
         elif level in (UNARY, NOT):

@@ -117,6 +117,7 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
                 faults.append(AdError(f"'{token.text}' closes a bracket of another kind", (token.start, token.end),
                                       None, source))
         unit.append(token)
+    end()   # a statement that the end breaks off behind an operator
     return units
 
 

@@ -191,6 +191,27 @@ f.ad:1:7: error: ':' without its '?'
           ^
 help: write c ? a : b
 ---
+h(0) = 1; for t in 0:7:2 { h(t + 1) = 2*h(t) }; v = h(3)
+=>
+f.ad:1:23: error: a range has two bounds, and an index goes by ones
+    h(0) = 1; for t in 0:7:2 { h(t + 1) = 2*h(t) }; v = h(3)
+                          ^
+help: write k in 0:n, and 2*k where you need steps of 2
+---
+h(0) = 1; for t in 0:sin(x) { h(t + 1) = 2*h(t) }; v = h(3)
+=>
+f.ad:1:22: error: the range of the step 't' is not affine: sin(x)
+    h(0) = 1; for t in 0:sin(x) { h(t + 1) = 2*h(t) }; v = h(3)
+                         ^^^^^^
+help: a bound is made of sizes and whole numbers by + - * /, min and max
+---
+y(i) = x(i) *
+=>
+f.ad:1:13: error: an expression is missing after '*'
+    y(i) = x(i) *
+                ^
+help: an expression in parentheses may span several lines
+---
 v = (a + b
 =>
 f.ad:1:5: error: '(' is never closed

@@ -253,3 +253,5 @@ def test_whole_numbers_are_written_without_a_fraction(folder):
     succeeds("eval", "place.ad", "--at", "z=[1.2,3.7]", "-o", "place.npz")
     assert {name: a.dtype.kind for name, a in np.load("place.npz").items()} == {"k": "i", "r": "i", "v": "f"}
     assert "holds whole numbers and has no derivative" in adcli("grad", "place.ad", "--at", "z=[1.2,3.7]", "--of", "k").err
+    assert "place.ad:2:1: note: the first index at k with 2 equal elements: jump" in \
+        adcli("eval", "place.ad", "--at", "z=[1,3,3]").err
