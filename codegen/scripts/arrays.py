@@ -409,6 +409,16 @@ class ArrayTensors(ScriptTensors):
             given, then = (" and ".join(f"{self.numbers.text(x)} >= 0" for x in xs) for xs in (c.given, c.then))
             yield self.required(f"not ({given}) or ({then})" if given else then, f"sizes do not fit: {c.why}")
 
+    def given_or(self, extent: str, size: str) -> str:
+        """The extent: arrays have all of theirs."""
+        return extent
+
+    def first_given(self, extents: list[str]) -> str:
+        return extents[0]
+
+    def where_given(self, extent: str, size: str) -> str:
+        return size
+
     def quotient(self, text: str, divisor: int) -> str:
         return f"({text}) // {divisor}"
 

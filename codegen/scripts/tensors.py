@@ -32,20 +32,20 @@ LOOPS = LoopLanguage("let", "const", "const", "let", "", "", OUTSIDE, "{}.subarr
 HELPERS = {
     "shape": """
 function shape(name, given, rank) {
-    // the extents of nested arrays
+    // the extents of nested arrays; behind an extent of 0 they do not say theirs
     const found = [];
     for (let part = given; found.length < rank; part = part === undefined ? part : part[0]) {
         if (!Array.isArray(part) && !ArrayBuffer.isView(part) && !(part === undefined && found.includes(0))) {
             throw new TypeError(`'${name}' has ${rank} dimensions, and what is given has ${found.length}`);
         }
-        found.push(part === undefined ? 0 : part.length);
+        found.push(part === undefined ? undefined : part.length);
     }
     return found;
 }""",
     "elements": """
 function elements(name, given, shape, whole) {
     // all elements of nested arrays, one behind the other
-    const found = new Float64Array(shape.reduce((count, extent) => count * extent, 1));
+    const found = new Float64Array(shape.reduce((count, extent) => count && count * extent, 1));
     let at = 0;
     function fill(part, d) {
         if (d < shape.length) {
@@ -201,7 +201,8 @@ class ScriptTensors(TensorStatements):
         for p in self.given.params:
             for d, extent in enumerate(p.var.shape):
                 if (p.name, d) not in self.bound_by:
-                    test = f"{self.shapes[p.name]}[{d}] === {self.extent(extent)[0]}"
+                    size, found = self.extent(extent)[0], f"{self.shapes[p.name]}[{d}]"
+                    test = f"{self.given_or(found, size) if d else found} === {size}"
                     yield self.required(test, f"dimension {d} of {p.name} is not {text(extent)}")
 
     def extent(self, x: Affine) -> Piece:
@@ -214,17 +215,32 @@ class ScriptTensors(TensorStatements):
     def bound(self, name: str) -> str:
         """A size, from an extent that is it alone, or a sum in which it is the only one that is not known."""
         extents = [(extent, p.name, d) for p in self.given.params for d, extent in enumerate(p.var.shape)]
-        for extent, tensor, d in extents:
-            if extent == affine(name):
-                self.bound_by.add((tensor, d))
-                return f"{self.shapes[tensor]}[{d}]"
+        alone = [(tensor, d) for extent, tensor, d in extents if extent == affine(name)]
+        if alone:
+            first = min(alone, key=lambda place: place[1] > 0)
+            self.bound_by.add(first)
+            if first[1] == 0:
+                return f"{self.shapes[first[0]]}[0]"
+            return self.first_given([f"{self.shapes[tensor]}[{d}]" for tensor, d in alone])
         for extent, tensor, d in extents:
             c = extent.coefficient(name)
             rest = extent - affine(name) * c
             if c and name not in atoms(rest) and atoms(rest) <= {*self.counted, *self.known}:
-                return self.quotient(f"{self.shapes[tensor]}[{d}] - {enclosed(self.extent(rest), PRODUCT)}", c)
+                found = f"{self.shapes[tensor]}[{d}]"
+                size = self.quotient(f"{found} - {enclosed(self.extent(rest), PRODUCT)}", c)
+                return self.where_given(found, size) if d else size
         raise AdError(f"the size {name} is no extent of an input by itself", None,
                       f"declare an input with the extent {name} alone", self.given.source)
+
+    def given_or(self, extent: str, size: str) -> str:
+        """An extent, or what it has to be where nested arrays do not say it, behind an extent of 0."""
+        return f"({extent} ?? {size})"
+
+    def first_given(self, extents: list[str]) -> str:
+        return " ?? ".join([*extents, "0"])
+
+    def where_given(self, extent: str, size: str) -> str:
+        return f"{extent} === undefined ? 0 : {size}"
 
     def quotient(self, text: str, divisor: int) -> str:
         return f"Math.floor(({text}) / {divisor})"

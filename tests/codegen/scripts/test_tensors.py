@@ -142,6 +142,17 @@ def test_what_does_not_fit_is_an_error_of_python() -> None:
 
 
 @pytest.mark.skipif(NODE is None, reason="no node")
+def test_nested_arrays_do_not_say_the_extents_behind_a_0(tmp_path: pathlib.Path) -> None:
+    text = ("input A(N, M), B(M, K), C(2, L+1), D(0, 3)\nz(j) +=! A(i, j)\ny(j) = z(j) + 1\n"
+            "u(k) +=! B(j, k)\nw +=! C(i, j)\nv +=! D(i, j)\noutput y, u, w, v")
+    (tmp_path / "f.mjs").write_text(tensor_module(parse(text), "f"), encoding="utf-8")
+    (tmp_path / "run.mjs").write_text("import {f} from './f.mjs'; console.log(JSON.stringify("
+                                      "[f([], [[1], [2]], [[5], [6]], []), f([[], []], [], [[5], [6]], [])]))", encoding="utf-8")
+    said = subprocess.run([str(NODE), "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert json.loads(said) == [{"y": [1, 1], "u": [3], "w": 11, "v": 0}, {"y": [], "u": [], "w": 11, "v": 0}]
+
+
+@pytest.mark.skipif(NODE is None, reason="no node")
 def test_what_does_not_fit_is_an_error_of_javascript(tmp_path: pathlib.Path) -> None:
     programs = [parse(text) for text, *_ in WRONG]
     for k, program in enumerate(programs):
