@@ -666,7 +666,7 @@ def said(text: str) -> str:
 @pytest.mark.parametrize("case", CASES.split("---\n"), ids=lambda case: case.splitlines()[0].replace("\0", "NUL"))
 def test_diagnostic(case: str) -> None:
     text, expected = case.split("\n=>\n")
-    assert said(text) == expected.rstrip("\n")
+    assert said(text) == said(f"{text}\n") == expected.rstrip("\n")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "#!/usr/bin/env adcli"])
