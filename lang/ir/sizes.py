@@ -268,8 +268,13 @@ def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, 
 
 def accesses(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
     """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
-    stack: list[tuple[Atom, tuple[Subscript, ...]]] = [(e.outs[0], op.write)]
-    stack += [(e.args[r.arg], r.subscripts) for _, r in op.reads()]
+    yield from elements_read(e, op)
+    yield e.outs[0], op.write
+
+
+def elements_read(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+    """Every tensor that a comprehension reads, with the subscripts, those inside of subscripts too."""
+    stack = [(e.args[r.arg], r.subscripts) for r in (*[s for s in op.write if isinstance(s, Read)], *[r for _, r in op.reads()])]
     while stack:
         atom, subscripts = stack.pop()
         yield atom, subscripts

@@ -14,7 +14,7 @@ from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import accesses
+from adcli.lang.ir.sizes import elements_read
 
 
 def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
@@ -95,8 +95,8 @@ def lacking(equations: Iterable[Equation], known: Mapping[Atom, Gappy], origin: 
     for e in equations:
         assert isinstance(e.op, Boxed)
         facts = [r.high - r.low - 1 for r in e.op.ranges]
-        for atom, subscripts in accesses(e, e.op):
-            gappy = known.get(atom) if subscripts is not e.op.write else None
+        for atom, subscripts in elements_read(e, e.op):
+            gappy = known.get(atom)
             if gappy is not None and missing(read_box(e.op, atom, subscripts), gappy.boxes, facts, gappy.place):
                 found.add(origin[atom])
     return found

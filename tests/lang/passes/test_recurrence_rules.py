@@ -112,3 +112,12 @@ def test_what_says_which_elements_of_factors_exist_reads_back() -> None:
                     "L(t) = cholesky(K(t)); h(t) = x(t - 1) * L(t, 0, 0) }\noutput L\n")
     second = tangent_program(adjoint_program(program))
     assert equal(simplify(parse(print_program(second))), simplify(second))
+
+
+def test_zeros_that_no_step_writes_are_told_where_sums_of_whole_adjoints_read_them() -> None:
+    program = parse("input W(N, N), int32 T\nh(T + 2, n) = 1 where n in 0:N\nh(T + 3, n) = 1\nh(T + 4, n) = 1\n"
+                    "for t in 1:T + 1 down { K(t, n, m) = h(t + 4, n) where m in 0:N; Z(t) = inverse(K(t)); "
+                    "h(t + 1, n) +=! W(n, m) * Z(t, n, m) }\n"
+                    "y +=! (K(i, j, k) + Z(i, j, k)) * cos(i) where i in 1:T + 1\noutput y\n")
+    second = adjoint_program(adjoint_program(program))
+    assert parse(print_program(second))
