@@ -34,11 +34,11 @@ HELPERS = {
 function shape(name, given, rank) {
     // the extents of nested arrays; behind an extent of 0 they do not say theirs
     const found = [];
-    for (let part = given; found.length < rank; part = part === undefined ? part : part[0]) {
+    for (let part = given; found.length < rank; part = part?.[0]) {
         if (!Array.isArray(part) && !ArrayBuffer.isView(part) && !(part === undefined && found.includes(0))) {
             throw new TypeError(`'${name}' has ${rank} dimensions, and what is given has ${found.length}`);
         }
-        found.push(part === undefined ? undefined : part.length);
+        found.push(part?.length);
     }
     return found;
 }""",
