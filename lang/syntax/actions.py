@@ -330,7 +330,8 @@ def not_in_loop(inner: Statement) -> AdError:
     """What is said of a statement that a loop cannot have."""
     if isinstance(inner, For):
         return AdError("a loop inside of a loop", (inner.start, inner.brace),
-                       "a loop has one step; write the inner one as a tensor statement, with an index of its own")
+                       "write the inner one as a statement with an index of its own, "
+                       "or both as one: a(i*M + j) = A(i, j), then for k in 0:N*M")
     return AdError("a loop contains only assignments", (inner.start, inner.end), "move it above the loop")
 
 
