@@ -35,6 +35,8 @@ HELPERS = {
 def _tensor(name, given, rank, kind):
     # what is given as an array
     found = np.asarray(given)
+    if not found.size:   # lists do not say the extents behind a 0
+        found = found.reshape(found.shape + (0,) * (rank - found.ndim))
     if kind is int and not np.all(found == np.floor(found)):
         raise ValueError(f"{name} has an element that is no whole number")
     if found.ndim != rank:
@@ -415,9 +417,6 @@ class ArrayTensors(ScriptTensors):
 
     def first_given(self, extents: list[str]) -> str:
         return extents[0]
-
-    def where_given(self, extent: str, size: str) -> str:
-        return size
 
     def quotient(self, text: str, divisor: int) -> str:
         return f"({text}) // {divisor}"

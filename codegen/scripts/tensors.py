@@ -227,8 +227,8 @@ class ScriptTensors(TensorStatements):
             rest = extent - affine(name) * c
             if c and name not in atoms(rest) and atoms(rest) <= {*self.counted, *self.known}:
                 found = f"{self.shapes[tensor]}[{d}]"
-                size = self.quotient(f"{found} - {enclosed(self.extent(rest), PRODUCT)}", c)
-                return self.where_given(found, size) if d else size
+                found = self.given_or(found, "0") if d else found
+                return self.quotient(f"{found} - {enclosed(self.extent(rest), PRODUCT)}", c)
         raise AdError(f"the size {name} is no extent of an input by itself", None,
                       f"declare an input with the extent {name} alone", self.given.source)
 
@@ -238,9 +238,6 @@ class ScriptTensors(TensorStatements):
 
     def first_given(self, extents: list[str]) -> str:
         return " ?? ".join([*extents, "0"])
-
-    def where_given(self, extent: str, size: str) -> str:
-        return f"{extent} === undefined ? 0 : {size}"
 
     def quotient(self, text: str, divisor: int) -> str:
         return f"Math.floor(({text}) / {divisor})"
