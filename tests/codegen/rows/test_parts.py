@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 
 import pytest
 from adcli.codegen.machine import veclib
@@ -16,11 +17,10 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, long_program
+from session_seed import half
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("level", [0, 1, 2])
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("size, level, lanes", half(list(itertools.product((1, 7, 100), (0, 1, 2), WIDTHS))))
 def test_parts_agree_with_the_whole(size: int, level: int, lanes: int) -> None:
     program = long_program(300)
     at = [[0.1 * i + 0.3 * k - 0.5 for i in range(2 * lanes + 1)] for k in range(5)]
