@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -63,18 +64,15 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
         replay = replay if k else replayed(task, point)
         try:
             if replay is not None:
-                found, level = TensorEvaluator(replay, replay.results, jobs, remark)(replay.filled(point, task.seeds))
+                with unfit_where_refused():
+                    found, level = TensorEvaluator(replay, replay.results, jobs, remark)(replay.filled(point, task.seeds))
         except Unplanned:
             replay = None
-        except AdError as fault:
-            raise unfit(fault) from None
         if replay is None:
             full = complete_point(task, point)
             compute = compute or computation(task, jobs, remark)
-            try:
+            with unfit_where_refused():
                 found, level = compute(full)
-            except AdError as fault:
-                raise unfit(fault) from None
             if k == 0:
                 keep(task, point, compute.kernel)
         yield Row({**point, **task.seeds}, found, level)
@@ -86,8 +84,13 @@ def complete_point(task: Task, point: dict[str, Any]) -> dict[str, Any]:
     return filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
 
 
-def unfit(fault: AdError) -> Unfit:
-    return Unfit(fault.message, fault.span, fault.help, fault.source, fault.more)
+@contextmanager
+def unfit_where_refused() -> Iterator[None]:
+    """A fault that a point gives rise to is one of the point."""
+    try:
+        yield
+    except AdError as fault:
+        raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
 
 
 class TensorEvaluator:
