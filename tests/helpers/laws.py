@@ -203,9 +203,9 @@ def product(sized: Sized, results: Sequence[Result], weights: Sequence[float]) -
     fair = True
     for r, weight in zip(results, weights, strict=True):
         value = read(sized.values, r.atom, FLOAT)
-        if weight and value:
-            total += weight * value
-            size += abs(weight) * sized.size.get(r.atom, abs(value))
+        if weight:
+            total += weight * value if value else 0.0
+            size += abs(weight) * sized.size.get(r.atom, abs(value))   # of a value that has cancelled to 0 too
         fair = fair and r.atom not in sized.unfair
     return total, size, fair
 
