@@ -255,7 +255,7 @@ def told_matrix(place: Place, found: Numbers) -> str:
 
 def inner(e: Equation, values: list[float], arithmetic: Arithmetic) -> tuple[Equation | None, Mapping[Any, Any]]:
     """The operation in the body of a comprehension that is to blame at these values of its sources."""
-    from adcli.lang.passes.status import unmoved
+    from adcli.lang.passes.status_tensors import unmoved
     assert isinstance(e.op, Comprehension)
     body = e.op.body
     known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, arithmetic)

@@ -10,25 +10,21 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, reduce
+from importlib import import_module
 from operator import and_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.ir import (
     DOMAIN,
     INDETERMINATE,
-    JUMP,
-    KINK,
     POLE,
-    SINGULAR,
     Atom,
     Equation,
     Lit,
-    Param,
     Primitive,
     Program,
     Result,
@@ -38,21 +34,14 @@ from adcli.lang.ir import (
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of, nested_reads
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, amended, step_place, whole_statements, without_onto
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
-from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
-from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
-from adcli.lang.passes.matrix_rules import spread
+from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
-from adcli.lang.passes.systems import UNWRITTEN, StepSystem
 
-SELECT, DIV, NE, EQ, STOP = (TABLE[name] for name in ("select", "div", "ne", "eq", "stop"))
+SELECT, NE, EQ, STOP = (TABLE[name] for name in ("select", "ne", "eq", "stop"))
 
 
 class Liveness(NamedTuple):
@@ -65,11 +54,11 @@ class Liveness(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """An equation that reaches a result, and when; a comprehension with what is inside of it."""
+    """An equation that reaches a result, and when; a comprehension with what is inside of it (`status_tensors.Inside`)."""
 
     equation: Equation
     use: Liveness
-    inside: Inside | None = None
+    inside: Any = None
 
 
 class Levels:
@@ -180,111 +169,28 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
         found = [uses[o] for o in e.outs if o in uses]
         if not found:
             continue
-        if isinstance(e.op, Recurrence):
-            yield from _reached_in_loop(b, e, uses)
+        if e.op.tensors:
+            yield from of_tensors().reached_by_elements(b, e, uses)
             continue
         use = found[0] if len(found) == 1 else joined(b, found[0], found[1])
-        inside = Inside(b, e, use) if isinstance(e.op, Comprehension) else None
-        yield Reached(e, use, inside)
-        for a, more in inside.operands() if inside else _operands(b, e, use):
-            uses[a] = joined(b, uses[a], more) if a in uses else more
+        yield Reached(e, use)
+        enter(b, uses, operands(b, e, use))
 
 
-def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Iterator[Reached]:
-    """The statements of a recurrence that reach a result, as operations over all steps, each with when it does. Of a history that
-    is read only under conditions a history of its own, which runs the other way, says which elements do."""
-    whole_loop = whole_statements(e)
-    own, statements = amended(whole_loop), [*map(without_onto, whole_loop)]
-    found = {out: uses[out] for out in e.outs if out in uses}
-    still, guards = all(use.still for use in found.values()), {use.guard for use in found.values()}
-    common = guards.pop() if len(guards) == 1 else ()
-    by_elements = {out: _all_by_elements(b, out, use, common) for out, use in found.items()}
-    whole = {out for out, live in by_elements.items() if live is None}
-    reached_outs, unguarded = {*found}, {s: _read_always(s) for s in statements}
-    before = -1
-    while len(whole) + len(reached_outs) > before:
-        before = len(whole) + len(reached_outs)
-        for s in statements:
-            if s.outs[0] in reached_outs:
-                reached_outs.update(a for a in s.args if isinstance(a, Var) and a in e.outs)
-            if s.outs[0] in whole:
-                whole.update(a for a in unguarded[s] if a in e.outs)
-    live = _live_elements(b, e, statements, [out for out in e.outs if out in reached_outs and out not in whole], by_elements)
-    operands = [(a, Liveness(common, None, still)) for out, a in zip(e.outs, e.args, strict=False)
-                if out in reached_outs and isinstance(a, Var)]
-    for s in reversed(statements):
-        if s.outs[0] in reached_outs:
-            use = Liveness(common, live.get(s.outs[0]), still)
-            s = own.get(s, s)
-            b.equations += [s] if s in own.values() else []
-            inside = Inside(b, s, use) if isinstance(s.op, Comprehension) else None
-            yield Reached(s, use, inside)
-            operands += [(a, more) for a, more in _read_by(b, s, use, inside) if a not in e.outs]
-    for a, more in operands:
-        uses[a] = joined(b, uses[a], more) if a in uses else more
+def enter(b: Builder, uses: dict[Atom, Liveness], more: Iterable[tuple[Var, Liveness]]) -> None:
+    """More ways in which values reach a result."""
+    for a, use in more:
+        uses[a] = joined(b, uses[a], use) if a in uses else use
 
 
-def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom | None:
-    """When elements of a history reach a result behind its loop, beside what is `common` to all of them; None where all do."""
-    if use.guard == common or shape_of(_by_elements(b, use)):
-        return use.live if use.guard == common else _by_elements(b, use)
-    return elementwise(b, lambda x, g: x * g, filled(b, out.shape, 1.0), flag(b, use.guard)).atom
+@cache
+def of_tensors() -> Any:
+    """`adcli.lang.passes.status_tensors`, which builds on this: programs of numbers never load it."""
+    return import_module("adcli.lang.passes.status_tensors")
 
 
-def _read_always(s: Equation) -> set[Atom]:
-    """What a statement reads for every point, whatever it chooses."""
-    return {a for a, use in _read_by(Builder(), s, Liveness()) if use == Liveness(still=use.still)}
-
-
-def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = None) -> Iterator[tuple[Var, Liveness]]:
-    """The operands of an equation, each with when it reaches a result through it."""
-    if not isinstance(e.op, Comprehension):
-        return _operands(b, e, use)
-    return (inside or Inside(b, e, use)).operands()
-
-
-def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some: Sequence[Var],
-                   starts: Mapping[Var, Atom | None]) -> dict[Var, Atom]:
-    """For histories of which some elements reach a result a tensor each that says which."""
-    op = e.op
-    assert isinstance(op, Recurrence)
-    system = StepSystem(Range(op.step, op.low, op.high), not op.down, op.checkpoint)
-    live = {out: Var(None, True, shape=out.shape) for out in some}
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
-    for out in some:
-        system.history(live[out], starts.get(out) or UNWRITTEN, places[out])
-    for s in reversed(statements) if some else ():
-        lines = Builder()
-        for a, use in _read_by(lines, s, Liveness((), live.get(s.outs[0]))):
-            if a in live and use.live is not None:
-                *before, last = _needed_for(use.live, lines.equations)
-                assert isinstance(last.op, Comprehension)
-                for line in before:
-                    system.line(line)
-                system.add(live[a], last.op, last.args, s.span)
-    env = system.emit(b)
-    return {out: env.get(v, v) for out, v in live.items()}
-
-
-def _needed_for(atom: Atom, equations: Sequence[Equation]) -> list[Equation]:
-    """Of equations those that a value comes from, the last of which makes it."""
-    needed, found = {atom}, list[Equation]()
-    for e in reversed(equations):
-        if not needed.isdisjoint(e.outs):
-            found.insert(0, e)
-            needed.update(e.args)
-    return found
-
-
-def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
-    """The operands of a row of the table, or of an operation on matrices, each with when it reaches a result through it."""
-    if isinstance(e.op, MatrixOperation):
-        for s in e.op.sources:
-            a = e.args[s.arg]
-            assert isinstance(a, Var)
-            live = None if use.live is None else spread(b, e, [(use.live, e.op.write)], s.subscripts, a.shape)
-            yield a, Liveness(use.guard, live, use.still)
-        return
+def operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
+    """The operands of a row of the table, each with when it reaches a result through it."""
     for i, a in enumerate(e.args):
         if isinstance(a, Var):
             more: Guard = ((b.expr(e.args[0]).var, i == 1),) if e.op is SELECT and i else ()
@@ -300,24 +206,7 @@ def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
         return Liveness(either(b, first.guard, second.guard), None, still)
     if Liveness() in (first, second):
         return Liveness()
-    if first.guard != second.guard:
-        return Liveness((), elementwise(b, _added, _by_elements(b, first), _by_elements(b, second)).atom, still)
-    if first.live is None or second.live is None:
-        return Liveness(first.guard, None, still)
-    return Liveness(first.guard, elementwise(b, _added, first.live, second.live).atom, still)
-
-
-def _by_elements(b: Builder, use: Liveness) -> Atom:
-    """A use with its guard in the elements; a number stands for all of them."""
-    if use.live is None:
-        return flag(b, use.guard)
-    if not use.guard:
-        return use.live
-    return elementwise(b, lambda x, g: select(g != 0, x, 0), use.live, flag(b, use.guard)).atom
-
-
-def _added(x: Expr, y: Expr) -> Expr:
-    return x + y
+    return of_tensors().joined_elements(b, first, second)
 
 
 # ---------------------------------------------------------------- what is met there
@@ -325,10 +214,8 @@ def _added(x: Expr, y: Expr) -> Expr:
 def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[Atom]) -> None:
     """Note what the equations meet of the conditions of their rows."""
     for e, use, inside in equations:
-        if inside is not None:
-            inside.note(levels, active)
-        if isinstance(e.op, MatrixOperation) and e.op.name == "logdet":
-            levels.note(SINGULAR, is_singular(levels.b, e, use), use.guard, True)
+        if e.op.tensors:
+            of_tensors().note_inside(levels, e, use, inside, active)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
             if use.still and status.level < POLE:
                 continue
@@ -372,29 +259,11 @@ def hidden(e: Equation) -> Sequence[Atom]:
     return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
 
 
-def is_singular(b: Builder, e: Equation, use: Liveness) -> Expr:
-    """Whether a determinant whose logarithm reaches a result is 0."""
-    value = e.outs[0]
-    if not shape_of(value):
-        return b.expr(value) == -math.inf
-    looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, 0), value, use.live).atom
-    return over_elements(b, looked, lambda x: select(x == -math.inf, 1, 0)) > 0
-
-
 def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
     if shape_of(value):
-        return over_elements(b, value, lambda x: select(x != x, 1, 0)) > 0
+        return of_tensors().any_element(b, value, lambda x: x != x)
     return b.line(NE, (value, value), NO_HINT)
-
-
-def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) -> Expr:
-    """The greatest value of a function of the elements."""
-    ranges, here = every_element(shape_of(tensor))
-    x, inner = Var("x"), Builder()
-    body = body_of(function(inner.expr(x)).atom, [Param(x, "x")], inner.equations)
-    op = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=body)
-    return emit(b, op, (tensor,))
 
 
 def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels) -> None:
@@ -417,144 +286,4 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 
-# ---------------------------------------------------------------- extrema
-
-def is_place(e: Equation) -> bool:
-    """Whether an equation finds the place of an extremum: the least index at which a value is equal to another one."""
-    assert isinstance(e.op, Comprehension)
-    body = e.op.body
-    made: dict[Atom, Equation] = {x.outs[0]: x for x in body.equations}
-    last = made.get(body.results[0].atom)
-    chosen = made.get(last.args[0]) if last is not None and last.op is SELECT else None
-    never = last.args[-1] if last is not None else None
-    return (e.outs[0].whole and e.op.reduction == "min" and chosen is not None and chosen.op is EQ and isinstance(never, Lit)
-            and never.value == math.inf)
-
-
-def ties(b: Builder, e: Equation) -> tuple[Atom | None, int]:
-    """How many values are equal to the extremum that they went into, and the level where they are several; none are counted
-    for whole numbers, which have no derivative, but where the place of an extremum jumps."""
-    op = e.op
-    assert isinstance(op, Comprehension)
-    if not is_place(e):
-        return (None, KINK) if e.outs[0].whole else (count_ties(b, e)[1], KINK)
-    body = BodyBuilder(e, op.body.equations)
-    last = next(x for x in op.body.equations if x.outs[0] is op.body.results[0].atom)
-    program = body.program(select(body.b.expr(last.args[0]), 1, 0).atom)
-    counted = replace(op, reduction="+", sources=tuple(body.sources), body=program, onto=None)
-    return emit(b, counted, tuple(body.args)).atom, JUMP
-
-
 # ---------------------------------------------------------------- the inside of a comprehension
-
-class Inside:
-    """What is inside of a comprehension `e` that reaches a result: its body, walked backwards."""
-
-    def __init__(self, b: Builder, e: Equation, use: Liveness) -> None:
-        assert isinstance(e.op, Comprehension)
-        self.b, self.e, self.op, self.use = b, e, e.op, use
-        self.body = BodyBuilder(e, e.op.body.equations)
-        start: Guard = () if use.live is None else (((self.body.read(use.live, self.op.write) != 0).var, True),)
-        self.uses: dict[Atom, Liveness] = {e.op.body.results[0].atom: Liveness(start, None, use.still)}
-        still = {*e.op.body.equations} if is_place(e) else unmoved(e)
-        self.equations = [r for r in reached(self.body.b, e.op.body.equations, self.uses) if r.equation not in still]
-
-    def note(self, levels: Levels, active: Collection[Atom]) -> None:
-        """Note the levels that are met anywhere in the domain, and ties."""
-        inner = Levels(self.body.b)
-        conditions(inner, self.equations, self.active(active))
-        note_hidden(inner, self.equations, set())
-        worst = self.greatest(inner.worst())
-        if worst is not None:
-            levels.note_number(worst, self.use.guard)
-        explained = None if inner.explained is None else self.greatest(select(inner.explained, 1, 0).atom)
-        if explained is not None:
-            levels.explain(levels.under(explained > 0, self.use.guard))
-        if self.op.reduction in ("min", "max") and not self.use.still:
-            self.note_ties(levels)
-
-    def active(self, outside: Collection[Atom]) -> set[Atom]:
-        """The active values in the body, where those outside are."""
-        own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in outside]
-        return active_values(self.op.body, own)
-
-    def note_ties(self, levels: Levels) -> None:
-        (count, level), live = ties(self.b, self.e), self.use.live
-        if count is None:
-            return
-        if not self.op.shape:
-            levels.note(level, self.b.expr(count) > 1, self.use.guard)
-            return
-        seen = count if live is None else elementwise(self.b, lambda n, x: select(x != 0, n, 0), count, live).atom
-        levels.note(level, over_elements(self.b, seen, lambda n: n) > 1, self.use.guard)
-
-    def greatest(self, value: Atom) -> Expr | None:
-        """The greatest of a value in the body over the domain; None where it is 0 everywhere."""
-        program = self.body.program(value)
-        result = program.results[0].atom
-        return None if isinstance(result, Lit) and result.value == 0 else self.reduced(program, "max")
-
-    def least(self, value: Atom) -> Atom:
-        """The least of a value in the body over the domain."""
-        return self.reduced(self.body.program(value), "min").atom
-
-    def reduced(self, program: Program, reduction: str) -> Expr:
-        op = replace(self.op, sources=tuple(self.body.sources), body=program, write=(), shape=(), reduction=reduction, onto=None,
-                     agreements=())
-        return emit(self.b, op, tuple(self.body.args))
-
-    def operands(self) -> Iterator[tuple[Var, Liveness]]:
-        """What the comprehension reads, each with when it reaches a result through it."""
-        if self.op.onto is not None and isinstance(start := self.e.args[self.op.onto], Var):
-            yield start, self.started()
-        for k, s in self.op.reads():
-            atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
-            if use is not None and isinstance(atom, Var) and not atom.integer:
-                yield atom, self.read(s, atom, use.guard, use.still)
-            for inner in nested_reads(s.subscripts):
-                if use is not None and isinstance(found := self.e.args[inner.arg], Var) and found.whole:
-                    yield found, self.read(inner, found, use.guard, use.still)
-        for inner in nested_reads(self.op.write):
-            if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
-                yield found, Liveness(self.use.guard, None, self.use.still)
-
-    def read(self, s: Read, atom: Var, guard: Guard, still: bool) -> Liveness:
-        """When elements reach a result through one read, which counts under a guard in the body."""
-        if not guard:
-            return Liveness(self.use.guard, None, still)
-        value = self.body.program(select(self.body.b.expr(truth(self.body.b, guard)), 1, 0).atom)
-        op = replace(self.op, sources=tuple(self.body.sources), body=value, write=s.subscripts, shape=shape_of(atom), onto=None,
-                     reduction="=" if all_fixed(self.op.ranges, s.subscripts) else "+", agreements=())
-        live = emit(self.b, op, tuple(self.body.args))
-        if atom.shape:
-            return Liveness(self.use.guard, live.atom, still)
-        both = restrict(self.b, self.use.guard, (((live != 0).var, True),))
-        assert both is not None
-        return Liveness(both, None, still)
-
-    def started(self) -> Liveness:
-        """When elements that the result starts from reach a result: not where they are overwritten."""
-        if self.op.reduction != "=" or not self.op.shape:
-            return self.use
-        everywhere = filled(self.b, self.op.shape, 1.0) if self.use.live is None else self.use.live
-        return Liveness(self.use.guard, cleared(self.b, self.e, everywhere), self.use.still)
-
-
-def unmoved(e: Equation) -> set[Equation]:
-    """The steps and kinks in the body of a comprehension whose operands are whole numbers that no input moves, as i of i >= 1:
-    between those there is nothing to jump over."""
-    op = e.op
-    assert isinstance(op, Comprehension)
-    fixed: set[Atom] = set()
-    for p, s in zip(op.body.params, op.sources, strict=True):
-        a = e.args[s.arg] if isinstance(s, Read) else None
-        if a is None or (isinstance(a, Var) and a.integer):
-            fixed.add(p.var)
-    found = set()
-    for line in op.body.equations:
-        halved = line.op is DIV and isinstance(line.args[1], Lit) and line.args[1].value != 0
-        plain = halved or all(status.level <= JUMP for status in line.op.status)
-        if plain and all(isinstance(a, Lit) or a in fixed for a in line.args):
-            fixed.update(line.outs)
-            found.add(line)
-    return found

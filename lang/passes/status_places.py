@@ -25,16 +25,14 @@ from adcli.lang.passes.guards import truth
 from adcli.lang.passes.matrix_rules import matrices
 from adcli.lang.passes.status import (
     SELECT,
-    Inside,
     Levels,
     Liveness,
     Reached,
     conditions,
     is_nan,
-    is_singular,
     reached,
-    ties,
 )
+from adcli.lang.passes.status_tensors import Inside, is_singular, ties
 
 INF = float("inf")
 
