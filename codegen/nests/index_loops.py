@@ -40,7 +40,7 @@ class IndexLoops(TileGuards):
             others = [i for i in g.indices() if i is not index]
             if all(i in self.bound for i in others):
                 low, high = self.tightened(g, index, others, low, high)
-        if not any(i in self.bound for i in self.nest.order()) and index is self.nest.shared:
+        if index is self.nest.shared:
             low, high = self.extreme(low, ("%begin", 0), True), self.extreme(high, ("%end", 0), False)
         low, high = self.in_box(index, low, high)
         return low[0], high[0]

@@ -25,6 +25,8 @@ MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
 """Forms of a comprehension that are looked at, nests for each, and indices for the tile of the best."""
 ALONE = 3.0
 """How much longer a row takes that is in no whole tile."""
+SHARED_EVENLY = 16
+"""Values of an index beyond which it is shared, whatever stands inside of it."""
 HOPELESS = 5
 """How much worse than the best one at large sizes a nest may be."""
 STILL, CONSECUTIVE, STRIDED, WILD = range(4)
@@ -131,9 +133,24 @@ class Nest:
 
     @property
     def shared(self) -> Index | None:
-        """The index of the outermost loop, if threads can share its values: no two of them write one element."""
-        first = next(iter(self.order()), None)
-        return first if first in fixed_indices(self.op.ranges, self.op.write) else None
+        """The index whose values threads can share: that of the outermost loop, if no two of them write one element; or that of
+        a loop inside of those, where they are known to have too few values to be shared evenly."""
+        fixed, found = fixed_indices(self.op.ranges, self.op.write), None
+        for index in self.order():
+            if index not in fixed or (found is not None and index in self.apart):
+                break
+            found = found or index
+            few = (self.range(index).high - self.range(index).low).number
+            if few is None or few >= SHARED_EVENLY:
+                return index
+        return found
+
+    @property
+    def apart(self) -> set[Index]:
+        """Indices whose loops others limit, or that are done in blocks of time: their ends are not known outside of the nest."""
+        block = set() if self.block is None else {self.block.index}
+        guarded = {i for g in self.op.guards for i in indices(g)}
+        return block | guarded | {r.index for r in self.op.ranges if indices(r.low) or indices(r.high)}
 
     def order(self) -> Iterator[Index]:
         """The indices, the outermost loop's first."""

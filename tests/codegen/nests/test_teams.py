@@ -56,6 +56,20 @@ def test_every_step_that_can_be_is_shared(beside: TensorKernel) -> None:
             assert_same_bits(found, want[name], (name, jobs))
 
 
+def test_few_values_of_the_outermost_index_are_not_what_is_shared(kernel: TensorKernel) -> None:
+    """Three gates by two threads would take as long as two gates by one."""
+    gates = compile_tensors(parse("input h(B, K), U(K, 3, J), d(B, 3, J)\nv(n, g, j) +=! h(n, k) * U(k, g, j)\n"
+                                  "w(g, j, k) +=! d(n, g, j) * h(n, k)\ny(n, g, j) = v(n, g, j)**2 + d(n, g, j)\noutput v, w, y"))
+    at = {"h": R.standard_normal((67, 41)), "U": R.standard_normal((41, 3, 83)), "d": R.random((67, 3, 83))}
+    want = gates(at, jobs=1)
+    plan = next(iter(gates.plans.values()))
+    nests = [s.nests[plan.cells[gates.module.choices + k]] for k, s in enumerate(gates.module.steps)]
+    assert not any((n.range(n.shared).high - n.range(n.shared).low).number for n in nests if n.shared is not None)
+    for jobs in (2, 3, 7):
+        for name, found in gates(at, jobs=jobs).items():
+            assert_same_bits(found, want[name], (name, jobs))
+
+
 def test_the_time_of_all_steps_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     one = parse("input x(N)\ny(i) = exp(x(i))")
     many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
