@@ -33,9 +33,11 @@ from adcli.lang.ir.step_order import prove_steps
 
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
-WORTH_THREADS = 1e-3
-"""Seconds of a run beyond which it is worth more than one thread."""
-WORTH_HELP = 3e-5
+WORTH_THREADS = 5.5e-4
+"""Seconds of what a team shares of a run beyond which it is worth more than one thread."""
+LEAST_SHARED = 0.5
+"""The least part of a run that a team shares, if the run is worth one."""
+WORTH_HELP = 5e-6
 """Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
 
 
@@ -73,16 +75,16 @@ class CallPlanner:
         for name, at in module.env.sizes.items():
             cells[at] = sizes.get(name, 0)
         cells[module.env.flag + FLAG] = self.caller
-        taken, shared = list[float](), False
+        taken, shared = list[float](), 0.0
         for k, step in enumerate(module.steps):
             if step.loop is not None:
                 taken.append(self.plan_loop(step, sizes, found, cells))
-                shared |= self.share_loop(step, sizes, cells)
+                shared += self.share_loop(step, sizes, cells)
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
             taken.append(costs[best] if costs else 0.0)
-            shared |= bool(step.nests) and self.share_step(k, step.nests[best], [sizes], cells)
+            shared += self.share_step(k, step.nests[best], [sizes], cells) if step.nests else 0.0
         instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
         refuse_long(instructions)
         numbers = self.numbers(live[0])
@@ -90,7 +92,7 @@ class CallPlanner:
         places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
         outputs = [found[v] for v in self.made]
         return CallPlan(cells, places, live[1], live[1] + results, outputs, ResultMemory(outputs, self.real), joined(actions),
-                        shared and seconds(instructions) > WORTH_THREADS, instructions, of_inputs, found, segments.bytes)
+                        worth_team(shared, sum(taken)), instructions, of_inputs, found, segments.bytes)
 
     def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
         """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
@@ -120,30 +122,31 @@ class CallPlanner:
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
 
-    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> bool:
-        """Enter what of a recurrence is for a team; whether there is anything."""
-        loop, shared = step.loop, False
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> float:
+        """Enter what of a recurrence is for a team; its instructions."""
+        loop, shared = step.loop, 0.0
         assert loop is not None
         low, high = number(loop.low, sizes), number(loop.high, sizes)
         at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
         for inner in step.each if low < high else ():
             k = self.module.choosers.index(inner)
-            shared |= bool(inner.nests) and self.share_step(k, inner.nests[cells[self.module.choices + k]], at, cells)
+            nest = inner.nests[cells[self.module.choices + k]] if inner.nests else None
+            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells) * (high - low)
         return shared
 
-    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> bool:
-        """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes.
-        The first sizes are the usual ones."""
-        team = self.module.env.team
-        if team is None or nest.shared is None or seconds(nest.cost(at[0], self.module.entry.lanes)) < WORTH_HELP:
-            return False
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> float:
+        """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
+        the instructions of what is entered. The first sizes are the usual ones."""
+        team, taken = self.module.env.team, nest.cost(at[0], self.module.entry.lanes)
+        if team is None or nest.shared is None or seconds(taken) < WORTH_HELP:
+            return 0.0
         r = nest.range(nest.shared)
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
         if len(ends) > 1:
-            return False
+            return 0.0
         first = team.cells + TEAM + 2 * k
         cells[first], cells[first + 1] = ends.pop()
-        return True
+        return taken
 
     def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """What says that a step goes along all steps of time."""
@@ -238,6 +241,11 @@ def made(step: ModuleStep) -> list[Var]:
 def used(step: ModuleStep) -> list[Atom]:
     """The values that a step reads or makes."""
     return [a for e in step.equations for a in e.args] + [*made(step)]
+
+
+def worth_team(shared: float, instructions: float) -> bool:
+    """Whether a run of so many instructions is worth a team, which shares these of them."""
+    return seconds(shared) > WORTH_THREADS and shared > LEAST_SHARED * instructions
 
 
 def refuse_long(instructions: float) -> None:

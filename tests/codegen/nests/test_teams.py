@@ -70,12 +70,13 @@ def test_few_values_of_the_outermost_index_are_not_what_is_shared(kernel: Tensor
             assert_same_bits(found, want[name], (name, jobs))
 
 
-def test_the_time_of_all_steps_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_all_shared_steps_decides() -> None:
     one = parse("input x(N)\ny(i) = exp(x(i))")
     many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
-    shared = [compile_tensors(p).plan(((200_000,),)).shared for p in (one, many)]
+    shared = [compile_tensors(p).plan(((50_000,),)).shared for p in (one, many)]
     assert shared == [False, True]
     assert not compile_tensors(many).plan(((50,),)).shared
+    assert [plans.worth_team(x, 1e7) for x in (1e6, 1e7)] == [False, True]
 
 
 @pytest.mark.parametrize("jobs", [2, 3, 7])
