@@ -67,7 +67,8 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     meetings = [line.meetings() for line in edges.lines]
     union = Union(MOST_ELEMENTS)
     try:
-        within = _domains(edges, union, {b for line in meetings for met in line for b in met})
+        read = {b for line in meetings for met in line for b in met}
+        within = _domains(edges.inputs, _leading_to(read, edges.lines), union, read)
         adjoint: dict[Var, list[NumberSet]] = {}
         for line, meeting in zip(reversed(edges.lines), reversed(meetings), strict=True):
             after = union(adjoint.pop(line.out, ()))
@@ -234,10 +235,10 @@ class Union:
         return self.made.setdefault(whole, whole)
 
 
-def _domains(edges: Edges, union: Union, wanted: set[Var]) -> dict[Var, NumberSet]:
-    """The inputs, by number, that each wanted value depends on. A value that is used once and not wanted has no set."""
-    within = {x: frozenset((i,)) for i, x in enumerate(edges.inputs)}
-    lines = _leading_to(wanted, edges.lines)
+def _domains(inputs: Iterable[Var], lines: Sequence[FlowLine], union: Union, wanted: set[Var]) -> dict[Var, NumberSet]:
+    """The inputs, by number, that each wanted value depends on; the lines are those that lead to these. A value that is used
+    once and not wanted has no set."""
+    within = {x: frozenset((i,)) for i, x in enumerate(inputs)}
     heads = wanted | _used_again(lines)
     defined: dict[Var, FlowLine] = {}
     for line in lines:
@@ -271,7 +272,7 @@ def _used_again(lines: Iterable[FlowLine]) -> set[Var]:
 def _by_rows(edges: Edges, limit: int) -> Pattern | None:
     """The pattern by sets of inputs that go forward; None beyond the limit."""
     try:
-        within = _domains(edges, Union(limit), {r for r in edges.results if isinstance(r, Var)})
+        within = _domains(edges.inputs, edges.lines, Union(limit), {r for r in edges.results if isinstance(r, Var)})
     except TooMany:
         return None
     return _sorted_rows([within.get(r, NO_NUMBERS) if isinstance(r, Var) else NO_NUMBERS for r in edges.results])
