@@ -61,8 +61,11 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     wanted = set(wrt)
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
-        if not e.op.truth and e.op is not STOP and not active.isdisjoint(e.args):
-            active.update(active_results(e, active))
+        if not active.isdisjoint(e.args) and not e.op.truth and e.op is not STOP:
+            if len(e.outs) > 1 or e.op.tensors:
+                active.update(active_results(e, active))
+            elif not e.outs[0].whole:
+                active.add(e.outs[0])
     return active
 
 
@@ -79,6 +82,6 @@ def needed_values(program: Program, of: Collection[str]) -> set[Atom]:
     """The values that the results in `of` depend on, and these."""
     needed: set[Atom] = {r.atom for r in program.results if r.name in of}
     for e in reversed(program.equations):
-        if not needed.isdisjoint(e.outs):
+        if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             needed.update(e.args)
     return needed

@@ -44,7 +44,7 @@ def prune(program: Program) -> Program:
     needed: set[Atom] = {r.atom for r in program.results}
     kept, changed = [], False
     for e in reversed(program.equations):
-        if not needed.isdisjoint(e.outs):
+        if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             if e.op.tensors:
                 whole, e = e, of_tensors().needed_part(e, needed)
                 changed = changed or e is not whole
@@ -86,18 +86,20 @@ class Folder:
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
         env, opposite, known, plain, keep, rules = self.env, self.opposite, self.known, self.plain, self.keep, FOLDS
+        number = self.number
         now, entered, append = env.get, self.seen.setdefault, self.equations.append
         a: Atom | None
         b: Atom | None
+        args: tuple[Atom, ...]
         for e in equations:
             op = e.op
             if op in PLAIN_OPERATIONS:
                 first, second = e.args
                 x, y = now(first, first), now(second, second)
                 if type(x) is Var:
-                    a, b = x, y if type(y) is Var else plain.get(y)
+                    a, b = x, y if type(y) is Var else plain.get(y) or number(y)
                 else:
-                    a, b = plain.get(x), y if type(y) is Var else None
+                    a, b = plain.get(x) or number(x), y if type(y) is Var else None
                 if (a is not None and b is not None and a not in opposite and b not in opposite
                         and a not in known and b not in known):   # as `keep` does, which is called less often
                     out = e.outs[0]
@@ -107,7 +109,9 @@ class Folder:
                     else:
                         append(e if x is first and y is second else Equation(e.outs, op, (x, y), e.span, e.group))
                     continue
-            args = tuple(map(now, e.args, e.args))
+                args = x, y
+            else:
+                args = tuple(map(now, e.args, e.args))
             if op.tensors:
                 of_tensors().enter(self, e, args)
                 continue
@@ -154,6 +158,10 @@ class Folder:
             if a.value not in EXACT:
                 self.plain[a] = found
         return found
+
+    def number(self, a: Atom) -> Lit | None:
+        """The first constant that is the same, where nothing is exact beside it."""
+        return self.plain.get(a) if type(a) is Lit and self.constant(a) else None
 
     def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
         """The value of the equation rewritten as op(args), with the same variable."""
