@@ -42,7 +42,6 @@ KINDS = {
                     "A=[[4,1],[1,3]],b=[1,2]±[0.1,0]", 15 / 11, 2 / 11, 6 / 11),
 }
 TENSORS = ("tensor", "recurrence", "algebra")
-BOUNDED = "pivots and steps would be of one point"
 CELLS = [   # the words, what is among the numbers of the answer (or a text), and the reason where tensors or loops have none
     (("eval",), "value", ""), (("grad",), "slope", ""), (("jacobian",), "slope", ""), (("hessian",), "curvature", ""),
     (("hessian", "--format", "coo"), "curvature", ""), (("jvp", "--tangent", "DIRECTION"), "slope", ""),
@@ -51,7 +50,7 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""),
     (("grad", "--sum"), "slope", "needs rows"),
     (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
-    (("eval", "--enclose"), "value", BOUNDED), (("eval", "--tier", "tape"), "value", "always compiled"),
+    (("grad", "--enclose"), "slope", ""), (("eval", "--tier", "tape"), "value", "always compiled"),
     (("eval", "--fast-math"), "value", "no such choice"),
 ]
 

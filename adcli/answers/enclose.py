@@ -34,12 +34,7 @@ FoundEnclosure = tuple[GivenBox, Enclosure]
 
 def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
-    options.refuse(["data", *ROW_OPTIONS], "cannot be used with --enclose, which takes points and boxes")
-    options.refuse(["digits"], "and --enclose cannot be used together")
-    options.refuse(["fmt"], "cannot be used with --enclose: rounded bounds guarantee nothing")
-    options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
-    options.refuse(["fast_math", "tier"], "has no effect on --enclose")
-    available()
+    refuse_others(options)
     specs, layout, number = joined(task.free, options.at), task.layout(False), number_format(None, options.hexadecimal)
     rows = enclosed(task, given_boxes(task, specs, watch), watch)
     with packed_destination(options.output, options.document and several(specs)) as out:
@@ -54,16 +49,31 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     return watch.conclude(options.strict)
 
 
+def refuse_others(options: ResultOptions) -> None:
+    """AdError for what has no meaning beside bounds, and where python-flint is missing."""
+    options.refuse(["data", *ROW_OPTIONS], "cannot be used with --enclose, which takes points and boxes")
+    options.refuse(["digits"], "and --enclose cannot be used together")
+    options.refuse(["fmt"], "cannot be used with --enclose: rounded bounds guarantee nothing")
+    options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
+    options.refuse(["fast_math", "tier"], "has no effect on --enclose")
+    available()
+
+
 def enclosed(task: Task, boxes: Iterable[GivenBox], watch: Watch) -> Iterator[FoundEnclosure]:
     """Every box with its seeds, and what is known of the results there."""
     program = drop_zero_seeds(task.program)
     seeds = {name: (x, x) for name, x in task.seeds.items()}
     for box in boxes:
         known = enclose(program, box | seeds)
-        watch.failed |= "trv" in known.decorations or not all(math.isfinite(x) for pair in known.bounds for x in pair)
         yield box | seeds, known
-        if known.culprit:
-            watch.say(note(*known.culprit, task))
+        watched(known, task, watch)
+
+
+def watched(known: Enclosure, task: Task, watch: Watch) -> None:
+    """Take down whether --strict fails, and say what is to blame."""
+    watch.failed |= "trv" in known.decorations or not all(math.isfinite(x) for pair in known.bounds for x in pair)
+    if known.culprit:
+        watch.say(note(*known.culprit, task))
 
 
 # ---------------------------------------------------------------- boxes
@@ -121,11 +131,14 @@ def finite(name: str, low: float, high: float) -> FloatBounds:
 def paragraphs(layout: Layout, found: Iterable[FoundEnclosure], number: Number, headed: bool) -> Iterator[str]:
     """A declaration a line; a comment says where there is no value, and over a box how much too wide it may be."""
     for i, (where, known) in enumerate(found):
-        lines = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
-        ends = [f"[{number(lo)}, {number(hi)}]" for lo, hi in known.bounds]
-        texts = [f"input {name} in {pair}" for name, pair in zip(layout.names, ends, strict=True)]
-        lines += commented(texts, remarks(known))
-        yield "\n".join(lines) + "\n"
+        yield paragraph([f"input {name}" for name in layout.names], where, known, number, i if headed else None)
+
+
+def paragraph(names: Sequence[str], where: GivenBox, known: Enclosure, number: Number, i: int | None) -> str:
+    """One box, with a heading where it is box number `i` of several."""
+    lines = [""] * bool(i) + [f"# {place(where, number)}"] * (i is not None)
+    texts = [f"{name} in [{number(lo)}, {number(hi)}]" for name, (lo, hi) in zip(names, known.bounds, strict=True)]
+    return "\n".join(lines + commented(texts, remarks(known))) + "\n"
 
 
 def place(where: GivenBox, number: Number) -> str:

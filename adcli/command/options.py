@@ -102,7 +102,6 @@ class Options:
 
     def refuse_of_numbers(self) -> None:
         """AdError for options that have no meaning where a program has tensors, loops or matrices."""
-        self.refuse(["enclose"], "bounds programs of numbers; with tensors or loops, pivots and steps would be of one point")
         self.refuse(["fast_math"], "changes the code of programs of numbers; that of tensors and loops has no such choice")
         self.refuse(["tier"], "chooses the code of programs of numbers; that of tensors and loops is always compiled")
 

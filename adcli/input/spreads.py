@@ -10,12 +10,16 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from adcli.input.distributions import NORMAL, SAMPLES, Sample, Spread, T, distribution
 from adcli.input.points import SPREAD
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import composed
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SIGN = re.compile(r"±|\+-|\+/-")
 CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
@@ -122,6 +126,25 @@ def positive_width(name: str, center: str, text: str) -> float:
     if not (math.isfinite(found) and found >= 0):
         raise AdError(f"{name}'s spread must be a finite number, 0 or more, not {text}")
     return found
+
+
+# ---------------------------------------------------------------- tensors
+
+def tensor_widths(name: str, at: np.ndarray, text: str) -> np.ndarray:
+    """What stands behind ± of a tensor, for every element of it: one number or percentage for all, or a tensor of the same
+    shape."""
+    import numpy as np  # start-up: only for tensors
+
+    from adcli.input.arrays import read_tensor, text_array
+    if text[:1] not in ("[", "@"):
+        return np.array([positive_width(name, repr(float(x)), text) for x in at.flat]).reshape(at.shape)
+    given = text_array(name, text) if text[0] == "[" else read_tensor(name, text[1:], at.ndim)
+    if given.shape != at.shape:
+        raise AdError(f"{name} has the shape {at.shape}, and its spread {given.shape}",
+                      help="give one number for all elements, or a spread for each")
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise AdError(f"{name}'s spread must have finite numbers, 0 or more")
+    return np.asarray(given, float)
 
 
 # ---------------------------------------------------------------- values of a file

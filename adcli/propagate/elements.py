@@ -12,7 +12,7 @@ import numpy as np
 from adcli.input.arrays import fitting, read_tensor, text_array
 from adcli.input.distributions import Spread
 from adcli.input.points import located, parts
-from adcli.input.spreads import SIGN, positive_width, split, spread_of
+from adcli.input.spreads import SIGN, split, spread_of, tensor_widths
 from adcli.lang.derive.uncertainty_figures import Correlation
 from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
@@ -85,16 +85,7 @@ def of_tensor(name: str, at: np.ndarray, text: str) -> dict[str, Spread]:
     width, kind = text, None
     if "~" in text:
         width, _, kind = (part.strip() for part in text.rpartition("~"))
-    if width[:1] in ("[", "@"):
-        given = text_array(name, width) if width[0] == "[" else read_tensor(name, width[1:], at.ndim)
-        if given.shape != at.shape:
-            raise AdError(f"{name} has the shape {at.shape}, and its spread {given.shape}",
-                          help="give one number for all elements, or a spread for each")
-        each = given
-        if not (np.isfinite(each) & (each >= 0)).all():
-            raise AdError(f"{name}'s spread must have finite numbers, 0 or more")
-    else:
-        each = np.array([positive_width(name, repr(float(x)), width) for x in at.flat]).reshape(at.shape)
+    each = tensor_widths(name, at, width)
     return {(x := element(name, place)): spread_of(x, repr(float(a)), float(a), float(each[place]), kind)
             for place, a in np.ndenumerate(at)}
 

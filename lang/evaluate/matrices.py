@@ -157,24 +157,34 @@ def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: 
         made = f["no_value"](op, blamed, pivot, operands, result) if "no_value" in f else constant(result)
         return np.full(shape, made, object)
 
+    def regular(pivots: list[Any]) -> None:
+        """The operation has a value; an arithmetic may take down with which pivots."""
+        if "regular" in f:
+            f["regular"](op, m, pivots)
+
     for x in (x for row in m for x in row):
         if x != x or x == INF or x == -INF:
             return undefined(x)
     if op.name == "cholesky":
         factor, failed = factor_of(m, f, constant)
-        return undefined(failed.value, failed.place + 1) if failed else _array(factor, (n, n))
+        if failed:
+            return undefined(failed.value, failed.place + 1)
+        regular(diagonal(factor))
+        return _array(factor, (n, n))
     if op.name in ("solve_lower", "solve_upper"):
         for i in range(n):
             if m[i][i] == 0:
                 return undefined(m[i][i], i + 1)
+        regular(diagonal(m))
         right = operands[1].reshape(n, -1)
         return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), shape)
     if op.name == "logdet":
-        return log_determinant(m, f, constant, undefined)
+        return log_determinant(m, f, constant, undefined, regular)
     right = operands[1].reshape(n, -1) if op.name == "solve" else _identity(n, constant)
     rows = [[*row, *r] for row, r in zip(m, right, strict=True)]
     if failed := eliminated(rows, f)[0]:
         return undefined(failed.value, failed.place + 1)
+    regular(diagonal(rows))
     solution = triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False)
     return _array(solution, operands[1].shape if op.name == "solve" else (n, n))
 
@@ -228,7 +238,7 @@ def factor_of(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]
 
 
 def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float], Any],
-                    undefined: Callable[..., np.ndarray]) -> np.ndarray:
+                    undefined: Callable[..., np.ndarray], regular: Callable[[list[Any]], None]) -> np.ndarray:
     rows = [list(row) for row in m]
     failed, sign = eliminated(rows, f)
     if failed is not None:
@@ -237,7 +247,14 @@ def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float]
     for i in range(len(rows)):
         sign = sign if f["gt"](rows[i][i], zero) else -sign
         total = f["add"](total, f["log"](f["abs"](rows[i][i])))
-    return _array(total, ()) if sign > 0 else undefined(rows[-1][-1])
+    if sign < 0:
+        return undefined(rows[-1][-1])
+    regular(diagonal(rows))
+    return _array(total, ())
+
+
+def diagonal(rows: list[list[Any]]) -> list[Any]:
+    return [row[i] for i, row in enumerate(rows)]
 
 
 def _identity(n: int, constant: Callable[[float], Any]) -> np.ndarray:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
@@ -32,6 +32,16 @@ NEUTRAL_OF = {COMBINED_BY[symbol]: x for symbol, x in NEUTRAL.items() if symbol 
 
 class TooLong(Exception):
     """A program comes to more operations than were allowed."""
+
+
+class Pivots(NamedTuple):
+    """What an operation on a matrix needs to have the value that is on the tape, wherever its inputs are: the elements of the
+    matrix are numbers, and no pivot is 0. Then the order of the rows has no influence on the value."""
+
+    operation: str
+    elements: tuple[Atom, ...]
+    pivots: tuple[Atom, ...]
+    span: Span | None
 
 
 class NumberOnTape:
@@ -94,13 +104,16 @@ class NumberTape:
     span: Span | None = None
     """Where the tensors stand whose elements are computed."""
     known: dict[Any, NumberOnTape] = field(default_factory=dict)
+    pivots: list[Pivots] = field(default_factory=list)
+    """Of a verbatim tape: what the operations on matrices on it are sure of."""
     held: list[Result] = field(default_factory=list)
     """What a `stop` holds, by the names of the inputs in their place."""
 
     def __post_init__(self) -> None:
         rows: dict[str, Callable[..., Any]] = {name: partial(self.combined, op) for name, op in TABLE.items() if name != "dup"}
-        undefined = {"no_value": self.without_value} if self.verbatim else {}
-        self.arithmetic = Recording({**rows, **COMPARISONS, **undefined}, self.constant, tape=self)
+        if self.verbatim:
+            rows |= {"no_value": self.without_value, "regular": self.regular}
+        self.arithmetic = Recording({**rows, **COMPARISONS}, self.constant, tape=self)
 
     def constant(self, value: float) -> NumberOnTape:
         """A number that is no input; one `Lit` for each."""
@@ -142,6 +155,11 @@ class NumberTape:
         """What an operation on a matrix is that it is not defined for."""
         args = [blamed, *[x for o in operands for x in o.flat]]
         return self.written(no_value(op, pivot, len(args), result), args, self.span)
+
+    def regular(self, op: MatrixOperation, matrix: Sequence[Sequence[NumberOnTape]], pivots: Sequence[NumberOnTape]) -> None:
+        """An operation on a matrix has its value, with these pivots."""
+        self.pivots.append(Pivots(op.name, tuple([x.atom for row in matrix for x in row]), tuple([x.atom for x in pivots]),
+                                  self.span))
 
     def record(self, op: Primitive, args: Sequence[Any], span: Span | None = None, group: int = 0) -> Any:
         """The result of an operation; where nothing is verbatim, truth values of constants are Python's."""

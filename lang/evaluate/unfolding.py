@@ -9,13 +9,13 @@ The length is that of the work: `length` says it beforehand, and `MOST_OPERATION
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.lang.evaluate import FLOAT, every_value
 from adcli.lang.evaluate.comprehensions import as_value, bound
-from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, atom_of, element, elements
+from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, Pivots, atom_of, element, elements
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
@@ -33,6 +33,7 @@ class Unfolded(NamedTuple):
     program: Program
     at: dict[str, float]
     elements: Mapping[Var, np.ndarray]
+    pivots: tuple[Pivots, ...] = ()
 
 
 def length(program: Program, at: Mapping[str, Any]) -> int:
@@ -74,7 +75,12 @@ def unfolded(program: Program, at: Mapping[str, Any]) -> Unfolded:
     found = {var: _atoms(tape, x, env) for var, x in values.items() if not var.integer}
     results = [Result(element(r.name, place), a) for r in program.results for place, a in np.ndenumerate(
         np.array(r.atom, object) if isinstance(r.atom, Lit) else found[r.atom])]
-    return Unfolded(Program(tuple(tape.params), written, tuple(results), source=program.source), tape.at, found)
+    pivots = [p._replace(elements=renamed(p.elements, env), pivots=renamed(p.pivots, env)) for p in tape.pivots]
+    return Unfolded(Program(tuple(tape.params), written, tuple(results), source=program.source), tape.at, found, tuple(pivots))
+
+
+def renamed(atoms: Iterable[Atom], env: Mapping[Atom, Atom]) -> tuple[Atom, ...]:
+    return tuple([env.get(a, a) for a in atoms])
 
 
 def named(program: Program, values: Mapping[Var, Any]) -> dict[Atom, Atom]:

@@ -92,7 +92,7 @@ __all__ = ["folder"]
     ("taylor mv.ad --at @both.npz", None), ("hessian mv.ad --at @both.npz", None),
     ("grad mv.ad --at @both.npz", None),
     ("jacobian mv.ad --pattern", "no values for A(M, N), B(N)\nhelp: give a point: --at A=@A.npy,B=@B.npy"),
-    ("eval mv.ad --at @both.npz --enclose", None),
+    ("eval mv.ad --at @both.npz --enclose --format csv", "--enclose of tensors needs --format text or json"),
 ])
 def test_what_is_refused(line, message):
     ended = adcli(*line.split())

@@ -1,0 +1,85 @@
+"""--enclose of tensors, loops and matrices: what is computed by other means lies inside, and nothing is claimed that was decided
+in the middle of a box."""
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from command import adcli, succeeds
+
+MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]])
+SWAPPED = np.array([[0.0, 2.0], [1.0, 0.0]])
+"""Its rows change places in an elimination."""
+
+
+def iterated(x):
+    return np.sin(np.sin(x)) * x
+
+
+CASES = [   # the program, its input, half the width, and the result by NumPy
+    ("input x(N); y(i) = max(x(i), 1)*x(i)", np.array([1.0, 2.0]), 0.25, lambda x: np.maximum(x, 1) * x),
+    ("input x(N); h(0, i) = x(i); for t in 0:2 { h(t+1, i) = sin(h(t, i)) }; y(i) = h(2, i)*x(i)", np.array([0.75, 1.125]), 0.25,
+     iterated),
+    ("input A(N, N); b(i) = 1 + i where i in 0:N; y = solve(A, b)", MATRIX, 0.25, lambda a: np.linalg.solve(a, [1.0, 2.0])),
+    ("input A(N, N); y = inverse(A)", SWAPPED, 0.25, np.linalg.inv),
+    ("input A(N, N); y = logdet(A)", MATRIX, 0.25, lambda a: np.linalg.slogdet(a)[1]),
+    ("input A(N, N); y = cholesky(A)", MATRIX, 0.25, lambda a: np.linalg.cholesky((a + a.T) / 2)),
+    ("input A(N, N); b(i) = 1 + i where i in 0:N; y = solve_lower(A, b)", MATRIX, 0.25,
+     lambda a: np.linalg.solve(np.tril(a), [1.0, 2.0])),
+]
+
+
+@pytest.mark.parametrize(("text", "middle", "width", "reference"), CASES)
+def test_bounds_hold_and_are_close(text, middle, width, reference):
+    name = text[6]
+    (found,) = succeeds("eval", "-e", text, "--at", f"{name}={middle.tolist()}±{width}", "--enclose", "--format", "json").records
+    bounds = np.array(found["enclosure"]["value"]["y"])
+    steps = product((-width, 0.0, width), repeat=middle.size)
+    taken = np.array([reference(middle + np.reshape(step, middle.shape)) for step in steps])
+    low, high = taken.min(axis=0), taken.max(axis=0)
+    assert (bounds[..., 0] <= low + 1e-14).all() and (bounds[..., 1] >= high - 1e-14).all()
+    assert (bounds[..., 1] - bounds[..., 0] <= 1.01 * (high - low) + 1e-14).all()
+
+
+def test_text_has_a_line_an_element_and_seeds_are_points():
+    out = succeeds("jvp", "-e", "input x(N), k; y(i) = k*x(i); s +=! y(i)", "--at", "x=[1,2]±[0.5,0],k=2", "--tangent", "k=1",
+                   "--enclose").out
+    assert [line.split("#")[0].rstrip() for line in out.splitlines()] == ["input s in [5.0, 7.0]", "input ds in [2.5, 3.5]"]
+    out = succeeds("eval", "-e", "input x(N); y(i) = 2*x(i); output y", "--at", "x=[1,2]", "--at", "x=[3]±1", "--enclose").out
+    assert out == ("# x(0) = 1.0, x(1) = 2.0\ny(0) in [2.0, 2.0]\ny(1) in [4.0, 4.0]\n\n"
+                   "# x(0) in [2.0, 4.0]\ny(0) in [4.0, 8.0]   # at most 1 times the true range\n")
+
+
+def test_a_matrix_that_is_nearly_singular_is_bounded_exactly():
+    """The elements are the doubles, of which the determinant is some 1e-17."""
+    (a, b), (c, d) = [[Fraction(0.1), Fraction(0.3)], [Fraction(0.3), Fraction(0.9)]]
+    (found,) = succeeds("eval", "-e", "input A(N, N); y = inverse(A)", "--at", "A=[[0.1,0.3],[0.3,0.9]]", "--enclose",
+                        "--format", "json").records
+    (low, high), _ = found["enclosure"]["value"]["y"][0]
+    exact = d / (a * d - b * c)
+    assert low <= exact <= high <= math.nextafter(math.nextafter(low, math.inf), math.inf)
+
+
+LOOP = "input x; h(0) = x; for t in 0:9 until h(t+1) < 1 { h(t+1) = h(t)/2 }; y = h(9)"
+
+
+@pytest.mark.parametrize(("text", "at", "said"), [
+    (LOOP, "x=4±1", "this loop ends at 'until'"),
+    ("input x(N), z(N); k argmax=! x(i); y = z(k)", "x=[1,2]±1,z=[5,7]", "here 'k' is computed"),
+    ("input x(N); k argmax=! x(i); h(0) = 1; for t in 0:3 { h(t+1) = h(t)*x(k) }; y = h(3)", "x=[1,2]±1", "'k' is computed"),
+    ("input A(N, N); y = inverse(A)", "A=[[1,0],[0,1]]±1", "inverse is not proven to have a value everywhere in the box"),
+    ("input A(N, N); y = cholesky(A)", "A=[[1,0],[0,0]]±0.5", "cholesky has no value in the middle"),
+    ("input A(N, N); b(i) = 1 where i in 0:N; z = solve_lower(A, b); y = z(0)", "A=[[1,0],[0,1]]±1", "a pivot may be 0"),
+    ("input A(N, N); y = inverse(A)", "A=[[1,1],[1,1]]", "inverse has no value here"),
+    ("input x(N), k; y(i) = k*x(i)", "x=[1,2]±[1],k=1", "x has the shape (2,), and its spread (1,)"),
+    ("input x(N), k; y(i) = k*x(i)", "x=[1,2]±0.1~rect,k=1", "a box has no distribution"),
+    ("input x(N), k; y(i) = k*x(i)", "x=[1,inf],k=1", "--enclose needs finite inputs"),
+    ("input x(N), k; y(i) = k*x(i)", "x=[1,2],z=[1]±1,k=1", "no input 'z'"),
+    ("input x(N), int32 k; y(i) = k*x(i)", "x=[1,2],k=1±1", "'k' is a whole number"),
+])
+def test_what_is_not_proven_is_refused(text, at, said):
+    ended = adcli("eval", "-e", text, "--at", at, "--enclose")
+    assert ended.code in (1, 2) and said in ended.err and not ended.out
