@@ -224,9 +224,14 @@ def raveled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return array if array.ndim == 1 else array.reshape(-1)
 
 
-def refuse_unknown(out: object, names: Sequence[str]) -> None:
+def refuse_unnamed(out: object) -> None:
     if type(out) is not dict and not isinstance(out, Mapping):
-        raise AdError("out= must be a dictionary of arrays, such as a call returns")
+        raise AdError("out= must be a dictionary of arrays, such as a call returns",
+                      help="for an input called out, write f({'out': 2.0})")
+
+
+def refuse_unknown(out: Mapping[str, Any], names: Sequence[str]) -> None:
+    refuse_unnamed(out)
     for name in out:
         if name not in names:
             raise AdError(f"out has '{name}', which is not an output", help=nearest(str(name), names))

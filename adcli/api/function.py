@@ -349,6 +349,9 @@ class Function(Looks):
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
+        if out is not None:
+            from adcli.api.arguments import refuse_unnamed
+            refuse_unnamed(out)
         columns = self._columns(given)
         self._calls += 1
         if self._tensors:

@@ -189,7 +189,8 @@ class MatrixStatement(TensorStatement):
             raise self.context.fault(f"'{name}' takes {args} argument{'s' * (args > 1)}, not {len(self.call.args)}", self.call,
                                      f"it is {form}: {MATRIX_CALLS[name][1]}")
         if self.s.symbol != "=":
-            first = f"({', '.join(map(self.context.text, self.nodes))})" if self.nodes else ""
+            indices = ", ".join(dict.fromkeys(indices_in(self.scope, self.tensors, self.call)))
+            first = f"({indices})" if indices else ""
             raise self.context.fault(f"'{name}' is assigned with '=', not '{self.s.symbol}'", self.s.target,
                                      f"give it a name first, Y{first} = {self.context.text(self.call)}, and add its elements")
         for c in self.s.clauses:

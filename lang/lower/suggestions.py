@@ -35,6 +35,8 @@ SYNONYMS = {
 OF_MATRICES = {"pinv": "inverse", "chol": "cholesky", "slogdet": "logdet", "linsolve": "solve", "solve_triangular": "solve_lower",
                "trsv": "solve_lower"}
 """The same for functions of matrices."""
+OF_A_MATRIX = {"inv": "inverse"}
+"""The same where an argument is a tensor."""
 
 EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
@@ -94,13 +96,14 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     found = reduction(tree, node, whole) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
     if found or node.name in STATEMENTS or not known:
         return found
-    return (None if len(node.name) == 1 else another_name(node, known)) or derivative(tree, node) or product(tree, node)
+    return (None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
 
 
-def another_name(node: Call, known: Collection[str]) -> Suggestion | None:
+def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) -> Suggestion | None:
     """The function that a mistyped or foreign name stands for."""
     plain = unicodedata.normalize("NFKC", node.name)
-    name = plain if plain in known else meant(node.name, list(known), {**SYNONYMS, **OF_MATRICES})
+    synonyms = {**SYNONYMS, **OF_MATRICES, **(OF_A_MATRIX if any(rank(a, env) for a in node.args) else {})}
+    name = plain if plain in known else meant(node.name, list(known), synonyms)
     if name is None:
         return None
     help = f"did you mean '{name}'?" if name in known else f"write {name}"

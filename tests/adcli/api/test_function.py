@@ -251,7 +251,8 @@ CALLS = [
     (lambda f: f(x=10**400, y=2), "input 'x' is too large for double precision", None),
     (lambda f: f(x=[10**400], y=2), "input 'x' must be real numbers, not an array of object", None),
     (lambda f: f(x=np.zeros(2), y=np.zeros(3)), "the shapes of the inputs do not broadcast: x (2,), y (3,)", None),
-    (lambda f: f(x=1, y=2, out=[]), "out= must be a dictionary of arrays, such as a call returns", None),
+    (lambda f: f(x=1, y=2, out=[]), "out= must be a dictionary of arrays, such as a call returns",
+     "for an input called out, write f({'out': 2.0})"),
     (lambda f: f(x=1, y=2, out={}), f"out['v'] {FITTING} ()", None),
     (lambda f: f(x=1, y=2, out={"v": 1.0}), f"out['v'] {FITTING} ()", None),
     (lambda f: f(x=[1], y=2, out={"v": np.zeros(2)}), f"out['v'] {FITTING} (1,)", None),
@@ -415,6 +416,8 @@ def test_a_number_of_threads_that_is_none(jobs):
 def test_inputs_called_out_and_jobs():
     f = adcli.compile("v = out*jobs")
     assert f({"out": 2.0, "jobs": 3.0}) == {"v": 6.0}
+    with pytest.raises(adcli.AdError, match=r"write f\({'out': 2.0}\)"):
+        f(out=2.0)
 
 
 def test_the_jacobian_is_every_partial_derivative_of_every_output():
