@@ -14,7 +14,7 @@ from session_seed import fixed
 programs = samples(24)
 
 
-@law(200)
+@law(130)
 @given(programs, choices)
 def test_derivatives_against_differences(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
@@ -33,7 +33,7 @@ def test_differences_look_at_most_programs_that_have_a_finite_value() -> None:
     assert compared >= 20
 
 
-@law(150)
+@law(100)
 @given(extreme, choices)
 def test_native_operations_against_the_reference(written: Sample, r: random.Random) -> None:
     program = gradient(parse(written.text), mode=r.choice(MODES))

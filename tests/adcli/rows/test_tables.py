@@ -45,7 +45,7 @@ TABLES = st.tuples(st.sampled_from(["", "\ufeff", "\n", "\r\n"]), st.lists(ROWS,
                    st.booleans())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(TABLES, st.sampled_from(["stop", "skip", "mark"]), st.sampled_from(["error", "nan"]), st.booleans(), st.booleans())
 def test_csv(table, policy, missing, status, cut):
     start, rows, end, last = table
@@ -54,7 +54,7 @@ def test_csv(table, policy, missing, status, cut):
     same(outcomes(text.encode(), PROGRAM, *options, cut=cut))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(FIELDS, FIELDS), max_size=6), st.booleans())
 def test_numbers_in_plain_tables(rows, crlf):
     """Rows of the right length without quotes reach the fast readers with any field at all."""
@@ -62,7 +62,7 @@ def test_numbers_in_plain_tables(rows, crlf):
     same(outcomes(("\r\n" if crlf else "\n").join(lines).encode(), PROGRAM, "--on-error", "mark", "--missing", "nan"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.text('ab,"\n', max_size=5), st.floats(0, 9), st.booleans(), st.text('a,"', max_size=3)), max_size=6),
        st.booleans())
 def test_quoted_tables(rows, strays):
@@ -89,7 +89,7 @@ VALUES = st.one_of(st.none(), st.booleans(), st.floats().map(lambda x: x if math
 JSON = st.recursive(VALUES, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.dictionaries(st.sampled_from(["x", "y", "z", "v"]), JSON), JSON,
                           st.fixed_dictionaries({"x": st.floats(0, 9), "y": st.integers(0, 9)})), max_size=6),
        st.sampled_from(["stop", "skip", "mark"]), st.booleans())
@@ -134,7 +134,7 @@ def test_polars_writes_what_repr_writes():
     assert tables_polars.number_texts(values) == list(map(repr, values))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t"]))
 def test_a_number_reads_back(x, space):
     assert field_number((space + repr(x) + space).encode()).hex() == x.hex()
@@ -148,7 +148,7 @@ def test_no_number(text):
         field_number(text.encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text('ab,"\n\r', max_size=30))
 def test_rows_end_where_they_are_split(text):
     """Cutting at the end of the last whole row splits no row."""

@@ -19,7 +19,7 @@ def test_numbers(value: float, text: str) -> None:
     assert number(value)[0] == text
 
 
-@law(200)
+@law(130)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_reads_back_with_its_bits(value: float) -> None:
     text = number(value)[0]
@@ -34,7 +34,7 @@ def test_names(name: str, letters: str) -> None:
     assert identifier(name) == letters
 
 
-@law(60)
+@law(40)
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=20))
 def test_every_name_is_one_of_c_and_no_two_are_the_same(hints: list[str]) -> None:
     names = CNames(("f",))

@@ -52,7 +52,7 @@ def test_a_wrong_lane_or_tail(wrong: Callable[..., Any], monkeypatch: pytest.Mon
         check_rows(program, points)
 
 
-@law(50)
+@law(30)
 @given(extreme, choices)
 def test_a_row_depends_on_nothing_but_itself(written: Sample, r: random.Random) -> None:
     program = gradient(parse(written.text))

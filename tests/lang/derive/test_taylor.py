@@ -190,7 +190,7 @@ def test_coefficients_are_repeated_derivatives(text):
     assert got[1:] == pytest.approx(by_order[1:], rel=1e-11, abs=1e-12 * size)
 
 
-@law(150)
+@law(100)
 @given(st.randoms(use_true_random=False))
 def test_order_one_is_forward_mode_for_random_programs(r: random.Random):
     p = parse(sample(r).text)
@@ -230,7 +230,7 @@ def check_remainder(p: Program, order: int, at: Mapping[str, float], along: Mapp
     return True
 
 
-@law(120)
+@law(80)
 @given(st.randoms(use_true_random=False))
 def test_the_remainder_of_a_random_program(r: random.Random):
     p = parse(sample(r).text)

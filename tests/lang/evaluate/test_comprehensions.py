@@ -9,7 +9,7 @@ from random_programs import law
 from tensor_laws import check_values
 
 
-@law(400)
+@law(260)
 @given(tensor_samples())
 def test_values_are_those_of_plain_loops(made: Sample) -> None:
     check_values(made)

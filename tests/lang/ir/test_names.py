@@ -27,7 +27,7 @@ def names(program: Program) -> dict[Var, str]:
     return table
 
 
-@law(60)
+@law(40)
 @given(samples(20, extreme=True))
 def test_every_value_has_a_name_of_its_own_at_every_stage(written: Sample) -> None:
     program = parse(written.text)

@@ -109,7 +109,7 @@ def test_a_start_of_another_shape() -> None:
         prove(made.program(), {"N": 5, "M": 4})
 
 
-@law(300)
+@law(195)
 @given(tensor_samples())
 def test_programs_at_random_are_proved_and_so_are_their_adjoints(made: Sample) -> None:
     for program in (made.program(), adjoints(made.program())):
@@ -118,7 +118,7 @@ def test_programs_at_random_are_proved_and_so_are_their_adjoints(made: Sample) -
         assert all(sizes[n] == made.sizes[n] for n in sizes)
 
 
-@law(300)
+@law(195)
 @given(st.integers(0, 2**32))
 def test_a_proof_never_passes_what_is_outside(seed: int) -> None:
     """Against all points of the box, with subscripts and guards that may be anything; where no guard is, exactly."""
@@ -146,7 +146,7 @@ def test_a_proof_never_passes_what_is_outside(seed: int) -> None:
         assert not inside or guards or not plain
 
 
-@law(300)
+@law(195)
 @given(st.integers(0, 2**32))
 def test_elimination_is_right_about_integers(seed: int) -> None:
     r = random.Random(seed)

@@ -25,7 +25,7 @@ A = np.array([[2.0, 1.0], [0.5, 3.0]])
 U = np.array([1.0, 2.0, 4.0])
 
 
-@law(40)
+@law(25)
 @given(tensor_samples())
 def test_jacobians_give_the_tangents_along_a_direction(made: Sample) -> None:
     program, r = made.program(), random.Random(3)

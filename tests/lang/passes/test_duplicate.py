@@ -63,7 +63,7 @@ def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch
         check_modes_agree(SHARED, POINTS)
 
 
-@law(150)
+@law(100)
 @given(extreme, choices)
 def test_explicit_duplication_changes_no_bit(written: Sample, r: random.Random) -> None:
     program = parse(written.text)

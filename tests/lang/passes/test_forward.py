@@ -46,7 +46,7 @@ def test_a_program_of_n_lines_has_a_derivative_of_a_few_times_n() -> None:
         assert len(tangents(program).equations) <= 3 * len(program.equations)
 
 
-@law(60)
+@law(40)
 @given(samples(16), choices)
 def test_twice_the_direction_has_twice_the_tangents(written: Sample, r: random.Random) -> None:
     program = parse(written.text)

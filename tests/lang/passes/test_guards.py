@@ -80,7 +80,7 @@ def arms(r: random.Random) -> tuple[Program, Program]:
     return parse(head + around.format(s=taken)), parse(head + around.format(s=chosen))
 
 
-@law(400)
+@law(260)
 @given(choices)
 def test_an_arm_that_is_not_taken_changes_no_bit(r: random.Random) -> None:
     alone, chosen = arms(r)

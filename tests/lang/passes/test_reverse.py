@@ -51,14 +51,14 @@ def direction(r: random.Random, names: list[str]) -> dict[str, float]:
     return {name: r.choice((0.0, 1.0, -2.5, 0.3, -0.0)) for name in names}
 
 
-@law(300)
+@law(195)
 @given(extreme, choices)
 def test_forward_equals_reverse(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
     check_modes_agree(program, mixed_points(r, program))
 
 
-@law(200)
+@law(130)
 @given(extreme, choices)
 def test_the_reverse_program_is_the_transpose_of_the_forward_program(written: Sample, r: random.Random) -> None:
     program = parse(written.text)

@@ -48,7 +48,7 @@ def test_a_wrong_fold(text: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) 
         check_simplify(program, AWKWARD)
 
 
-@law(200)
+@law(130)
 @given(extreme, choices)
 def test_simplification_changes_no_bit(written: Sample, r: random.Random) -> None:
     program = parse(written.text)

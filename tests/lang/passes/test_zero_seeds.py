@@ -87,7 +87,7 @@ def test_nothing_is_added_where_nothing_can_be_infinite() -> None:
     assert [len(e.op.sources) for e in again.equations if isinstance(e.op, Comprehension)] == [2, 2, 2]
 
 
-@law(200)
+@law(130)
 @given(tensor_samples())
 def test_where_all_is_finite_nothing_changes(made: Sample) -> None:
     r = random.Random(7)
@@ -127,7 +127,7 @@ def test_a_seed_let_in_through_the_arm_not_taken(program: Program, monkeypatch: 
         check_zero_seeds(program, NAN_BEHIND)
 
 
-@law(200)
+@law(130)
 @given(extreme, choices)
 def test_a_zero_seed_drops_its_contributions(written: Written, r: random.Random) -> None:
     program = parse(written.text)

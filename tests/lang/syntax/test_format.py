@@ -112,7 +112,7 @@ def test_any_program_round_trips(expressions: list[str]) -> None:
     check_round_trips("\n".join(f"v{i} = {e}" for i, e in enumerate(expressions)))
 
 
-@law(300)
+@law(195)
 @given(samples())
 def test_the_formatter_keeps_the_meaning_and_its_own_text(written: Sample) -> None:
     check_format(written.text)

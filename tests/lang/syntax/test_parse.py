@@ -110,7 +110,7 @@ TOKENS = (
     "#", "+=", "+=!", "−", "“", "@", "\0", "x = ", "v = x", "(a, b) =", "def g(a) = a*a", "output v", "input x")
 
 
-@law(1500)
+@law(975)
 @given(st.lists(st.sampled_from(TOKENS), max_size=25), st.sampled_from(("", " ")))
 def test_any_text_is_a_program_or_an_error_with_a_message(tokens: list[str], blank: str) -> None:
     text = blank.join(tokens)

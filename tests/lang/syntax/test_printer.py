@@ -29,13 +29,13 @@ from random_programs import SPECIAL, Sample, law, sample, samples
 small = samples(size=12)
 
 
-@law(500)
+@law(325)
 @given(samples(extreme=True))
 def test_operators_and_calls_say_the_same(written: Sample) -> None:
     assert equal(parse(written.text), parse(written.calls)), written.text
 
 
-@law(300)
+@law(195)
 @given(samples(extreme=True))
 def test_every_stage_reads_back(written: Sample) -> None:
     for program in stages(parse(written.text)):
@@ -96,7 +96,7 @@ def test_a_name_in_where_that_nothing_uses_leaves_the_range(clause) -> None:
         check_round_trip(simplify(program))
 
 
-@law(60)
+@law(40)
 @given(small)
 def test_gradients_read_back_to_third_order(written: Sample) -> None:
     program = parse(written.text)
