@@ -106,7 +106,8 @@ class OneOf(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.words:
-            error = unknown(self.what, value, self.words)
+            from adcli.command.synonyms import WORD_SYNONYMS
+            error = unknown(self.what, value, self.words, WORD_SYNONYMS.get(self.what, {}))
             error.help = "; ".join(filter(None, (error.help, self.otherwise)))
             raise error
         return str(value)

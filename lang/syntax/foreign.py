@@ -72,6 +72,8 @@ SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
 INVERTED = "sin|cos|tan|sinh|cosh|tanh"
 INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 """Functions that have an inverse here, and how paper writes it, which is also a power."""
+SUM_OF = "(?:np\\.|jnp\\.)?(?:sum|Sum|Σ|∑)"
+SUMMED = "a sum over an index is a statement of its own"
 QUOTES = "\"'`´“”„‘’‚«»"
 ARROW = "(?:->|=>|→|↦)"
 REMOVE = "remove this line: all functions are already there"
@@ -107,6 +109,9 @@ TABLE = [Spelling(*row) for row in (
     (rf"{START}if \(? <e> \)? \{{ <n> = <e> ;? \}} else \{{ (?P=n1) = <e> ;? \}}{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (rf"{START}if <e> : <n> = <e> else : (?P=n1) = <e>{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (r":=", "="),
+    (rf"{START}<a> = {SUM_OF} \( <v> : <l> \){END}", "{0} +=! {2}", SUMMED),
+    (rf"{START}<a> = {SUM_OF} \( \[? <l> for <n> in range \( <l> \) \]? \){END}", "{0} +=! {1} where {2} in 0:{3}", SUMMED),
+    (rf"{START}<a> = {SUM_OF} \( \[? <l> for <n> in <l> \]? \){END}", "{0} +=! {1} where {2} in {3}", SUMMED),
     # Loops.
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) (?:<|!=) <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2} ", LOOP),
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) <= <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2:sum} + 1 ", LOOP),

@@ -55,6 +55,7 @@ FAULTS = [
     ("grad f.ad --at x=1±0.1,y=2", 2, "adcli: error: 'x=1±0.1' has a spread, which this verb does not take\n"
      "help: spreads are for propagate and --enclose\n"),
     ("grad f.ad --emit txt", 2, "adcli: error: no target 'txt'\nhelp: did you mean 'text'?\n"),
+    ("grad f.ad --emit javascript", 2, "adcli: error: no target 'javascript'\nhelp: did you mean 'js'?\n"),
     ("grad f.ad --emit cobol", 2, f"adcli: error: no target 'cobol'\nhelp: the targets are {', '.join(TARGETS)}\n"),
     ("grad f.ad --on-error ignored", 2, "adcli: error: no policy 'ignored'\nhelp: the policies are stop, skip, mark\n"),
     ("grad f.ad --emit llvm --lanes 3", 2,
