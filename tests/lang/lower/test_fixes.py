@@ -77,7 +77,8 @@ GUESSES = [
     ("input x(N); y(i) = x[i]*2", None), ("input x(N); v +=! x(i) where i in 0..3", None),
     ("input x(N); v +=! x(i) where i in range(3)", None), ("v = np.linalg.norm(x)", None), ("input A(N, M)\nv = A.T", None),
     ("input x(N); v = sum(j: x(j))", None), ("input A(N, M)\ny(i) = np.sum([A(i, j) for j in range(M)])", None),
-    ("input A(N, M); y(i) = ∑(A(i, j) for j in 1:M)", None), ("input A(N, M), x(M); y = A @ x", None), ("v = 1 + np.sum(x)", None),
+    ("input A(N, M); y(i) = ∑(A(i, j) for j in 1:M)", None), ("input A(N, M), x(M); y = A @ x", None),
+    ("v = 1 + np.sum(x)", None),
 ]
 """A text, and the value of its last output at `AT`; None where only what is proposed is looked at."""
 UNANSWERED = ("v = sin^2 x", "v = x.^2 .* y", r"v = \frac{x}{y + 1}^2", r"v = \alpha x", r"v = e^{x + 1}")
