@@ -131,14 +131,14 @@ def finite(name: str, low: float, high: float) -> FloatBounds:
 def paragraphs(layout: Layout, found: Iterable[FoundEnclosure], number: Number, headed: bool) -> Iterator[str]:
     """A declaration a line; a comment says where there is no value, and over a box how much too wide it may be."""
     for i, (where, known) in enumerate(found):
-        yield paragraph([f"input {name}" for name in layout.names], where, known, number, i if headed else None)
+        heading = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
+        yield paragraph(heading, [f"input {name}" for name in layout.names], known, number)
 
 
-def paragraph(names: Sequence[str], where: GivenBox, known: Enclosure, number: Number, i: int | None) -> str:
-    """One box, with a heading where it is box number `i` of several."""
-    lines = [""] * bool(i) + [f"# {place(where, number)}"] * (i is not None)
+def paragraph(heading: list[str], names: Sequence[str], known: Enclosure, number: Number) -> str:
+    """What is known on one box."""
     texts = [f"{name} in [{number(lo)}, {number(hi)}]" for name, (lo, hi) in zip(names, known.bounds, strict=True)]
-    return "\n".join(lines + commented(texts, remarks(known))) + "\n"
+    return "\n".join(heading + commented(texts, remarks(known))) + "\n"
 
 
 def place(where: GivenBox, number: Number) -> str:

@@ -10,20 +10,20 @@ As text there is a line for each element; JSON has the objects that numbers have
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.answers.enclose import GivenBox, around, as_json, declared, finite, paragraph, refuse_others, spot, watched
+from adcli.answers.enclose import GivenBox, around, as_json, declared, finite, paragraph, place, refuse_others, spot, watched
 from adcli.answers.evaluation import without_zeros
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import joined, located, parts, require_point, several
 from adcli.input.spreads import SIGN, tensor_widths, widths
-from adcli.lang.analyse.enclosure import Enclosure, enclose
+from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, enclose
 from adcli.lang.evaluate.recording import Pivots, element
 from adcli.lang.evaluate.unfolding import Unfolded
 from adcli.lang.ir import Program, Result, Var
@@ -39,12 +39,15 @@ from adcli.output.streams import packed_destination, write_points
 from adcli.task.shapes import written_out
 from adcli.task.tasks import Task
 
+MOST_NAMED = 10
+"""Elements that a heading names."""
+
 
 class BoxOfElements(NamedTuple):
-    """A point in the middle, the seeds at it, and half the width of every element that has one."""
+    """A point in the middle, and the ends of every element that has a width, which are made when they are asked for."""
 
     middle: dict[str, Any]
-    ends: GivenBox
+    ends: Iterable[tuple[str, FloatBounds]]
 
 
 class BoundedElements(NamedTuple):
@@ -60,7 +63,6 @@ class BoundedElements(NamedTuple):
 def bounds_of_elements(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the elements of the results at the points or boxes; returns the exit code."""
     refuse_others(options)
-    options.refuse_of_numbers()
     if options.form == "csv":
         options.refuse(["enclose"], "of tensors needs --format text or json")
     refuse_until(task.program)
@@ -71,7 +73,8 @@ def bounds_of_elements(task: Task, options: ResultOptions, watch: Watch) -> int:
         if options.form == "json":
             write_points(out, json_lines(task.layout(False), rows, number))
         else:
-            write_points(out, paragraphs(rows, number, several(specs)))
+            first = list(islice(rows, 2))   # two points tell whether there are several
+            write_points(out, paragraphs(chain(first, rows), number, len(first) > 1))
     return watch.conclude(options.strict)
 
 
@@ -81,7 +84,7 @@ def bounded(task: Task, given: Iterator[BoxOfElements], watch: Watch) -> Iterato
     for middle, ends in given:
         at = filled(program, middle, task.seeds) if task.seeds else fitting(task.primal, middle)
         whole = written_out(program, at, "--enclose")
-        box = {name: ends.get(name, (x, x)) for name, x in whole.at.items()}
+        box = {name: (x, x) for name, x in whole.at.items()} | dict(ends)
         for name, pair in box.items():
             finite(name, *pair)
         refuse_undecided(whole, box)
@@ -146,10 +149,10 @@ def boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[BoxOfEleme
     inputs = task.free
     if not specs and not any(p.var.shape for p in inputs):
         ends = declared(inputs)
-        return iter([BoxOfElements({name: lo for name, (lo, _) in ends.items()}, ends)])
+        return iter([BoxOfElements({name: lo for name, (lo, _) in ends.items()}, ends.items())])
     require_point(inputs, specs)
     given = [split_widths(task, spec) for spec in specs]
-    return (BoxOfElements(dict(at), dict(ends_of(at, spreads)))
+    return (BoxOfElements(dict(at), ends_of(at, spreads))
             for plain, spreads in given for at in located(inputs, [plain], watch.say, task.signature.source))
 
 
@@ -177,22 +180,24 @@ def split_widths(task: Task, spec: str) -> tuple[str, dict[str, str | float]]:
     return ",".join(plain), spreads
 
 
-def ends_of(at: Mapping[str, Any], spreads: Mapping[str, str | float]) -> Iterator[tuple[str, tuple[float, float]]]:
+def ends_of(at: Mapping[str, Any], spreads: Mapping[str, str | float]) -> Iterator[tuple[str, FloatBounds]]:
     """The ends of every element that has a spread."""
     for name, given in spreads.items():
         middle = np.asarray(at[name], float)
         each = tensor_widths(name, middle, given) if isinstance(given, str) else np.asarray(given)
-        for place, x in np.ndenumerate(middle):
-            yield element(name, place), around(float(x), float(each[place]))
+        for index, x in np.ndenumerate(middle):
+            yield element(name, index), around(float(x), float(each[index]))
 
 
 # ---------------------------------------------------------------- output
 
-def paragraphs(found: Iterator[BoundedElements], number: Number, headed: bool) -> Iterator[str]:
-    """A line an element; that of a number is a declaration."""
+def paragraphs(found: Iterable[BoundedElements], number: Number, headed: bool) -> Iterator[str]:
+    """A line an element; that of a number is a declaration. A box of many elements is named by its number."""
     for i, row in enumerate(found):
         names = [r.name if r.name.endswith(")") else f"input {r.name}" for r in row.whole.program.results]
-        yield paragraph(names, row.box, row.known, number, i if headed else None)
+        where = place(row.box, number) if len(row.box) <= MOST_NAMED else f"point {i + 1}"
+        heading = [""] * bool(i and headed) + [f"# {where}"] * headed
+        yield paragraph(heading, names, row.known, number)
 
 
 def json_lines(layout: Layout, found: Iterator[BoundedElements], number: Number) -> Iterator[str]:
@@ -207,7 +212,7 @@ def json_lines(layout: Layout, found: Iterator[BoundedElements], number: Number)
 
 def ends(name: str, x: np.ndarray, box: GivenBox, number: Number) -> Any:
     """An input as nested lists, with the ends of its elements where it has some; integers are as they are."""
-    places = [element(name, place) for place in np.ndindex(x.shape)]
+    places = [element(name, index) for index in np.ndindex(x.shape)]
     return lists(x.shape, [spot(box[e], number) if e in box else int(x.flat[k]) for k, e in enumerate(places)])
 
 
@@ -220,6 +225,6 @@ def by_result(row: BoundedElements, entries: Sequence[object]) -> list[Any]:
 def lists(shape: tuple[int, ...], entries: Sequence[object]) -> Any:
     """Entries in the order of memory as nested lists."""
     made = np.empty(shape, object)
-    for place, x in zip(np.ndindex(shape), entries, strict=True):
-        made[place] = x
+    for index, x in zip(np.ndindex(shape), entries, strict=True):
+        made[index] = x
     return made.tolist() if shape else made[()]

@@ -8,7 +8,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from adcli.lang.evaluate import unfolding
 from command import adcli, succeeds
+
+from adcli.answers import enclose_elements
 
 MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]])
 SWAPPED = np.array([[0.0, 2.0], [1.0, 0.0]])
@@ -51,6 +54,16 @@ def test_text_has_a_line_an_element_and_seeds_are_points():
     out = succeeds("eval", "-e", "input x(N); y(i) = 2*x(i); output y", "--at", "x=[1,2]", "--at", "x=[3]±1", "--enclose").out
     assert out == ("# x(0) = 1.0, x(1) = 2.0\ny(0) in [2.0, 2.0]\ny(1) in [4.0, 4.0]\n\n"
                    "# x(0) in [2.0, 4.0]\ny(0) in [4.0, 8.0]   # at most 1 times the true range\n")
+    many = f"x={[1.0] * 11}"
+    out = succeeds("eval", "-e", "input x(N); y +=! x(i)", "--at", many, "--at", many, "--enclose").out
+    assert out == "# point 1\ninput y in [11.0, 11.0]\n\n# point 2\ninput y in [11.0, 11.0]\n"
+
+
+def test_what_is_too_long_is_refused_before_the_ends_of_its_elements_are_made(monkeypatch):
+    monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 1)
+    monkeypatch.setattr(enclose_elements, "around", None)
+    ended = adcli("eval", "-e", "input x(N); y +=! x(i)", "--at", "x=[1,2,3]±0.1", "--enclose")
+    assert ended.code in (1, 2) and "at most 1;" in ended.err
 
 
 def test_a_matrix_that_is_nearly_singular_is_bounded_exactly():
