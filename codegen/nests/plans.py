@@ -137,8 +137,11 @@ class CallPlanner:
     def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
         the instructions of what is entered. The first sizes are the usual ones."""
-        team, taken = self.module.env.team, nest.cost(at[0], self.module.entry.lanes)
-        if team is None or nest.shared is None or seconds(taken) < WORTH_HELP:
+        team = self.module.env.team
+        if team is None or nest.shared is None:
+            return 0.0
+        taken = nest.cost(at[0], self.module.entry.lanes)
+        if seconds(taken) < WORTH_HELP:
             return 0.0
         r = nest.range(nest.shared)
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
