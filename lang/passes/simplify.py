@@ -13,13 +13,12 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
+from adcli.lang.passes.beside import part_for_tensors
 
 if TYPE_CHECKING:
     from adcli.lang.passes.supports import Support
@@ -29,6 +28,7 @@ ValueKey = tuple[object, ...]
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
+of_tensors = part_for_tensors(__name__)
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
@@ -54,12 +54,6 @@ def prune(program: Program) -> Program:
         return program
     kept.reverse()
     return replace(program, equations=tuple(kept))
-
-
-@cache
-def of_tensors() -> Any:
-    """`adcli.lang.passes.simplify_tensors`, which builds on this: programs of numbers never load it."""
-    return import_module("adcli.lang.passes.simplify_tensors")
 
 
 class Folder:

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, reduce
-from importlib import import_module
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -38,10 +37,12 @@ from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
+from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
 SELECT, NE, EQ, STOP = (TABLE[name] for name in ("select", "ne", "eq", "stop"))
+of_tensors = part_for_tensors(__name__)
 
 
 class Liveness(NamedTuple):
@@ -181,12 +182,6 @@ def enter(b: Builder, uses: dict[Atom, Liveness], more: Iterable[tuple[Var, Live
     """More ways in which values reach a result."""
     for a, use in more:
         uses[a] = joined(b, uses[a], use) if a in uses else use
-
-
-@cache
-def of_tensors() -> Any:
-    """`adcli.lang.passes.status_tensors`, which builds on this: programs of numbers never load it."""
-    return import_module("adcli.lang.passes.status_tensors")
 
 
 def operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from typing import Any
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import ABSENT_TERM
 from adcli.lang.passes.simplify import prune
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
+of_tensors = part_for_tensors(__name__)
 LINEAR_ROWS = {TABLE[name] for name in ("neg", "mul", "div")}
 Present = dict[Atom, Var]
 """For a scalar that depends on seeds, the truth value that says that it does not come from zero seeds alone."""
@@ -43,12 +42,6 @@ def drop_zero_seeds(program: Program) -> Program:
     gate.lines(program.equations)
     results = tuple([r.with_atom(gate.or_else(r.atom, 0.0)) for r in program.results])
     return prune(replace(program, equations=tuple(b.equations), results=results))
-
-
-@cache
-def of_tensors() -> Any:
-    """`adcli.lang.passes.zero_seeds_tensors`, which builds on this: programs of numbers never load it."""
-    return import_module("adcli.lang.passes.zero_seeds_tensors")
 
 
 class Gate:
