@@ -120,8 +120,8 @@ class _Inference:
 
     def stated_range(self, index: Index, own: list[Given]) -> None:
         """The box around the range; bounds that depend on other indices are guards inside of it."""
-        self.guards += [affine(index) - g.low for g in own if g.low.indices()]
-        self.guards += [g.high - 1 - affine(index) for g in own if g.high.indices()]
+        self.guards += dict.fromkeys(affine(index) - g.low for g in own if g.low.indices())
+        self.guards += dict.fromkeys(g.high - 1 - affine(index) for g in own if g.high.indices())
         plain = [g.low for g in own if not g.low.indices()]
         low = greatest(*(plain or [bounds(g.low, self.ends)[0] for g in own]))
         plain = [g.high for g in own if not g.high.indices()]
@@ -188,10 +188,11 @@ class _Inference:
         if own:
             open_ = next(i.name for g in own for i in (*g.low.indices(), *g.high.indices()) if i in left)
             return AdError(f"the range of index '{index.name}' depends on '{open_}', which has no range", own[0].span,
-                           "a range is made of sizes, whole numbers and other indices", self.source)
+                           "a range is made of sizes, whole numbers and other indices; a number of your own is "
+                           f"input int32 {open_}", self.source)
         if not stands:
             return AdError(f"index '{index.name}' is in no read, so it has no range", None,
-                           f"write where {index.name} in 0:N", self.source)
+                           f"give it one, for example where {index.name} in 0:3", self.source)
         access, d = stands[0]
         x = access.subscripts[d]
         assert x is not None
@@ -200,7 +201,8 @@ class _Inference:
         together = f" together with {others}" if others else ""
         return AdError(f"the range of index '{index.name}' is ambiguous: {text(x)} in dimension {d} of {access.tensor} "
                        f"(extent {text(access.extents[d])}) leaves it open{together}", access.span(d),
-                       f"write where {index.name} in 0:N", self.source)
+                       "give it one, for example where " + _offered(x, access.extents[d], [i for i in left if i in x.indices()]),
+                       self.source)
 
 
 def outside(access: Access, domain: Domain, source: Source | None, verb: str = "read") -> AdError | None:
@@ -235,6 +237,15 @@ def surely_inside(access: Access, domain: Domain) -> bool:
             if not (never_negative(low) and never_negative(room)):
                 return False
     return True
+
+
+def _offered(x: Affine, extent: Affine, open_: Sequence[Index]) -> str:
+    """Ranges that `x` could have: the columns of a matrix that is laid out, and else all elements."""
+    steep = {i: a for i in open_ if linear(x) and (a := slope(x, i)).number is None}
+    if not steep:
+        return f"{open_[0].name} in 0:{text(extent)}"
+    width = text(next(iter(steep.values())))
+    return ", ".join(f"{i.name} in 0:{3 if i in steep else width}" for i in open_)
 
 
 def _natural(x: Affine) -> bool:

@@ -50,6 +50,7 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
+from adcli.lang.lower.subscripts import operands
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
@@ -81,10 +82,15 @@ class Arm:
 class TensorStatement:
     """One statement of tensors in a scope."""
 
+    computed: dict[tuple[IndexTest, ...], Computed]
+    """Subscripts that are computed, by the conditions of the arm that they stand in."""
+    tests: tuple[IndexTest, ...]
+    """The conditions of the arm that is looked at."""
+
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
         self.name, self.passed_over = statement.target.text, set[str]()
-        self.computed: Computed = {}
+        self.computed, self.tests = {}, ()
         self.before = self.existing()
         self.declared = self.declared_shape()
         self.whole = self.holds_whole_numbers()
@@ -132,6 +138,7 @@ class TensorStatement:
             if len(arms) == SPLITS:
                 raise self.context.fault(f"the choices in this statement make more than {SPLITS} comprehensions",
                                          self.s.target, "write them as statements of their own, with conditions in where")
+            self.forget_subscripts(arms[at])
             arms[at:at + 1] = split
         made = [self.comprehension(p) for p in arms]
         symbol, result = self.s.symbol, self.before
@@ -176,14 +183,24 @@ class TensorStatement:
         return replace(op, sources=(Read(0, here),), body=identity_body(), agreements=()), [value]
 
     def subscript(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:
-        """A subscript that is computed, as a tensor of whole numbers over the indices that it has."""
-        b = Elements(self.scope, self.tensors, self.s)
+        """A subscript that is computed, as a tensor of whole numbers over the indices that it has: a statement of its own, ahead
+        of this one, or of the loop that this one stands in."""
+        scope = self.around()
+        b = Elements(scope, self.tensors, self.s)
         for token in b.unknown_names(node):   # names that are nothing else are indices
             b.extent_or_index(token)
         b.replaced(node)
         clauses = [c for c in self.s.clauses if c.kind == "range" and c.name is not None and c.name.text in b.indices]
-        domain = infer(list(b.indices.values()), b.accesses, [self.given(b, c) for c in clauses], (), self.context.source)
-        b = Elements(self.scope, self.tensors, self.s)
+        given = [replace(g, index=b.indices[g.index.name]) for g in self.ranges_around(b) if g.index.name in b.indices]
+        given += [g for c in clauses for g in self.given(b, c)]
+        try:
+            domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
+        except AdError as fault:
+            fault.span = fault.span or (node.start, node.end)
+            raise
+        within = [t for t in self.tests if all(n.text in b.indices for side in t[1:] for n in b.unknown_names(side))]
+        guards = [g for test in within for g in self.condition(b, *test)]
+        b = Elements(scope, self.tensors, self.s)
         b.indices = {r.index.name: r.index for r in domain.ranges}
         atom = b.value(b.folded(b.replaced(node)))
         b.require("r", atom, node)
@@ -193,16 +210,27 @@ class TensorStatement:
         body = Program(tuple(b.params), tuple(b.equations), (Result("z", atom),))
         op = Comprehension(ranges=domain.ranges, write=tuple(affine(r.index) - r.low for r in domain.ranges),
                            shape=tuple(r.high - r.low for r in domain.ranges), reduction="=", sources=tuple(b.sources), body=body,
-                           guards=domain.guards, agreements=domain.agreements)
+                           guards=(*domain.guards, *guards), agreements=domain.agreements)
         out = Var(None, True, False, op.shape, False, True)
         op, args = compacted(op, b.args)
-        self.scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
+        scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
         return out, tuple((r.index.name, r.low) for r in domain.ranges)
+
+    def around(self) -> EquationScope:
+        """Where the statements stand that compute subscripts."""
+        return self.scope
+
+    def forget_subscripts(self, arm: Arm) -> None:
+        """Take back the statements that compute the subscripts of an arm."""
+        made = {atom for atom, _ in self.computed.pop(tuple(arm.tests), {}).values()}
+        equations = self.around().equations
+        equations[:] = [e for e in equations if e.outs[0] not in made]
 
     # One comprehension.
 
     def gathered(self, arm: Arm) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
         """Reads, subscripts of the target, guards and stated ranges."""
+        self.tests = tuple(arm.tests)
         b = self.elements()
         lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
         b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
@@ -217,7 +245,7 @@ class TensorStatement:
         given, guards = self.ranges_around(b), []
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
-                given.append(self.given(b, c))
+                given += self.given(b, c)
             elif c.kind == "exists":
                 count = len(b.sources)
                 b.replaced(c.nodes[0])
@@ -227,7 +255,7 @@ class TensorStatement:
 
     def elements(self) -> Elements:
         made = Elements(self.scope, self.tensors, self.s)
-        made.whole, made.compute = self.computed, self.subscript
+        made.whole, made.compute = self.computed.setdefault(self.tests, {}), self.subscript
         made.passed_over = self.passed_over
         return made
 
@@ -289,13 +317,15 @@ class TensorStatement:
         """Whether `where C = D` names the tensor that the target starts from."""
         return clause.kind == "let" and clause.name is not None and clause.name.text == self.name
 
-    def given(self, b: Elements, clause: Clause) -> Given:
+    def given(self, b: Elements, clause: Clause) -> list[Given]:
+        """A stated range; one with `max` as its lower end or `min` as its upper end is the common part of several."""
         assert clause.name is not None
-        low, high = (self.bound(b, n, clause.name.text) for n in clause.nodes)
+        lows, highs = ([self.bound(b, n, clause.name.text) for n in operands(node, name)]
+                       for node, name in zip(clause.nodes, ("max", "min"), strict=True))
         index = b.extent_or_index(clause.name).index
         if index is None:
             raise self.context.fault(f"'{clause.name.text}' is a size and has no range", clause.name)
-        return Given(index, low, high, (clause.start, clause.end))
+        return [Given(index, low, high, (clause.start, clause.end)) for low in lows for high in highs]
 
     def bound(self, b: Elements, node: Node, name: str) -> Affine:
         for inner in postorder(node):
@@ -303,8 +333,14 @@ class TensorStatement:
             known = type(inner) is Token and (value in self.tensors.sizes or counted(self.scope.env, value) is not None)
             if value in self.scope.env and not known:
                 raise self.context.fault(f"the range of index '{name}' depends on the value of '{value}'", inner,
-                                         "a range is made of sizes, whole numbers and other indices")
+                                         "a range is made of sizes, whole numbers and other indices" +
+                                         (f"; if it is one, declare input int32 {value}" if self.is_number(inner) else ""))
         return b.bounds.read(node, f"the range of index '{name}'")
+
+    def is_number(self, node: Node) -> bool:
+        """Whether a name is that of an input that is one number."""
+        atom = self.scope.env.get(node.text) if type(node) is Token else None
+        return atom is not None and not shape_of(atom) and not any(atom in e.outs for e in self.around().equations)
 
     def stated_arms(self) -> list[Arm]:
         """The statement under its conditions in where: one arm, or several where these leave more than one piece of the box."""

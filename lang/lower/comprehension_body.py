@@ -256,7 +256,8 @@ class Elements(EquationScope):
                                  "give it a statement of its own before: int32 k(i) = ..., and write k(i) here")
 
     def is_computed(self, root: Node) -> bool:
-        """Whether a subscript has a value in it: an element of a tensor, a whole number, or a number that is rounded."""
+        """Whether a subscript has a value in it: an element of a tensor, a whole number, a number that is rounded, or the least
+        or greatest of indices."""
         def has_value(node: Node) -> bool:
             atom = self.scope.env.get(node.text) if type(node) is Token and node.text not in self.lets else None
             return atom is not None and not shape_of(atom) and counted(self.scope.env, getattr(node, "text", "")) is None
@@ -266,7 +267,8 @@ class Elements(EquationScope):
                 found = isinstance(atom, Var) and atom.whole and not atom.shape
             else:
                 rounds = type(node) is Call and node.name in (*ROUNDING, *INTEGERS)
-                found = self.tensor(node) is not None or (rounds and any(map(has_value, postorder(node))))
+                clamps = type(node) is Call and node.name in ("min", "max") and bool(self.unknown_names(node))
+                found = self.tensor(node) is not None or clamps or (rounds and any(map(has_value, postorder(node))))
             if found:
                 return True
         return False

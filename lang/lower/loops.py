@@ -393,13 +393,29 @@ class LoopStatement(TensorStatement):
         b.passed_over = self.loop.unknown   # histories whose shape is not known yet
         return b
 
+    def subscript(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:
+        for token in postorder(node):
+            name = token.name if type(token) is Call else getattr(token, "text", "")
+            if name in self.loop.names:
+                raise self.context.fault(f"a loop computes no whole numbers, and {what} would be one made from '{name}'", node,
+                                         "read subscripts from whole numbers that are there before the loop")
+        return super().subscript(node, what)
+
+    def around(self) -> EquationScope:
+        """Ahead of the loop, where they are computed for all steps at once."""
+        outer = self.loop.outer
+        assert isinstance(outer, EquationScope)
+        return outer
+
     def ranges_around(self, b: Elements) -> list[Given]:
         s = self.loop.s
         return [Given(self.loop.step, self.loop.low, self.loop.high, (s.low.start, s.high.end))]
 
     def probed(self) -> tuple[Affine, ...]:
         """The shape that the statement asks for."""
-        b, _, write, _, given = self.gathered(self.stated_arms()[0])
+        arm = self.stated_arms()[0]
+        b, _, write, _, given = self.gathered(arm)
+        self.forget_subscripts(arm)
         return self.shape(write, self.domain(b, write, given))
 
     def extents(self, write: tuple[Subscript, ...], domain: object) -> tuple[Affine, ...]:

@@ -131,7 +131,7 @@ class MatrixStatement(TensorStatement):
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift) -> None:
         self.scope, self.tensors, self.s, self.context, self.called = scope, tensors, statement, scope.context, called
-        self.name, self.passed_over, self.computed = statement.target.text, set[str](), {}
+        self.name, self.passed_over, self.computed, self.tests = statement.target.text, set[str](), {}, ()
         value = bare(statement.value)
         assert type(value) is Call
         self.call, self.nodes = value, list(statement.subscripts or ())
@@ -255,7 +255,7 @@ class MatrixStatement(TensorStatement):
         if not self.nodes and not b.indices and len(matrix.rest) > 2:
             return self.whole_batch(operands)
         self.check_ranks(operands)
-        given = [*self.ranges_around(b), *[self.given(b, c) for c in self.s.clauses if c.kind == "range"]]
+        given = [*self.ranges_around(b), *[g for c in self.s.clauses if c.kind == "range" for g in self.given(b, c)]]
         arm, *others = self.stated_arms()
         if others:
             raise self.context.fault(f"the conditions of this '{self.call.name}' leave several pieces", self.s.target,

@@ -100,10 +100,22 @@ class AffineReader:
 
     def not_affine(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> AdError:
         found = self.indices(*args)
-        return self.context.fault(f"{what} is not affine: {self.context.text(bare(root))}{found}", node,
-                                  "a subscript is a sum of indices with whole numbers and sizes as factors" if not self.bound else
-                                  "a bound is made of sizes and whole numbers by + - * /, min and max")
+        if node.name == "div":
+            told = "a quotient in subscripts, ranges and extents is by a whole number above 0"
+        elif not self.bound:
+            told = "a subscript is a sum of indices with whole numbers and sizes as factors"
+        elif node.name in ("min", "max") and found:
+            told = "with indices in them, max is a whole lower end and min a whole upper end: j in max(i - 1, 0):min(i + 2, N)"
+        else:
+            told = "a bound is made of sizes and whole numbers by + - * /, min and max"
+        return self.context.fault(f"{what} is not affine: {self.context.text(bare(root))}{found}", node, told)
 
     def indices(self, *args: Affine) -> str:
         names = ", ".join(dict.fromkeys(f"'{i.name}'" for a in args for i in a.indices()))
         return f" (index {names})" if names else ""
+
+
+def operands(node: Node, name: str) -> list[Node]:
+    """The operands of `min` or `max`, whichever `name` is, where it is the whole expression, and else the expression."""
+    call = bare(node)
+    return [inner for a in call.args for inner in operands(a, name)] if type(call) is Call and call.name == name else [node]

@@ -73,4 +73,12 @@ WHOLE_NUMBERS: list[tuple[str, dict[str, Any], Any]] = [
      lambda x, y: x[1 + np.sin(x[1:] - y).argmin()]**2*y),
     ("input x(N), y\nint32 n = floor(y)\nv = x(n)*y + x(n + 1)**2 + x(floor(y) + 2)", {"x": (5,), "y": 1.25},
      lambda x, y: x[1]*y + x[2]**2 + x[3]),
+    ("input x(N)\ny(i) = x(min(i + 1, N - 1)) - 2*x(i)**2 + x(max(i - 1, 0)) where i in 0:N", {"x": (4,)},
+     lambda x: np.append(x[1:], x[-1]) - 2*x**2 + np.append(x[:1], x[:-1])),
+    ("input x(N), u(T)\ny(i) = i >= 1 ? u(i)*x(floor(u(i - 1))) : 0 where i in 0:T", {"x": (5,), "u": X},
+     lambda x, u: np.append(0, u[1:]*x[np.floor(u[:-1]).astype(int)])),
+    ("input x(N), u(T)\nfor t in 0:T { z(t) = x(floor(u(t)))*u(t); q(t) = z(t)**2 }\noutput q", {"x": (5,), "u": X},
+     lambda x, u: (x[np.floor(u).astype(int)]*u)**2),
+    ("input x(N), u(T), y\nh(0) = y\nfor t in 0:T { h(t+1) = t >= 1 ? x(floor(u(t-1)))*h(t) : 2*h(t) }\noutput h",
+     {"x": (5,), "u": X, "y": 1.5}, lambda x, u, y: y*np.cumprod([1, 2, *x[np.floor(u[:-1]).astype(int)]])),
 ]

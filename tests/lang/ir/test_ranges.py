@@ -68,6 +68,8 @@ def test_a_triangle_is_a_box_with_guards():
     assert guards(source) == ["k - m1", "m2 - k"]
     assert found("input A(M, N)\nC(i) +=! A(i, j) where j in i:N") == ["i 0:M", "j 0:N"]
     assert found("input A(M, N)\nC(i) +=! A(i, j) where j in i + 2:2*i + 4") == ["i 0:M", "j 2:2*M + 2"]
+    assert found("input x(N)\nC(i) +=! x(j) where i in 0:N, j in max(i - 2, 0):min(i + 3, N, 9)") == ["i 0:N", "j 0:min(N, 9)"]
+    assert guards("input x(N)\nC(i) +=! x(j) where i in 0:N, j in max(i - 2, 0):min(i + 3, N)") == ["j - i + 2", "i - j + 2"]
     assert guards("input A(M, N)\nC(i) +=! A(i, j) where j > i, i == 2*j") == ["j - i - 1", "i - 2*j", "2*j - i"]
 
 
@@ -80,18 +82,26 @@ def test_an_index_that_stands_alone_twice_says_that_extents_agree():
                                           "of B, which has 4")
 
 
-@pytest.mark.parametrize(("source", "message"), [
+@pytest.mark.parametrize(("source", "message", "help"), [
     ("input A(M)\nC(i, j) = A(i + j)",
-     "the range of index 'i' is ambiguous: i + j in dimension 0 of A (extent M) leaves it open together with 'j'"),
-    ("input A(M)\nC(i, m) = A(i)", "index 'm' is in no read, so it has no range"),
-    ("input A(M)\nC(i, j) = A(0) where i in 0:j, j in 0:i", "the range of index 'i' depends on 'j', which has no range"),
-    ("input A(M), n\nC(i) = A(i) where i in 0:n", "the range of index 'i' depends on the value of 'n'"),
-    ("input A(M)\nC(i) = A(i) where i in 0:x", "the range of index 'i' depends on 'x', which has no range"),
+     "the range of index 'i' is ambiguous: i + j in dimension 0 of A (extent M) leaves it open together with 'j'",
+     "where i in 0:M"),
+    ("input A(M), int32 K\nC(i, j) = A(i*K + j)", "the range of index 'i' is ambiguous: j + i*K in dimension 0 of A (extent M) "
+     "leaves it open together with 'j'", "where i in 0:3, j in 0:K"),
+    ("input A(M)\nC(i, m) = A(i)", "index 'm' is in no read, so it has no range", "where m in 0:3"),
+    ("input A(M)\nC(i) = A(max(i - 1, 0))", "index 'i' is in no read, so it has no range", "where i in 0:3"),
+    ("input A(M)\nC(i, j) = A(0) where i in 0:j, j in 0:i", "the range of index 'i' depends on 'j', which has no range", ""),
+    ("input A(M), n\nC(i) = A(i) where i in 0:n", "the range of index 'i' depends on the value of 'n'", "input int32 n"),
+    ("input A(M), n\nz = 2*n\nC(i) = A(i) where i in 0:z", "the range of index 'i' depends on the value of 'z'", "other indices"),
+    ("input A(M)\nC(i) = A(i) where i in 0:x", "the range of index 'i' depends on 'x', which has no range", "input int32 x"),
 ])
-def test_ranges_that_stay_open(source, message):
+def test_ranges_that_stay_open(source, message, help):
     with pytest.raises(AdError) as caught:
         parse(source)
-    assert caught.value.message == message and caught.value.span is not None
+    fault = caught.value
+    assert fault.message == message and fault.span is not None and (fault.help or "").endswith(help)
+    if help.startswith("where"):
+        parse(f"{source} {help}")
 
 
 def test_the_stage_says_where_each_range_comes_from(tmp_path):

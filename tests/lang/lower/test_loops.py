@@ -232,6 +232,8 @@ FAULTS = [
     ("def f(float a) -> (h) { h(0) = a; for t in 0:T { h(t+1) = h(t) } }", 1, 46, "function 'f' has no size 'T'", "int32 T"),
     ("for t in 0:2.5 { h(t) = 2 }", 1, 12, "'2.5' is not a whole number", ""),
     ("for t in T:0 { h(t) = 2 }", 1, 10, "the range T:0 of the loop is empty", ""),
+    ("input x(N)\nh(0) = 1\nfor t in 0:T { h(t+1) = x(floor(h(t))) }", 3, 27, "would be one made from 'h'",
+     "there before the loop"),
     # As other languages write it.
     (START + "for t in 0:T  h(t+1) = 2", 2, 1, "a loop has its statements in braces", "{ ... }"),
     (START + "for t in range(10):\n    h(t+1) = 2", 2, 1, "a loop has its statements in braces", "{ ... }"),

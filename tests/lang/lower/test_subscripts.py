@@ -42,6 +42,8 @@ def test_what_sizes_do_not_allow_is_said_when_they_are_known(source: str, at: di
     ("input x(N)\ny(i) = x((i + 1) % N)", "the range of index 'i' is ambiguous"),
     ("input x(N)\ny(i) = x(i % (1 - 1)) where i in 0:N", "a remainder by 0"),
     ("input x(N)\ny(i, j) = x(i % j) where i in 0:N, j in 1:N", "is not affine"),
+    ("input x(N), w(K)\ny(i) = x(i) where i in 0:N / K", "is not affine: N / K"),
+    ("input x(N)\ny(i) +=! x(j) where i in 0:N, j in min(i, 2):N", r"is not affine: min\(i, 2\) \(index 'i'\)"),
     ("input x(N)\ny(i) = x(i / 2) where i in 0:N", "a quotient by 2 that is not always exact"),
 ])
 def test_what_has_no_meaning_is_refused(source: str, said: str) -> None:
