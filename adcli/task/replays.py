@@ -20,6 +20,7 @@ from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Stretch
 from adcli.codegen.nests.calls import CallInterface, CallPlan, PlannedKernel, Shapes, refuse_much
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.rows.compiled import code_name, kept
+from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.task.tasks import LANES, Slot, Task, fits, keep_tensors
 
@@ -48,7 +49,7 @@ class Replay(PlannedKernel):
         params = {p.name: p for p in task.signature.inputs}
         super().__init__(CallInterface(
             [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
-            found["whole"], found["flag"], found["team"], PRECISIONS[task.request.precision], task.signature.source), kernel)
+            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision], task.signature.source), kernel)
         self.results: list[str] = found["results"]
         self.shapes: Shapes = tuple(map(tuple, found["given"]))
         outputs = [tuple(shape) for shape in found["outputs"]]
@@ -65,6 +66,12 @@ class Replay(PlannedKernel):
 
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         return Unplanned()
+
+    def whole_numbers(self, name: str, given: np.ndarray, span: Span | None) -> np.ndarray:
+        try:
+            return super().whole_numbers(name, given, span)
+        except AdError:
+            raise Unplanned from None
 
     def filled(self, point: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
         """The point with its seeds; those that are numbers become the tensors that have them everywhere."""
@@ -132,7 +139,7 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     entry = {
         "key": name, "code": code_name(["tensors", kernel.module.text]), "entry": list(kernel.kernel.entry),
         "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
-        "copies": interface.copies, "whole": interface.whole, "flag": interface.flag, "team": interface.team,
+        "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag, "team": interface.team,
         "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
         "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "shared": plan.shared,

@@ -22,7 +22,7 @@ from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
-from adcli.lang.ir.errors import AdError, Note, Source, plural
+from adcli.lang.ir.errors import AdError, Note, Source, Span, plural
 from adcli.lang.ir.precision import Precision
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CallInterface(NamedTuple):
     counts: Sequence[int]
     made: Sequence[str]
     copies: Sequence[tuple[str, float | int]]
-    whole: Sequence[str]
+    whole: Sequence[tuple[str, Span | None]]
     flag: int
     team: int | None
     precision: Precision
@@ -164,18 +164,18 @@ class PlannedKernel:
         found = dict(zip(self.made, results, strict=True))
         if self.copies or out is not None:
             self.finish(found, given, out)
-        for name in self.whole if out is None else ():
-            found[name] = self.whole_numbers(name, found[name])
+        for name, span in self.whole if out is None else ():
+            found[name] = self.whole_numbers(name, found[name], span)
         return found
 
-    def whole_numbers(self, name: str, given: np.ndarray) -> np.ndarray:
+    def whole_numbers(self, name: str, given: np.ndarray, span: Span | None) -> np.ndarray:
         """A result of whole numbers as integers. AdError where one is NaN or beyond the integers that the precision tells
         apart."""
         wrong = np.argwhere(~(np.abs(given) <= self.most_whole))
         if len(wrong):
             where = f"({', '.join(map(str, wrong[0]))})" if given.ndim else ""
             help = "it comes from a NaN, from a number that is too large, or from a range that is empty"
-            raise AdError(f"{name}{where} = {given[tuple(wrong[0])]} is no whole number", None, help, self.interface.source)
+            raise AdError(f"{name}{where} = {given[tuple(wrong[0])]} is no whole number", span, help, self.interface.source)
         return given.astype(np.int64)
 
     def key(self, given: Sequence[np.ndarray]) -> Shapes:

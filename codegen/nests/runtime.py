@@ -99,7 +99,8 @@ def interface_of(module: TensorModule) -> tuple[CallInterface, list[Var]]:
     places = {v: k for k, v in enumerate([*inputs, *made])}
     copies = [(r.name, r.atom.value if isinstance(r.atom, Lit) else places[r.atom]) for r in program.results
               if isinstance(r.atom, Lit) or names.get(r.atom) != r.name]
-    whole = [r.name for r in program.results if isinstance(r.atom, Var) and r.atom.whole]
+    spans = {out: e.span for e in program.equations for out in e.outs}
+    whole = [(r.name, spans.get(r.atom)) for r in program.results if isinstance(r.atom, Var) and r.atom.whole]
     sizes = [program.params.index(p) for p in counts(program)]
     team = None if env.team is None else env.team.cells
     return CallInterface(program.params, sizes, [names[v] for v in made], copies, whole, env.flag, team, env.precision,

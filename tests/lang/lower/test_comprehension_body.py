@@ -63,8 +63,9 @@ def test_results_are_integers_and_have_no_derivative() -> None:
     program = parse("input z(N)\nk argmax=! z(i)\nint32 r(i) = round(z(i))\nr(i) *= 2\nv = z(k)\noutput k, r, v")
     got = compile_tensors(program)({"z": np.array([1.2, 3.7, 2.0])})
     assert got["k"].dtype == got["r"].dtype == np.int64 and (int(got["k"]), got["r"].tolist()) == (1, [2, 8, 4])
-    with pytest.raises(AdError, match=r"r\(2\) = nan is no whole number"):
+    with pytest.raises(AdError, match=r"r\(2\) = nan is no whole number") as caught:
         compile_tensors(chosen_outputs(program, ["r"]))({"z": np.array([1.2, 3.7, np.nan])})
+    assert caught.value.line == 4
     for name in ("dup", "forward", "reverse", "simplified"):
         text = print_program(check(STAGES[name](program)))   # type: ignore[misc]
         assert "d_dk" not in text and "dr" not in text and text == print_program(parse(text))
