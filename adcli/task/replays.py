@@ -49,7 +49,8 @@ class Replay(PlannedKernel):
         params = {p.name: p for p in task.signature.inputs}
         super().__init__(CallInterface(
             [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
-            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision], task.signature.source), kernel)
+            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision],
+            task.signature.source), kernel)
         self.results: list[str] = found["results"]
         self.shapes: Shapes = tuple(map(tuple, found["given"]))
         outputs = [tuple(shape) for shape in found["outputs"]]
@@ -139,8 +140,8 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     entry = {
         "key": name, "code": code_name(["tensors", kernel.module.text]), "entry": list(kernel.kernel.entry),
         "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
-        "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag, "team": interface.team,
-        "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
+        "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
+        "team": interface.team, "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
         "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "shared": plan.shared,
         "instructions": plan.instructions}

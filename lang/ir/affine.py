@@ -206,7 +206,7 @@ def product(left: Affine, right: Affine) -> Affine:
     if right.indices():
         left, right = right, left
     assert not right.indices(), "the product of two indices is not linear in either"
-    plain = left.indices() or (_single(left) is not None and _single(right) is not None)
+    plain = left.indices() or all(len(x.terms) == 1 and not x.constant for x in (left, right))
     return _distributed(left, expanded(right)) if plain else affine(Product(left, right))
 
 

@@ -229,14 +229,18 @@ def outside(access: Access, domain: Domain, source: Source | None, verb: str = "
 
 def surely_inside(access: Access, domain: Domain) -> bool:
     """Whether all subscripts are inside for all sizes, as far as that shows without numbers."""
+    return not ends_in_doubt(access, domain)
+
+
+def ends_in_doubt(access: Access, domain: Domain) -> list[Affine]:
+    """What must not be negative for all subscripts to be inside, where that does not show without numbers."""
     ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
+    found = []
     for x, extent in zip(access.subscripts, access.extents, strict=True):
         if x is not None:
             low, high = bounds(x, ends)
-            room = extent - 1 - high
-            if not (never_negative(low) and never_negative(room)):
-                return False
-    return True
+            found += [end for end, least in ((x, low), (extent - 1 - x, extent - 1 - high)) if not never_negative(least)]
+    return found
 
 
 def _offered(x: Affine, extent: Affine, open_: Sequence[Index]) -> str:

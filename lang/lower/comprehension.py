@@ -8,11 +8,11 @@ elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, text, weight
 from adcli.lang.ir.all_sizes import proved
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
@@ -28,7 +28,7 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, box_of, extent_over
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside, surely_inside
+from adcli.lang.ir.ranges import Access, Domain, Given, ends_in_doubt, infer, outside
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -553,13 +553,15 @@ class TensorStatement:
             return None
         b, _, write, _, given = self.gathered(arm)
         domain = self.domain(b, write, given)
-        unsafe = {a.spans for a in b.accesses if not surely_inside(a, domain)}
+        doubts = {a.spans: {x for end in ends for x in atoms(end)} for a in b.accesses if (ends := ends_in_doubt(a, domain))}
         self.remark_decided(b, domain, {g.index for g in given}, choices)
-        reading = holders(arm.value, lambda n: tuple([(x.start, x.end) for x in n.args]) in unsafe) if unsafe else set()
-        for node in choices:
+        for node in choices if doubts else ():
+            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
+            told = self.told_by(b, names, domain)
+            unsafe = {spans for spans, doubt in doubts.items() if not told.isdisjoint(doubt)}
+            reading = holders(arm.value, unsafe)
             if not any(id(bare(a)) in reading for a in node.args[1:]):
                 continue
-            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
             gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
             if gathered or not names <= {*b.indices, *self.tensors.sizes}:
                 continue
@@ -570,6 +572,13 @@ class TensorStatement:
             return [Arm(swapped(arm.value, node, node.args[1 if holds else 2]), [*arm.tests, *piece])
                     for holds in left for piece in left[holds]]
         return None
+
+    def told_by(self, b: Elements, names: Collection[str], domain: Domain) -> set[Index | str]:
+        """The indices and sizes of which a condition with these names tells something: its own, and those in their ranges."""
+        own = {b.indices[n] for n in names if n in b.indices}
+        ends = [end for r in domain.ranges if r.index in own for end in (r.low, r.high)]
+        sizes = [self.tensors.sizes[n] for n in names if n in self.tensors.sizes]
+        return own | {x for end in (*ends, *sizes) for x in atoms(end)}
 
     def possible(self, b: Elements, domain: Domain, pieces: list[Piece]) -> list[Piece]:
         """The pieces that may have points; one, though it has none, where there is only one."""
@@ -677,11 +686,12 @@ def swapped(root: Node, old: Node, new: Node) -> Node:
     return rewritten(root, lambda node: new if node is old else None)
 
 
-def holders(root: Node, wanted: Callable[[Call], bool]) -> set[int]:
-    """The identities of the calls that are wanted, and of all operations that one of them stands in."""
+def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]:
+    """The identities of the calls whose arguments stand at wanted places, and of all operations that one of them stands in."""
     found: set[int] = set()
     for n in postorder(root):
-        if not isinstance(n, Token) and (any(id(bare(a)) in found for a in n.args) or (type(n) is Call and wanted(n))):
+        if not isinstance(n, Token) and (any(id(bare(a)) in found for a in n.args) or (
+                type(n) is Call and tuple([(x.start, x.end) for x in n.args]) in wanted)):
             found.add(id(n))
     return found
 

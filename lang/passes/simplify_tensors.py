@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, covers
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.equal import loop_form
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -74,6 +74,8 @@ def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     op, args = normal(e.op, args, f.supports)
     if op.onto is not None and empty(op):
         return args[op.onto]
+    if op.onto is not None and op.reduction == "=" and covers(op):
+        op, args = compact(replace(op, onto=None), args)
     made = Equation(e.outs, op, _past_writes(f, e.with_args(args), op), e.span, e.group)
     if op.onto is not None:
         f.onto[made.outs[0]] = made

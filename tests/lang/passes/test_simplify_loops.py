@@ -1,8 +1,13 @@
 """Loops in simplification: what nobody reads, what is there twice, what stands beside a loop again."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from adcli.lang.ir import Equation, Program, Result, Var
+from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 
@@ -38,3 +43,25 @@ r = y(2)
 output s, r
 """)))
     assert "s = x(0) * x(1)" in shown and "r = y(2)" in shown
+
+
+@pytest.mark.parametrize("source", [
+    "input a, g(T, N, N)\nh(i, j, l) = g(i - 2, j, l) where i in 2:T + 2\n"
+    "p *=! 1 + 0.3*h(i, j, l)*a where i in 2:T + 2\noutput p",
+    "input z(T, N), d(T), int32 at(T)\nfor t in 2:T { w(t) = (t >= 3 ? tanh(z(t, at(t - 2))) : d(t)) * tanh(z(t, 0)) }\n"
+    "y +=! w(t) where t in 2:T\noutput y",
+])
+def test_texts_of_derivatives_are_fixed_points(source: str) -> None:
+    tangents, adjoints = (of(parse(source)) for of in (tangent_program, adjoint_program))
+    for program in (tangents, adjoints, tangent_program(adjoints), adjoint_program(tangents)):
+        text = print_program(program)
+        assert print_program(parse(text)) == text
+
+
+def test_an_assignment_to_all_elements_starts_from_nothing() -> None:
+    program = parse("input x(N), y(N)\nz(i) = sin(x(i))\nw(i) = y(N - i - 1)\noutput w")
+    (first, second), source = program.equations, program.source
+    assert isinstance(second.op, Comprehension) and isinstance(first.outs[0], Var)
+    onto = Equation(second.outs, replace(second.op, onto=1), (*second.args, first.outs[0]), second.span)
+    made = simplify(Program(program.params, (first, onto), (Result("w", second.outs[0]),), source))
+    assert print_program(made) == "input x(N), y(N)\nw(i) = y(N - i - 1)\noutput w\n"
