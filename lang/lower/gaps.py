@@ -24,6 +24,17 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     if gappy is None:
         return
     ranges = tuple(ranges)
+    gaps = [gap(gappy, a, ranges, each) for each in (guards, ())]   # the ends of ranges may be nearer than guards, for some sizes
+    at = gaps[0]
+    if at is None or gaps[1] is None:
+        return
+    element = f"{a.tensor}({', '.join(map(text, at))})"
+    raise AdError(f"this reads {element}, which nothing has written", a.span(gappy.place),
+                  f"give it a value before the loop: {element} = ...", context.source)
+
+
+def gap(gappy: Gappy, a: Access, ranges: tuple[Range, ...], guards: Iterable[Affine]) -> tuple[Affine, ...] | None:
+    """An element of an access over a domain that may be one that nothing has written, along the step, or is surely one."""
     whole = tuple((affine(0), extent) for extent in a.extents)
     box = box_of([affine(0) if x is None else x for x in a.subscripts], ranges, guards)
     assert box is not None, "no subscript is gathered"
@@ -31,9 +42,7 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     inside = [x for (low, high), extent in zip(read, a.extents, strict=True) for x in (low, extent - high)]   # proved elsewhere
     known, place = [*(r.high - r.low - 1 for r in ranges), *inside], gappy.place
     at = missing(read, gappy.boxes, known, place)
-    if at is None or not (surely_missing(at, gappy.boxes, known) or missing(
-            read[place:place + 1], [b[place:place + 1] for b in gappy.boxes], known)):
-        return
-    element = f"{a.tensor}({', '.join(map(text, at))})"
-    raise AdError(f"this reads {element}, which nothing has written", a.span(place),
-                  f"give it a value before the loop: {element} = ...", context.source)
+    own = read[place:place + 1]
+    if at is None or surely_missing(at, gappy.boxes, known) or missing(own, [b[place:place + 1] for b in gappy.boxes], known):
+        return at
+    return None

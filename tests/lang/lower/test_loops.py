@@ -85,6 +85,17 @@ for t in 0:T {
 }
 y(i) = u(T, i)
 output y
+""", """input b, c(T)
+h(T + 3) = b where float(T + 4) h
+for t in 2:T + 2 down {
+    h(t + 1) = h(t + 2) * b
+}
+q = 0
+for t in 1:T + 1 down {
+    q(t) = c(t - 3) where t >= 3
+    q(t) = cos(h(T - t + 3)) where 2 >= t
+}
+output h, q
 """]
 """Programs as they are printed."""
 
