@@ -128,10 +128,13 @@ def planned(sweeps: Sweeps, checkpointed: set[int], own: set[Var]) -> SegmentPla
 
 
 def _along(sweeps: Sweeps, v: Var, groups: set[int]) -> bool:
-    """Whether all that touches a tensor goes along the step, in one of these groups, or touches single elements."""
+    """Whether all that touches a tensor goes along the step, in one of these groups, or touches single elements; its step is the
+    first dimension, so that what a block touches lies together."""
     for p in sweeps.parts:
         mine = [a for a in p.accesses if a.tensor is v]
-        if any(a.offset is None and a.element is None for a in mine) or (p.kind == PLAIN and any(a.writes for a in mine)):
+        if any(a.place or (a.offset is None and a.element is None) for a in mine):
+            return False
+        if p.kind == PLAIN and any(a.writes for a in mine):
             return False
         alone = p.kind in (EACH, ELEMENT) and sweeps.run_of(p.k) % 1
         if alone and any(a.writes or a.offset is not None for a in mine):

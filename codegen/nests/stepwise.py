@@ -26,12 +26,14 @@ ZERO = affine(0)
 
 @dataclass(frozen=True, slots=True)
 class StepAccess:
-    """A tensor that is read or written: at a distance from the step, at one element along the step, or in another way."""
+    """A tensor that is read or written: at a distance from the step, at one element along the step, or in another way. The step
+    is its dimension `place`."""
 
     tensor: Var
     offset: int | None = None
     element: Affine | None = None
     writes: bool = False
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class _Places:
             s = subscripts[place] if place is not None and place < len(subscripts) else None
             offset = None if s is None or i is None else step_offset(s, i)
             fixed = isinstance(s, Affine) and offset is None and not indices(s)
-            yield StepAccess(a, offset, s if fixed and isinstance(s, Affine) else None, writes=n == 0)
+            yield StepAccess(a, offset, s if fixed and isinstance(s, Affine) else None, n == 0, place or 0)
         onto = e.op.onto
         if onto is not None and isinstance(start := e.args[onto], Var) and self.home(start) is not self.home(e.outs[0]) \
                 and start not in self.given:

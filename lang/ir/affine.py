@@ -399,9 +399,9 @@ def never_negative(x: Affine) -> bool:
             x = x - affine(a) * c + a.whole * (c // a.divisor)
     if any(c < 0 and isinstance(a, Product) for a, c in x.terms):
         x = expanded(x)
-    extreme = next(((a, c) for a, c in x.terms if isinstance(a, Extreme) and a.greatest == (c > 0)), None)
-    if extreme is not None:
-        a, c = extreme
+    extremes = [(a, c) for a, c in x.terms if isinstance(a, Extreme) and a.greatest == (c > 0)]
+    if extremes:
+        a, c = max(extremes, key=lambda t: weight(affine(t[0])))   # its parts may be extremes that others cancel
         return any(never_negative(x - affine(a) * c + part * c) for part in a.parts)
     return x.constant >= 0 and all(c > 0 and _never_negative(a) for a, c in x.terms)
 

@@ -114,6 +114,8 @@ class TensorWriter(ScalarWriter):
         for e in self.program.equations:
             for before, out in started(e):
                 own = sum(a is before for a in e.args)
+                if isinstance(e.op, Recurrence) and before in e.args[len(e.op.histories):]:
+                    continue   # under the name of the history its statements would read what they make
                 if isinstance(before, Var) and before not in params and before not in self.results and self.uses[before] == own:
                     found[before] = out
         return found

@@ -226,3 +226,11 @@ def test_derivatives_read_back_and_compute_the_same(program: str, at: dict[str, 
 
 def shaped(program: Any, sizes: dict[str, int], r: np.random.Generator) -> dict[str, Any]:
     return {p.name: r.uniform(1, 2, tuple(value(x, sizes) for x in p.var.shape)) for p in program.params}   # type: ignore[arg-type]
+
+
+def test_a_loop_that_reads_what_a_history_starts_from_reads_it_under_another_name():
+    """The cotangents of z and w are equal before the loop, which adds to the one and reads the other."""
+    adjoints = adjoint_program(parse("input a, b, int32 T\nh(0) = b\nfor t in 0:T { z(t) = sin(h(t)); w(t) = h(t)**2; "
+                                     "h(t + 1) = exp(z(t)) }\ny +=! (z(t) + w(t))*a\noutput y"))
+    text, at = print_program(adjoints), {"a": 0.5, "b": 0.25, "T": 3, "d_dy": 1.0}
+    assert evaluate(parse(text), at) == evaluate(adjoints, at)
