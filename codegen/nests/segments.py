@@ -203,7 +203,8 @@ class _Planner:
                         raise _Unfit(a.tensor)   # it has been written over by then
             for k in self.again[n]:
                 mine = {a.tensor for a in s.parts[k].accesses if a.writes}
-                if not s.parts[k].again and mine & self.whole:
+                carried = {a.tensor for a in s.parts[k].accesses if a.writes and a.offset is None and a.element is None}
+                if (not s.parts[k].again and mine & self.whole) or any(self.wanted(v, k, n) for v in carried):
                     raise _Unfit(next((v for v in mine if v in self.windowed), next(iter(mine))))
                 owner = s.sweeps[int(s.level[k])]
                 for v in mine & self.windowed:
@@ -211,6 +212,15 @@ class _Planner:
                     ends = {owner.shifts[w] + o for w in s.writers[v] for o in s.parts[w].writes(v) if w in owner.shifts}
                     if ends != {edge}:
                         raise _Unfit(v)
+
+    def wanted(self, v: Var, k: int, n: int) -> bool:
+        """Whether another part than loop `k` reads a tensor in sweep `n` or behind it, when the loop has begun again."""
+        for p in self.sweeps.parts:
+            if p.k != k and any(a.tensor is v and not a.writes for a in p.accesses):
+                alone = self.alone(p)
+                if alone is not None and alone > n or any(m >= n and p.k in ks for m, ks in self.runs.items()):
+                    return True
+        return False
 
     # ------------------------------------------------------------ phases
 

@@ -96,8 +96,7 @@ class Sweeps:
     def place(self, p: StepPart) -> None:
         """Find the sweep of a part, behind all that it reads."""
         least, plain = 0, -0.5
-        chained = {k for a in p.accesses if a.writes and p.kind == SUM for k in self.before(p, a.tensor)
-                   if self.parts[k].kind == SUM}
+        chained = {k for a in p.accesses if a.writes and p.adds for k in self.before(p, a.tensor) if self.parts[k].adds}
         for a in p.accesses:
             along = p.kind != PLAIN and (a.offset is not None or (p.kind == ELEMENT and a.writes))
             for k in (*self.before(p, a.tensor), *self.hurried(p, a)):
@@ -121,10 +120,18 @@ class Sweeps:
         return self.run_of(k) if self.parts[k].kind in (EACH, ELEMENT) else self.level[k]
 
     def run_of(self, k: int) -> float:
-        """Where a part is run that could be in any sweep."""
+        """Where a part is run that could be in any sweep: in the first one, with all that has to be run before it."""
         if k not in self.pinned:
-            fits = [n for n, s in enumerate(self.sweeps) if n >= self.level[k] and s.group == self.group[k]]
-            self.pinned[k] = fits[0] if fits else self.level[k] - 0.5
+            found, left = {k}, [k]
+            while left:
+                p = self.parts[left.pop()]
+                new = {w for a in p.accesses for w in (*self.before(p, a.tensor), *self.hurried(p, a))
+                       if self.parts[w].kind in (EACH, ELEMENT) and w not in self.pinned} - found
+                found |= new
+                left += new
+            for w in sorted(found):
+                fits = [n for n, s in enumerate(self.sweeps) if n >= self.level[w] and s.group == self.group[w]]
+                self.pinned[w] = fits[0] if fits else self.level[w] - 0.5
         return self.pinned[k]
 
     def sweep_of(self, p: StepPart, least: int) -> int:
@@ -187,16 +194,16 @@ class Sweeps:
         for k in sweep.members:
             p = self.parts[k]
             fixed = self.fixed(p, owners)
-            if fixed is not None:
-                ahead[k] = way * fixed
-                continue
             bounds: list[float] = [inf if p.kind in (EACH, ELEMENT) else 0]
             for a in p.accesses:
                 if a.offset is not None:
-                    bounds += [self.bound(sweep, owners, ahead, a, w) for w in self.before(p, a.tensor) if w in ahead]
-                    bounds += [ahead[q] + way * (c - a.offset) for q in self.hurried(p, a) if q in ahead
-                               for c in self.parts[q].reads(a.tensor)]
-            ahead[k] = min(bounds)
+                    mine = [self.bound(sweep, owners, ahead, a, w) for w in self.before(p, a.tensor) if w in ahead]
+                    mine += [ahead[q] + way * (c - a.offset) for q in self.hurried(p, a) if q in ahead
+                             for c in self.parts[q].reads(a.tensor)]
+                    bounds += mine
+                    if fixed is not None and min(mine, default=inf) < way * fixed:
+                        sweep.strained.add(a.tensor)
+            ahead[k] = min(bounds) if fixed is None else way * fixed
         for k in reversed(sweep.members):
             p = self.parts[k]
             if p.kind == EACH and self.fixed(p, owners) is None:

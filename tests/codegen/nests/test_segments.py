@@ -56,7 +56,19 @@ for t in 1:T + 1 down {
 y +=! h(j, l, i)**2 where i in 1:T + 3, j in 0:N, l in 0:N
 output y
 """
-
+TWICE = """input a, b, u(N), int32 T
+h(T) = a*b
+h(T + 1) = a
+for t in 0:T down { h(t) = sin(h(t + 2)) }
+q(T + 2) = b
+for t in 2:T + 2 down {
+    q(t) = tanh(q(t + 1))
+    q(t) += u(k)*(h(t - 2) > h(T - t + 1) ? tanh(h(T - t + 1)) : 0.5*h(t - 2))
+}
+y = q(2)*a
+output y
+"""
+"""Two sums over the step assign elements of one tensor, from both of its ends."""
 
 def checkpointed(text: str) -> str:
     return text.replace(" {", " checkpoint {")
@@ -80,8 +92,10 @@ def windows(kernel: TensorKernel, at: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize(("text", "derived"), [(NETWORK, gradient), (NUMBERS, hvp), (MATRICES, gradient),
-                                              (LAST, lambda p: adjoint_program(gradient(p)))],
-                         ids=["tensors", "numbers, forward over reverse", "matrices", "the step is the last subscript"])
+                                              (LAST, lambda p: adjoint_program(gradient(p))),
+                                              (TWICE, hvp)],
+                         ids=["tensors", "numbers, forward over reverse", "matrices", "the step is the last subscript",
+                              "two sums"])
 def test_the_bits_are_those_without_checkpoints(text: str, derived: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "LEAST_BLOCK", 1)
     plain, kernel = (compile_tensors(derived(parse(t)), allocate=nan_memory) for t in (text, checkpointed(text)))
