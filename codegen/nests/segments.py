@@ -218,7 +218,7 @@ class _Planner:
         for p in self.sweeps.parts:
             if p.k != k and any(a.tensor is v and not a.writes for a in p.accesses):
                 alone = self.alone(p)
-                if alone is not None and alone > n or any(m >= n and p.k in ks for m, ks in self.runs.items()):
+                if (alone is not None and alone > n) or any(m >= n and p.k in ks for m, ks in self.runs.items()):
                     return True
         return False
 
