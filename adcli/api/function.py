@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
     from adcli.codegen.rows.direct import Quick
+    from adcli.solvers.coloured import ColouredMatrix
 
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
@@ -96,7 +97,7 @@ class Function(Looks):
     (default: one for each processor where the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_calls", "_fits", "_inputs", "_kernel", "_matrix", "_numbers", "_origin",
+    __slots__ = ("__weakref__", "_arrays", "_calls", "_coloured", "_fits", "_inputs", "_kernel", "_matrix", "_numbers", "_origin",
                  "_outputs", "_precision", "_program", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
@@ -113,6 +114,7 @@ class Function(Looks):
         self._numbers: Quick | None = None
         self._arrays: Quick | None = None
         self._fits: dict[Any, Any] = {}
+        self._coloured: ColouredMatrix | None = None
         self._tensors = has_tensors(program)
 
     @property
@@ -210,12 +212,22 @@ class Function(Looks):
     # -- SciPy
 
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
-        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
-        self._of_scalars("sparse()")
+        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`). For tensors its rows and
+        columns are the elements of the outputs and inputs, one tensor after another, in the order of memory."""
         if self._matrix is None:
             raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
+        if self._tensors and self._origin is not None:
+            from adcli.api.scientific import whole_point
+            return self._by_colours(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
         from adcli.solvers.functions import sparse
         return sparse(self._program, *self._matrix, list(self(at, **values).values()))
+
+    def _by_colours(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> ColouredMatrix:
+        """The sweeps that the matrix of a program with tensors is read from."""
+        if self._coloured is None:
+            from adcli.solvers.coloured import ColouredMatrix
+            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt)
+        return self._coloured
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
               **fixed: Any) -> Solver:

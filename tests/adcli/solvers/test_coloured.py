@@ -1,0 +1,39 @@
+"""Sparse matrices of programs with tensors, loops and matrices, against closed forms."""
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import rosen_hess
+
+import adcli
+
+X = np.array([0.3, 1.2, 0.0, 2.5])
+
+
+@pytest.mark.parametrize("text, at, expected, entries", [
+    ("input x(N), s\ny(i) = sqrt(x(i))*s\nw = s**2\noutput y, w", {"x": X, "s": 3.0},   # 1/0 spoils no other entry of its sweep
+     [[*row, np.sqrt(x)] for row, x in zip(np.diag([1.5/np.sqrt(0.3), 1.5/np.sqrt(1.2), np.inf, 1.5/np.sqrt(2.5)]), X,
+                                            strict=True)]
+     + [[0, 0, 0, 0, 6]], 9),
+    ("input int I(M), x(N)\nh(0, m) = x(I(m))\nfor t in 0:2 { h(t+1, m) = h(t, m)**2 }\ny(m) = h(2, m)\noutput y",
+     {"I": [3, 1], "x": X}, [[0, 0, 0, 4*2.5**3], [0, 4*1.2**3, 0, 0]], 2),
+    ("input b(N)\nparam A(N, N)\nu = solve(A, b)\noutput u", {"A": [[4, 1], [1, 3]], "b": [1.0, 2]},
+     np.array([[3, -1], [-1, 4]])/11, 4)])
+def test_a_jacobian_has_the_elements_for_rows_and_columns(text, at, expected, entries):
+    jacobian = adcli.compile(text).jacobian()
+    for each in (jacobian, pickle.loads(pickle.dumps(jacobian))):
+        matrix = each.sparse(at)
+        assert matrix.nnz == entries and matrix.toarray() == pytest.approx(np.array(expected), rel=1e-15)
+
+
+def test_a_hessian_takes_a_product_for_each_colour_and_not_for_each_element():
+    hessian = adcli.compile("input x(N)\nv +=! 100*(x(i+1) - x(i)**2)**2 + (1 - x(i))**2").hessian()
+    assert hessian.sparse(x=X).toarray() == pytest.approx(rosen_hess(X), rel=1e-14)
+    assert hessian.sparse(x=np.ones(3000)).nnz == 3*3000 - 2   # dense it would take 72 MB
+
+
+def test_what_is_too_long_to_be_written_out_says_so():
+    with pytest.raises(adcli.AdError, match=r"sparse\(\) writes out every operation on numbers, at most 400,000"):
+        adcli.compile("input x(N)\nv +=! exp(x(i)*x(j))").hessian().sparse(x=np.ones(700))
