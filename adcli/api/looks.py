@@ -54,7 +54,8 @@ class Looks:
         return explained(self._program, at, values, of, wrt, mode, order, limit)
 
     def propagate(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None,
-                  correlation: str | Mapping[tuple[str, str], float] | None = None, second_order: bool = False,
+                  correlation: str | Mapping[tuple[str, str], float] | None = None,
+                  covariance: str | Mapping[str, Any] | None = None, second_order: bool = False,
                   monte_carlo: int | str | None = None, seed: int | None = None,
                   coverage: float | str | None = None, shortest: bool = False, jobs: int | None = None,
                   plot: bool = False, **values: Any) -> View:
@@ -62,12 +63,13 @@ class Looks:
 
         An input is a number, a pair of an estimate and its standard uncertainty, a text as the shell takes it ("2±0.1~rect",
         "2.0(1)", "5±2%", "@values.csv:x"), or an array of values that it takes, of which those of one length belong together row
-        by row. "u" has the uncertainties, "share" those of the inputs in the variances. With `plot` there is also a picture of
-        the sampled distribution and that of the linear model.
+        by row. A tensor is an array, a pair of it and its standard uncertainties, or a text ("[1,2]±0.1"); `covariance` has
+        matrices of the elements of tensors: {"x": C}. "u" has the uncertainties, "share" those of the inputs in the variances.
+        With `plot` there is also a picture of the sampled distribution and that of the linear model.
         """
         from adcli.api.verbs import propagated
-        return propagated(self._program, at, values, of, correlation, second_order, monte_carlo, seed, coverage, shortest, jobs,
-                          truth("plot", plot))
+        return propagated(self._program, at, values, of, correlation, covariance, second_order, monte_carlo, seed,
+                          coverage, shortest, jobs, truth("plot", plot))
 
     def draw(self, at: Mapping[str, Any] | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
              tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,

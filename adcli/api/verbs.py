@@ -22,7 +22,7 @@ from adcli.task.derive import looked_at
 from adcli.task.request import Request
 
 if TYPE_CHECKING:
-    from adcli.command.options import ResultOptions
+    from adcli.propagate.command import PropagateOptions
     from adcli.propagate.given import GivenPoint
 
 Given = Mapping[str, Any]
@@ -163,8 +163,9 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
 # ---------------------------------------------------------------- uncertainties
 
 def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
-               correlation: str | Mapping[tuple[str, str], float] | None, second_order: bool, monte_carlo: int | str | None,
-               seed: int | None, coverage: float | str | None, narrowest: bool, jobs: int | None, plot: bool) -> View:
+               correlation: str | Mapping[tuple[str, str], float] | None, covariance: str | Given | None, second_order: bool,
+               monte_carlo: int | str | None, seed: int | None, coverage: float | str | None, narrowest: bool,
+               jobs: int | None, plot: bool) -> View:
     """See `Looks.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
     from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
@@ -183,6 +184,7 @@ def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
         second_order=truth("second_order", second_order), monte_carlo=monte_carlo,
         seed=whole("seed", 0 if seed is None else seed, 0, 2**63 - 1),
         coverage=None if coverage is None else str(coverage), shortest=narrowest,
+        covariance=covariance_texts(covariance),
         jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
     point, said = uncertain_point(program, together(at, values), options), list[str]()
     sampling = options.sampling
@@ -196,41 +198,78 @@ def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
     told = View("propagate", record(budget, float), "".join(text([budget], shortest, False)), markup, tuple(said))
     if plot:
         from adcli.propagate.pictured import picture_at
-        return beside(told, picture_at(writer.task, [point], sampling.samples if sampling else None, options.seed, options))
+        return beside(told, picture_at(writer.task, writer.points, sampling.samples if sampling else None, options.seed, options))
     return told
 
 
-def uncertain_point(program: Program, at: Given, options: ResultOptions) -> GivenPoint:
-    """Estimates and spreads: texts as the shell takes them, pairs of an estimate and its standard uncertainty, and values."""
-    from adcli.input.distributions import Sample, Spread
+def uncertain_point(program: Program, at: Given, options: PropagateOptions) -> GivenPoint:
+    """Estimates and spreads of every input. AdError where none has a spread."""
+    from adcli.propagate.given import GivenPoint
+    complete(program.params, dict.fromkeys(at, 0.0))   # the names, before anything is made of them
+    tensors = {p.name for p in program.params if p.var.shape}
+    found = [uncertain_tensor(program, name, x) if name in tensors else uncertain_number(name, x, options)
+             for name, x in at.items()]
+    spreads = {x: spread for point in found for x, spread in point.spreads.items()}
+    widths = {x: width for point in found for x, width in point.widths.items()}
+    if not (spreads or widths or options.covariance):
+        raise AdError("no uncertainties", help="give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}" if tensors
+                      else "give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'")
+    return GivenPoint(",".join(point.plain for point in found), spreads, widths)
+
+
+def uncertain_number(name: str, x: Any, options: PropagateOptions) -> GivenPoint:
+    """A text as the shell takes it, a pair of an estimate and its standard uncertainty, a value, or several that it takes."""
+    from adcli.input.distributions import Sample
     from adcli.input.spreads import of_sample
     from adcli.propagate.given import GivenPoint, given_points
     from adcli.rows.sample_columns import opened
-    complete(program.params, dict.fromkeys(at, 0.0))   # the names, before anything is made of them
-    plain, spreads = list[str](), dict[str, Spread]()
-    for name, x in at.items():
-        if isinstance(x, tuple):
-            if len(x) != 2:
-                raise AdError(f"input '{name}' is given as {len(x)} numbers",
-                              help=f"write {name}=(2.0, 0.1), an estimate and its standard uncertainty, or a list of values")
-            estimate, u = (one_number(name, part) for part in x)
-            x = f"{estimate!r}±{u!r}"
-        if isinstance(x, str):
-            if len(list(parts(x))) > 1 or "=" in x:
-                raise AdError(f"input '{name}' is one value, not '{x}'", help=f"write {name}='2±0.1'")
-            (given,) = given_points([f"{name}={x}"], partial(opened, options=options))
-            plain.append(given.plain)
-            spreads |= given.spreads
-        elif (array := real_array(f"input '{name}'", x)).ndim:
-            if array.ndim > 1:
-                raise AdError(f"the values of input '{name}' are one column, not an array of shape {array.shape}")
-            number, spreads[name] = of_sample(f"input '{name}'", name, Sample(name, tuple(array.tolist())), False)
-            plain.append(f"{name}={number}")
-        else:
-            plain.append(f"{name}={float(array)!r}")
-    if not spreads:
-        raise AdError("no uncertainties", help="give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'")
-    return GivenPoint(",".join(plain), spreads)
+    if isinstance(x, tuple):
+        estimate, u = (one_number(name, part) for part in two(name, x))
+        x = f"{estimate!r}±{u!r}"
+    if isinstance(x, str):
+        (given,) = given_points([f"{name}={one_value(name, x)}"], partial(opened, options=options))
+        return given
+    if not (array := real_array(f"input '{name}'", x)).ndim:
+        return GivenPoint(f"{name}={float(array)!r}", {})
+    if array.ndim > 1:
+        raise AdError(f"the values of input '{name}' are one column, not an array of shape {array.shape}")
+    number, spread = of_sample(f"input '{name}'", name, Sample(name, tuple(array.tolist())), False)
+    return GivenPoint(f"{name}={number}", {name: spread})
+
+
+def uncertain_tensor(program: Program, name: str, x: Any) -> GivenPoint:
+    """A text as the shell takes it, an array, or a pair of an array and its standard uncertainties: one for each element, or one
+    for all."""
+    from adcli.propagate.elements import given_tensors
+    if not isinstance(x, str):
+        x = "±".join(listed(name, part) for part in (two(name, x) if isinstance(x, tuple) else (x,)))
+    return given_tensors(program, f"{name}={one_value(name, x)}")
+
+
+def listed(name: str, x: Any) -> str:
+    """Numbers as the shell takes them, to the last bit."""
+    return str(real_array(f"input '{name}'", x).tolist())
+
+
+def two(name: str, x: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An estimate and its standard uncertainty."""
+    if len(x) != 2:
+        raise AdError(f"input '{name}' is given as {len(x)} numbers",
+                      help=f"write {name}=(2.0, 0.1), an estimate and its standard uncertainty, or a list of values")
+    return x
+
+
+def one_value(name: str, x: str) -> str:
+    """A text that is of one input."""
+    if len(list(parts(x))) > 1 or "=" in x:
+        raise AdError(f"input '{name}' is one value, not '{x}'", help=f"write {name}='2±0.1'")
+    return x
+
+
+def covariance_texts(given: object) -> tuple[str, ...]:
+    """Covariance matrices as the option has them."""
+    found = by_name("covariance", given) or {}
+    return (found,) if isinstance(found, str) else tuple(f"{name}={listed(name, matrix)}" for name, matrix in found.items())
 
 
 def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | None:

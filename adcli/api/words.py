@@ -43,11 +43,12 @@ def names(given: OneOrMore) -> list[str] | None:
 
 
 def by_name(kind: str, given: object) -> Mapping[str, Any] | str | None:
-    """A tangent or a cotangent: values by name, or a text as the option has it."""
+    """A tangent, a cotangent or covariances: values by name, or a text as the option has it."""
     if given is None or isinstance(given, str | Mapping):
         return given
-    example = {"tangent": "x", "cotangent": "v"}[kind]
-    raise AdError(f"{kind} is numbers by name, not {type(given).__name__}", help=f"write {kind}={{'{example}': 1.0}}")
+    what, example = {"tangent": ("numbers", "'x': 1.0"), "cotangent": ("numbers", "'v': 1.0"),
+                     "covariance": ("matrices", "'x': C")}[kind]
+    raise AdError(f"{kind} is {what} by name, not {type(given).__name__}", help=f"write {kind}={{{example}}}")
 
 
 def word(what: str, value: object) -> None:

@@ -1,12 +1,17 @@
 """Lists of names: of inputs, of outputs, and of partial derivatives."""
 from __future__ import annotations
 
+import re
+
 from adcli.lang.ir.names import composed
+
+SEPARATOR, COMMA = re.compile(r",(?![^(]*\))"), re.compile(r"\s*,\s*")
+"""A comma between names, and one within the parentheses of an element."""
 
 
 def listed(text: str) -> list[str]:
-    """The names that commas separate."""
-    return [name.strip() for name in composed(text).split(",") if name.strip()]
+    """The names that commas separate, other than those of an element: u, A(0, 1)."""
+    return [COMMA.sub(", ", name.strip()) for name in SEPARATOR.split(composed(text)) if name.strip()]
 
 
 def partials(text: str) -> list[str]:

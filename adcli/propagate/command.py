@@ -27,11 +27,11 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
+from adcli.input.names import listed
 from adcli.input.points import axes, joined, several
 from adcli.input.values import value
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.ir.names import composed
 from adcli.output.fitting import fitted
 from adcli.output.numbers import number_format
 from adcli.output.streams import columns_of, packed_destination, write_points
@@ -151,9 +151,9 @@ def command(options: PropagateOptions) -> int:
 def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
     """The coefficients of --correlation, each a number from −1 to 1 for two different names."""
     found: dict[frozenset[str], tuple[str, str, float]] = {}
-    for part in filter(None, (p.strip() for p in (text or "").split(","))):
+    for part in listed(text or ""):
         pair, equals, number = part.partition("=")
-        x, colon, y = (composed(name).strip() for name in pair.partition(":"))
+        x, colon, y = (name.strip() for name in pair.partition(":"))
         if not (equals and colon and x and y):
             raise AdError(f"--correlation: '{part}' is not x:y=number", help="write --correlation x:y=0.5")
         r = value(f"{x}:{y}", number)
@@ -224,7 +224,7 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
     task = prepared(options.request(text, names, correlations, beyond), options, whole)
     if task.signature.tensors:
         return of_elements(text, points, told, sampling, options, task.primal, heard)
-    if options.covariance and whole is None:
+    if options.covariance:
         raise AdError("--covariance is of the elements of a tensor", help="write --correlation x:y=0.5 for numbers")
     watch = Watch(task, options, heard=heard)
     watch.begin()
@@ -243,13 +243,15 @@ def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Pr
 def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                 options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
     """The same for a program with tensors or loops, whose elements are numbers."""
-    from adcli.propagate.elements import by_element
-    remarks: list[object] = []
+    from adcli.propagate.elements import by_element, with_elements
     from adcli.task.derive import chosen
-    primal = chosen(program, options.request(text, None, ()).of)
+    remarks: list[object] = []
+    wanted = options.request(text, None, ()).of
+    primal = chosen(program, wanted and list(dict.fromkeys(name.partition("(")[0] for name in wanted)))
     whole, point, correlations = by_element(primal, points, options.covariance, sampling is not None and sampling.samples != 0,
                                             remarks.append)
-    budgets = prepared_budgets(text, [point], (*told, *correlations), sampling, replace(options, of=None), whole, heard)
+    budgets = prepared_budgets(text, [point], (*told, *correlations), sampling, replace(options, of=None, covariance=()),
+                               with_elements(whole, wanted), heard)
     for remark in remarks:
         budgets.watch.say(remark)
     return budgets
@@ -270,7 +272,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     picture = None
     if options.plot:
         from adcli.propagate.pictured import picture_at
-        picture = picture_at(writer.task, points, sampling.samples if sampling else None, options.seed, options)
+        picture = picture_at(writer.task, writer.points, sampling.samples if sampling else None, options.seed, options)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])

@@ -21,6 +21,7 @@ from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.propagate.given import GivenPoint
+from adcli.task.derive import chosen
 from adcli.task.shapes import written_out
 
 Remark = Callable[[object], None]
@@ -52,6 +53,13 @@ def by_element(program: Program, points: Sequence[GivenPoint], covariances: Sequ
     inputs_to_differentiate(program, list(dict.fromkeys(x.partition("(")[0] for x in spreads)))
     whole = written_out(program, at, "propagate")
     return whole.program, GivenPoint(given.plain, spreads, elements=whole.at), tuple(correlations)
+
+
+def with_elements(program: Program, wanted: Sequence[str] | None) -> Program:
+    """The program of elements with the outputs that are wanted: single elements, and all those of an output."""
+    known = [r.name for r in program.results]
+    return chosen(program, wanted and [x for name in wanted
+                                       for x in [r for r in known if r.partition("(")[0] == name] or [name]])
 
 
 # ---------------------------------------------------------------- spreads of tensors

@@ -40,6 +40,10 @@ CASES = [
     ("propagate", "v = exp(x) + z", {"x": "0±1", "z": 1, "monte_carlo": 2000, "seed": 3, "shortest": True, "coverage": "90%"},
      "--at x=0±1,z=1 --monte-carlo 2000 --seed 3 --shortest --coverage 90%"),
     ("propagate", "v = x - x", {"x": (2.0, 0.1), "correlation": {}}, "--at x=2±0.1"),
+    ("propagate", "input A(N, N), b(N), k; x = solve(A, b); y(i) = x(i)*k",
+     {"A": (np.array([[4, 1], [2, 3]]), 0.05), "b": [1.0, 2.0], "k": "2±1%", "covariance": {"b": [[0.01, 0.004], [0.004, 0.04]]},
+      "correlation": {("A(0,1)", "A(1, 0)"): 0.5}},
+     "--at A=[[4,1],[2,3]]±0.05,b=[1,2],k=2±1% --covariance b=[[0.01,0.004],[0.004,0.04]] --correlation 'A(0, 1):A(1,0)=0.5'"),
     ("propagate", "v = 2*x", {"x": SAMPLES}, "--at x=@{values}:x"),
 ]
 
@@ -125,6 +129,12 @@ def test_derivatives_can_be_looked_at_too():
     ("v = 3", lambda f: f.check(), "error: no input to differentiate with respect to"),
     ("v = x", lambda f: f.propagate(x=1.0), "error: no uncertainties\n"
      "help: give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'"),
+    ("input x(N); v +=! x(i)", lambda f: f.propagate(x=np.ones(2)), "error: no uncertainties\n"
+     "help: give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}"),
+    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), covariance={"x": [[1.0]]}),
+     "error: --covariance is of the elements of a tensor\nhelp: write --correlation x:y=0.5 for numbers"),
+    ("v = x", lambda f: f.propagate(x=1.0, covariance=2.0), "error: covariance is matrices by name, not float\n"
+     "help: write covariance={'x': C}"),
     ("v = x", lambda f: f.propagate(x=(1.0, 2.0, 3.0)), "error: input 'x' is given as 3 numbers\n"
      "help: write x=(2.0, 0.1), an estimate and its standard uncertainty, or a list of values"),
     ("v = x", lambda f: f.propagate(x=(1.0, -2.0)), "error: x's spread must be a finite number, 0 or more, not -2.0"),

@@ -43,6 +43,11 @@ def test_elements_have_spreads_of_their_own_and_distributions() -> None:
     assert got["second_order"]["s"]["mean"] == pytest.approx(5 + (0.01 + 0.04) / 3, rel=1e-12)
 
 
+def test_elements_of_an_output_are_asked_for_alone() -> None:
+    got = told("-e", "input x(N)", "-e", "y(i,j) = x(i)*x(j)", "-e", "z = x(0)", "--at", "x=[1,2]±0.1", "--of", "y(0,1),z")
+    assert got["u"] == pytest.approx({"y(0, 1)": 0.1*5**0.5, "z": 0.1})
+
+
 def test_a_loop_has_a_budget_and_samples() -> None:
     got = told(*LOOP, "--at", "s=2±0.01", "--monte-carlo", "1e4")
     assert got["u"]["y"] == pytest.approx(0.01 * abs(np.cos(2) * np.cos(np.sin(2)) * np.cos(np.sin(np.sin(2)))), rel=1e-12)
@@ -57,6 +62,8 @@ FAULTS = [
     ((*POINT, "--covariance", "b=[[1]]"), "'b' has 2 elements"),
     ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "b=[[1,0],[0,1]]"), "leave out ± behind b"),
     ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "c=[[1]]"), "no input 'c' is a tensor"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--of", "x(2)"), "no output 'x(2)'"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--plot", "-"), "choose one: --of x(0)"),
     ((*SOLVE,), "worked out at points"),
     (("-e", "y = x", "--at", "x=2±0.1", "--covariance", "x=[[1]]"), "--correlation x:y=0.5"),
     ((*ENDS, "--at", "s=2±0.1", "--monte-carlo", "1e3"), "the same number of steps for all samples"),
