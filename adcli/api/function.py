@@ -336,12 +336,12 @@ class Function(Looks):
         return text(self._program, [], EmitOptions(style=style))
 
     def llvm(self, lanes: int = 1) -> str:
-        """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
-        self._of_scalars("llvm()")
+        """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of
+        arrays, with so many elements in a vector."""
         from adcli.codegen.targets import EmitOptions, llvm
         if type(lanes) is not int:
             raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
-        return llvm(self._program, [], EmitOptions(lanes=lanes, precision=self._precision))
+        return llvm(self._program, [], EmitOptions(lanes=lanes, precision=self._precision), self._tensors)
 
     # -- values
 
@@ -425,7 +425,9 @@ class Function(Looks):
 
     def kernel(self) -> Kernel:
         """The native code of a program of scalars, compiled at the first call."""
-        self._of_scalars("kernel()")
+        if self._tensors:
+            from adcli.lang.ir.elementwise import needs_scalars
+            raise needs_scalars(self._program, "kernel()", "call the Function itself: it takes and gives arrays")
         kernel: Kernel = self._made()
         return kernel
 
@@ -436,12 +438,6 @@ class Function(Looks):
                 if self._kernel is None:
                     self._kernel = compiled(self._program, precision=self._precision)
         return self._kernel
-
-    def _of_scalars(self, what: str) -> None:
-        """AdError where the program has tensors and `what` is of scalars."""
-        if self._tensors:
-            from adcli.task.shapes import refuse_tensors
-            refuse_tensors(self._program, what)
 
     # -- travel
 

@@ -127,8 +127,8 @@ def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCh
         return Check(primal, inputs, options.seed, options.everything, agreed, others(primal, options))
     from adcli.check.elements import TensorCheck
     if options.against is not None:
-        raise AdError("--against compares programs of numbers; this one has tensors",
-                      help="compare one element at a time: write the numbers that it depends on as inputs")
+        raise AdError("--against asks for single numbers, at points; this program has tensors or loops",
+                      help="compare arrays in Python: adcli.load('FILE').grad() gives those of this program, called as f(x=…)")
     return TensorCheck(primal, inputs, options.seed, options.everything, agreed)
 
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from adcli.lang.derive.derivatives import DerivationStep, requested
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse_source
 from adcli.task.request import Request
-from adcli.task.shapes import refuse_tensors
 from adcli.task.signature import Signature, columns
 from adcli.task.verbs import VERBS, Asked
 
@@ -53,14 +51,6 @@ def derived(request: Request, program: Program | None = None) -> DerivedProgram:
 def chosen(program: Program, of: Sequence[str] | None) -> Program:
     """The program with the outputs in `of` only, in that order."""
     return with_outputs(program, outputs_to_differentiate(program, of))
-
-
-def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
-    """The program of scalars that a verb looks at, with the outputs asked for, and the inputs to differentiate by. AdError
-    where it has tensors."""
-    primal, inputs = looked_at(parse_source(source), of, wrt)
-    refuse_tensors(primal, verb)
-    return primal, inputs
 
 
 def looked_at(program: Program, of: Sequence[str] | None, wrt: Sequence[str] | None) -> tuple[Program, list[str]]:

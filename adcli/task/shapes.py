@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from adcli.lang.ir import Atom, Program, Var, has_tensors, shape_of
+from adcli.lang.ir import Atom, Program, Var, shape_of
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
@@ -40,13 +40,6 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
         placed.append((at // LIST_WIDTH, item))
     for line, group in groupby(placed, key=lambda pair: pair[0]):
         yield f"{title if line == 0 else ' ' * len(title)}{':' if line == 0 else ' '} {', '.join(item for _, item in group)}"
-
-
-def refuse_tensors(program: Program, what: str) -> None:
-    """AdError where a program has tensors and `what` is of scalars."""
-    if has_tensors(program):
-        from adcli.task.verbs import VERBS
-        raise AdError(f"{what} needs a program of numbers; this one has tensors or loops", help=f"{', '.join(VERBS)} take these")
 
 
 def written_out(program: Program, at: Mapping[str, Any], verb: str) -> Unfolded:

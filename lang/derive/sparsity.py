@@ -128,7 +128,7 @@ class Edges(NamedTuple):
     @classmethod
     def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
         if has_tensors(program):
-            raise AdError("sparsity patterns are for programs of scalars; this one has tensors")
+            raise AdError("sparsity patterns are of programs of numbers; this one has tensors or loops")
         given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
         inputs = [given[name] for name in wrt]
         lines, copies = _from_inputs(program.equations, inputs)

@@ -18,9 +18,9 @@ NAMES = "ijklmn"
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
-    """What is said at the first statement of a program with a tensor, where `what` is of scalars."""
+    """What is said at the first statement of a program with a tensor, where `what` is of numbers."""
     first = next((e for e in program.equations if on_tensors(e)), None)
-    return AdError(f"{what} needs a program of scalars; this one has tensors", first.span if first else None, help,
+    return AdError(f"{what} needs a program of numbers; this one has tensors or loops", first.span if first else None, help,
                    program.source)
 
 

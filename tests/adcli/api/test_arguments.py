@@ -147,8 +147,9 @@ def test_a_scalar_is_no_tensor():
 
 
 def test_what_is_of_scalars_says_so():
-    with pytest.raises(adcli.AdError, match="needs a program of numbers"):
-        LOSS.llvm()
+    with pytest.raises(adcli.AdError, match="needs a program of numbers; this one has tensors or loops"):
+        LOSS.kernel()
+    assert "define i32 @kernel(i64 %size.0" in LOSS.llvm(lanes=2)
     with pytest.raises(adcli.AdError, match="take vjp"):
         MV.grad()
 

@@ -45,7 +45,7 @@ def test_a_part_of_many_entries_is_drawn_and_said(monkeypatch: pytest.MonkeyPatc
 
 def test_what_somebody_else_has_is_compared_for_numbers_only() -> None:
     ended = adcli("check", "-e", KINDS["gather"], "--against", "true")
-    assert ended.code == 2 and "--against compares programs of numbers" in ended.err
+    assert ended.code == 2 and "--against asks for single numbers" in ended.err
 
 
 # ---------------------------------------------------------------- faults

@@ -226,7 +226,7 @@ TENSORS = "input x(N)\nk = 2\nv +=! k * x(i)\noutput v"
     (("--emit", "library", "--abi", "casadi"), "--abi casadi", "leave it out: the library has the functions of C")])
 def test_what_cannot_have_tensors_says_where_they_are(words, what, help):
     ended = adcli("eval", "-e", TENSORS, *words)
-    assert ended[:3] == (3, "", f"-e:3:1: error: {what} needs a program of scalars; this one has tensors\n"
+    assert ended[:3] == (3, "", f"-e:3:1: error: {what} needs a program of numbers; this one has tensors or loops\n"
                                 f"    v +=! k * x(i)\n    ^^^^^^^^^^^^^^\nhelp: {help}\n")
 
 
