@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
@@ -23,7 +23,9 @@ Array = np.ndarray
 TENSOR_WIDTH = 100
 """Characters of a line that numbers are wrapped at."""
 MANY_ELEMENTS = 1000
-"""Elements of a tensor beyond which a terminal is shown its corners only."""
+"""Elements of a tensor beyond which a terminal is shown its corners only, and JSON of a point its first."""
+FIRST = 8
+"""Elements that are left of a tensor that is abridged."""
 EDGE = 3
 CHARACTERS = 100
 """Bytes that writing an element as text takes at most, roughly, with all that is held meanwhile."""
@@ -113,6 +115,23 @@ def json_tensor(x: Any, number: Number) -> object:
     leaves = np.empty(x.size, object)
     leaves[:] = [json_number(e, number) for e in x.reshape(-1).tolist()]
     return leaves.reshape(x.shape).tolist()
+
+
+def abridged(x: Array, written: Callable[[Array], object]) -> dict[str, object]:
+    """Of a long tensor the extremes and the first elements, each as `written`."""
+    smallest, largest = map(np.asarray, extremes(x))
+    return {"smallest": written(smallest), "largest": written(largest), "first": written(x.reshape(-1)[:FIRST])}
+
+
+def norm(x: Array) -> float:
+    """The Euclidean norm of all elements."""
+    with np.errstate(all="ignore"):
+        return float(np.linalg.norm(x.reshape(-1)))
+
+
+def extremes(x: Array) -> tuple[float, float]:
+    """The smallest and the largest element that is a number."""
+    return float(np.fmin.reduce(x, axis=None)), float(np.fmax.reduce(x, axis=None))
 
 
 def csv_matrix(layout: Layout, row: Row, number: Number, separator: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import Note
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.output.tensors import nested_lines
+from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.trace.labels import element_labels, no_element
 from adcli.trace.large import LargeTrace
 from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable
@@ -31,8 +31,6 @@ Seeds = Mapping[str, Mapping[str, Any]]
 """Tangents of inputs and cotangents of outputs by name, each an array or a number for all elements."""
 LONGEST = 60
 """Characters of a tensor's numbers in a row."""
-FIRST = 8
-"""Elements that JSON has of a tensor of a large point."""
 
 
 class TracedTensors(NamedTuple):
@@ -149,8 +147,7 @@ class StatementRows:
         """A number or all elements; of a large point the extremes and the first elements."""
         if not (self.found.abridged and x.size > FIRST):
             return written(x)
-        smallest, largest = map(np.asarray, extremes(x))
-        return {"smallest": written(smallest), "largest": written(largest), "first": written(x.reshape(-1)[:FIRST])}
+        return abridged(x, written)
 
 
 def computed_names(program: Program) -> dict[Var, str]:
@@ -160,17 +157,6 @@ def computed_names(program: Program) -> dict[Var, str]:
               if isinstance(a, Var) and a.name and a.name == o.name}
     loops = {o: names[a] for a, o in starts.items() if isinstance(a, Var)}
     return {o: loops.get(o, names[o]) for e in program.equations for o in e.outs if o not in starts}
-
-
-def norm(x: np.ndarray) -> float:
-    """The Euclidean norm of all elements."""
-    with np.errstate(all="ignore"):
-        return float(np.linalg.norm(x.reshape(-1)))
-
-
-def extremes(x: np.ndarray) -> tuple[float, float]:
-    """The smallest and the largest element that is a number."""
-    return float(np.fmin.reduce(x, axis=None)), float(np.fmax.reduce(x, axis=None))
 
 
 # ---------------------------------------------------------------- operation by operation

@@ -159,6 +159,15 @@ def test_faults(arguments, code, message):
     assert (ended.code, ended.out) == (code, "") and message in ended.err
 
 
+def test_json_has_of_a_long_tensor_its_size_and_first_elements(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(1001.0))
+    (record,) = succeeds("why", "-e", "input x(N), s", "-e", "v +=! log(x(i)*s)", "--at", f"x=@{tmp_path / 'x.npy'},s=1",
+                         "--format", "json").records
+    assert record["at"] == {"x": {"shape": [1001], "norm": pytest.approx((1000*1001*2001/6)**0.5, rel=1e-15), "smallest": 0.0,
+                                  "largest": 1000.0, "first": [0.0, 1, 2, 3, 4, 5, 6, 7]}, "s": 1.0}
+    assert record["why"][0]["results"] == {"dv_ds": "NaN"}
+
+
 def test_json_is_plain():
     ended = succeeds("why", "-e", "v = exp(x)*y + z", "--at", "x=800,y=0,z=nan", "--limit", "--format", "json")
     assert json.loads(ended.out)["at"]["z"] == "NaN" and len(ended.records) == 1
