@@ -8,7 +8,7 @@ than unknowns x is where ½|r|² is least; there Jᵀr = 0, and the same theorem
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -127,9 +127,19 @@ def require_equations(f: VectorFunction, start: Vector) -> None:
     """AdError where there are fewer equations than unknowns."""
     count = sum(f.output_sizes(start))
     if count < f.n:
-        few = ", ".join(f.names[:6]) + (", …" if len(f.names) > 6 else "")
+        few = ", ".join(f.components[:6]) + (", …" if f.n > 6 else "")
+        named = ",".join(as_many(f, count))
         raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few}",
-                      help=f"name the unknowns: --wrt {','.join(f.names[:count])}; the others are then given by --at")
+                      help=f"name the unknowns: --wrt {named}; the others are then given by --at" if named else
+                      "write an equation for each element")
+
+
+def as_many(f: VectorFunction, count: int) -> Iterator[str]:
+    """The first inputs that have no more elements than this."""
+    for name, size in zip(f.names, f.sizes, strict=True):
+        if 0 < size <= count:
+            count -= size
+            yield name
 
 
 class Sequel:

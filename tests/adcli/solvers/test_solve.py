@@ -106,6 +106,15 @@ def test_what_is_wrong_is_said(options, message):
         adcli.compile("f = x*y - 1").solve(**{"x": 1.0, "y": 1.0, **options})
 
 
+@pytest.mark.parametrize("text, help", [
+    ("input x(N), s\nv +=! x(i)*s", "--wrt s; the others"), ("input x(N), s\nv(i) = x(i)*s", r"--wrt x; the others"),
+    ("input x(N)\nv +=! x(i)", "write an equation for each element")])
+def test_unknowns_are_as_many_as_elements_of_equations(text, help):
+    f = adcli.compile(text)
+    with pytest.raises(AdError, match=rf"unknowns, x\(0\), x\(1\)(.|\n)*{help}"):
+        f.solve({"x": [1.0, 2.0], "s": 1.0} if "s" in f.inputs else {"x": [1.0, 2.0]})
+
+
 # ---------------------------------------------------------------- the command
 
 def test_the_command_prints_the_unknowns_and_their_sensitivities():
