@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from command import adcli
+from session_seed import half
 
 
 class Kind(NamedTuple):
@@ -50,9 +51,14 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""),
     (("grad", "--sum"), "slope", "needs rows"),
     (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
+    (("draw", "--format", "dot"), "slope", ""),
     (("grad", "--enclose"), "slope", ""), (("eval", "--tier", "tape"), "value", "always compiled"),
     (("eval", "--fast-math"), "value", "no such choice"),
 ]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(x) for x in re.findall(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", text)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,7 +66,7 @@ def test_a_verb_gives_numbers_or_a_reason(kind: str) -> None:
     k = KINDS[kind]
     expected = {"value": k.value, "slope": k.slope, "curvature": k.curvature, "half": k.curvature / 2,
                 "uncertainty": 0.1 * abs(k.slope)}
-    for words, wanted, reason in CELLS:
+    for words, wanted, reason in half(CELLS):
         at = k.spread if words[0] == "propagate" else k.at
         given = [k.direction if word == "DIRECTION" else word for word in words]
         ended = adcli(given[0], *(word for line in k.lines for word in ("-e", line)), "--at", at, *given[1:])
@@ -68,10 +74,36 @@ def test_a_verb_gives_numbers_or_a_reason(kind: str) -> None:
         if reason and kind in TENSORS:
             assert ended.code == 2 and reason in ended.err, where
         elif wanted in expected:
-            found = [float(x) for x in re.findall(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", ended.out)]
-            assert ended.code == 0 and any(x == pytest.approx(expected[wanted], rel=1e-5, abs=1e-12) for x in found), where
+            near = pytest.approx(expected[wanted], rel=1e-5, abs=1e-12)
+            assert ended.code == 0 and any(x == near for x in numbers(ended.out)), where
         else:
             assert ended.code == 0 and wanted in ended.out, where
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_shown_reads_back(kind: str) -> None:
+    """The text of the reverse sweep is a program, which has the slope for a cotangent of 1."""
+    k = KINDS[kind]
+    shown = adcli("show", *(word for line in k.lines for word in ("-e", line)), "--stage", "reverse").out
+    ended = adcli("eval", "-e", shown, "--at", f"{k.at},d_dv=1")
+    assert k.slope in [pytest.approx(x, rel=1e-12) for x in numbers(ended.out)], (shown, ended)
+
+
+SOUGHT = {   # the lines, where it begins, and the unknowns for which r = 0 and v, the sum of its squares, is least
+    "scalar": (("input x", "param y", "r = x*y - 6", "v = r**2"), "x=1,y=2", [3]),
+    "tensor": (("input x(N)", "r(i) = x(i)/2 - i", "v +=! r(i)*r(i)"), "x=[1,2]", [0, 2]),
+    "recurrence": (("input x", "h(0) = x", "for t in 0:3 { h(t+1) = h(t)/2 }", "r = h(3) - 1", "v = r**2"), "x=2", [8]),
+    "algebra": (("input b(N)", "param A(N, N)", "u = solve(A, b)", "r(i) = u(i) - 1", "v +=! r(i)*r(i)"),
+                "A=[[4,1],[1,3]],b=[1,2]", [5, 4])}
+
+
+@pytest.mark.parametrize("kind", SOUGHT)
+def test_what_is_sought_is_found(kind: str) -> None:
+    lines, at, expected = SOUGHT[kind]
+    for verb, output in (("solve", "r"), ("minimize", "v")):
+        ended = adcli(verb, *(word for line in (*lines, "output r, v") for word in ("-e", line)), "--of", output, "--at", at)
+        found = numbers(ended.out.partition("\n")[0])
+        assert ended.code == 0 and found == pytest.approx(expected, rel=1e-7, abs=1e-7), (verb, ended)
 
 
 @pytest.mark.parametrize("kind", ["scalar", "recurrence"])
