@@ -144,16 +144,35 @@ def assigned(e: Equation, k: int) -> tuple[int, int] | None:
 
 
 def guarded(statement: Comprehension, step: Index, shape: tuple[Affine, ...], place: int) -> frozenset[Affine] | None:
-    """The guards of a statement that writes, at a step, every element that has its subscript in dimension `place` but for what
-    they exclude, in terms of the same indices for all; None for any other statement."""
+    """The conditions that say which elements a statement writes, at a step, of those with its subscript in dimension `place`, in
+    terms of the same indices for all; None where there are no such."""
     op = at_one_step(statement, step)
-    if not covers(replace(op, guards=()), shape, place):
+    by: dict[Index | str, Affine] = {step: affine("step")}
+    conditions = list(op.guards)
+    for d, (s, extent) in enumerate(zip(op.write, shape, strict=True)):
+        found = moved_range(op, s) if d != place else None
+        if found is not None and found[0].index not in by:
+            (r, shift), at = found, affine(f"index {d}")
+            by[r.index] = at - shift
+            first, end = r.low + shift, r.high + shift
+            conditions += [g for g, always in ((at - first, first == affine(0)), (end - 1 - at, end == extent)) if not always]
+        elif d != place:
+            return None
+    if op.reduction == "=" and any(r.index not in by for r in op.ranges):
         return None
-    by: dict[Index | str, Affine] = {s.index: affine(f"index {d}") for d, s in enumerate(op.write)
-                                     if isinstance(s, Affine) and s.index is not None}
-    by[step] = affine("step")
-    found = frozenset(substituted(g, by) for g in op.guards)
-    return None if any(g.indices() for g in found) else found
+    whole = frozenset(substituted(g, by) for g in conditions)
+    return None if any(g.indices() for g in whole) else whole
+
+
+def moved_range(op: Comprehension, s: Subscript) -> tuple[Range, Affine] | None:
+    """The range of the index that a subscript is, and what is added to that; a subscript without indices is added to 0. None for
+    any other subscript."""
+    if not isinstance(s, Affine):
+        return None
+    for r in op.ranges:
+        if (shift := s - affine(r.index)).indices() == []:
+            return r, shift
+    return None if s.indices() else (Range(Index("edge"), affine(0), affine(1)), s)
 
 
 def one_holds(cases: list[frozenset[Affine]]) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 
 NETWORK = """input x(T, N), W(N, N), h0(N)
@@ -38,3 +41,27 @@ def test_a_history_that_is_read_farther_back_is_kept_as_a_whole() -> None:
     at = {"x": np.zeros((3000, 3)), "W": np.zeros((3, 3)), "h0": np.zeros(3)}
     assert memory(text + "y(n) = h(T, n)\noutput y", at) < 3000 * 8
     assert memory(text + "y(n) = h(T, n) + h(0, n)\noutput y", at) > 3000 * 3 * 8
+
+
+ROD = """input u0(N), int32 T
+u(0, i) = u0(i)
+for t in 0:T {
+    INSIDE
+    u(t+1, 0) = u0(0)
+    u(t+1, N-1) = u(t, N-2)
+}
+y(i) = u(T, i) where i in 1:N-1
+output y
+"""
+INSIDE = "u(t+1, i) = 0.5 * (u(t, i-1) + u(t, i+1)) where i in 1:N-1"
+
+
+@pytest.mark.parametrize("inside, ring", [
+    (INSIDE, True), ("u(t+1, i+1) = 0.5 * (u(t, i) + u(t, i+2)) where i in 0:N-2", True),
+    (INSIDE.replace("1:N-1", "1:3") + "\n" + INSIDE.replace("1:N-1", "3:N-1"), True),
+    ("u(t+1, i) = 0.5 * u(t, i) where i in 2:N-1\nu(t+1, 2*k) = u(t, 2*k) where k in 0:1", False),
+    ("u(t+1, i) = 0.5 * u(t, i) where i in 2:N-1", False)])
+def test_edges_and_what_is_inside_of_them_assign_all_elements_together(inside: str, ring: bool) -> None:
+    program = with_rings(parse(ROD.replace("INSIDE", inside)))
+    (history,) = {x.number for e in program.equations if isinstance(e.op, Recurrence) for x in e.outs[0].shape[:1]}
+    assert history == (2 if ring else None)
