@@ -11,7 +11,11 @@ cheapest first, both as in opt_einsum (Smith and Gray, Journal of Open Source So
 counts as it is and a size as TYPICAL_SIZE, so that the degree in sizes decides, and between equal orders that of the text. No
 tensor is made that is larger than those that are there. What is left of a sum that its indices do not change goes beside it
 (`adcli.lang.lower.invariant`). Comprehensions under guards, those that read or write through integers,
-and those whose reads are inside of their tensors for some sizes only, stay as they are.
+and those whose reads are inside of their tensors for some sizes only, stay as they are; but what is summed for one element that
+an integer names is summed before the element is looked up:
+
+    s(dst(e), j) +=! x(src(e), d) * W(d, j)      x_W(e, j) +=! x(src(e), d) * W(d, j)
+                                                 s(dst(e), j) +=! x_W(e, j)
 
 The order is part of what a program means: the evaluator and native code have the same. Derivatives are ordered as well, so that
 a text of one that is read again is the same program.
@@ -24,13 +28,24 @@ from math import prod
 
 from adcli.lang.ir import Equation, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
-from adcli.lang.ir.comprehension import Agreement, Comprehension, in_reading_order
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, in_reading_order
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 from adcli.lang.lower.invariant import apart
 from adcli.lang.lower.marginal_sums import MarginalSums
 from adcli.lang.lower.prefix_sums import linear
-from adcli.lang.lower.product_sums import FactorGroup, Part, ProductSum, SplitSum, box_of, factored, grouped, reads_inside, union
+from adcli.lang.lower.product_sums import (
+    Factor,
+    FactorGroup,
+    Part,
+    ProductSum,
+    SplitSum,
+    box_of,
+    factored,
+    grouped,
+    reads_inside,
+    union,
+)
 
 TYPICAL_SIZE = 1000
 """What a size counts as where points are counted before it is known."""
@@ -86,7 +101,8 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
     todo = [e]
     while todo:
         first = todo.pop()
-        parts = split(first, agreed) or apart(first, agreed) if isinstance(first.op, Comprehension) else None
+        op = first.op
+        parts = split(first, agreed) or apart(first, agreed) or scattered(first, op) if isinstance(op, Comprehension) else None
         if parts is None:
             yield first
         else:
@@ -143,8 +159,7 @@ def split(e: Equation, agreed: Mapping[Index | str, Affine]) -> list[Equation] |
     groups += [FactorGroup((), alone, len(found))] if alone else []
     if len(groups) < 2:
         return None
-    largest = max([prod(map(size_of, a.shape)) for a in (*e.args, *e.outs) if isinstance(a, Var)])
-    counting = Counting(tuple([size_of(r.high - r.low) for r in op.ranges]), out, AS_LARGE * largest)
+    counting = counted(e, op, out)
     whole, least = counting.points(every), max([counting.points(box) for box in (out, *[g.box for g in groups])])
     if whole < FEWEST_POINTS or 2 * least > whole or union(g.box for g in groups) != every:
         return None
@@ -152,6 +167,26 @@ def split(e: Equation, agreed: Mapping[Index | str, Affine]) -> list[Equation] |
     if node is None or 2 * node.cost > whole or not reads_inside(e, op.sources, agreed):
         return None
     return SplitSum(e).equations(flat(node), constant, negated)
+
+
+def scattered(e: Equation, op: Comprehension) -> list[Equation] | None:
+    """What a scatter adds to one element in one place as a sum of its own, and the scatter of these sums; None where that is no
+    scatter, or there is too little to sum."""
+    out, every = box_of(op, op.write), (1 << len(op.ranges)) - 1
+    if op.reduction != "+" or not any(isinstance(s, Read) for s in op.write) or box_of(op, op.guards) & ~out:
+        return None
+    counting = counted(e, op, out)
+    whole, places = counting.points(every), counting.points(out)
+    if whole < FEWEST_POINTS or 2 * places > whole or places > counting.most:
+        return None
+    terms = FactorGroup((Factor(op.body.results[0].atom, False),), every, 0)
+    return SplitSum(e).equations(ProductSum((ProductSum((terms,), every, out, whole),), out, out, whole + places), (), False)
+
+
+def counted(e: Equation, op: Comprehension, out: int) -> Counting:
+    """How a sum with these indices of the result is counted."""
+    largest = max([prod(map(size_of, a.shape)) for a in (*e.args, *e.outs) if isinstance(a, Var)])
+    return Counting(tuple([size_of(r.high - r.low) for r in op.ranges]), out, AS_LARGE * largest)
 
 
 def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:

@@ -52,6 +52,14 @@ SPLIT = {
     "calls where they are needed": (
         "input x(N, K), z(N), v(K, E)\ny(n, e) +=! exp(x(n, k) - z(n)) * v(k, e) where n >= k",
         ["exp_x_z(n, k) = exp(x(n, k) - z(n)) where n >= k", "y(n, e) +=! exp_x_z(n, k) * v(k, e) where n >= k"]),
+    "a scatter": ("input x(N, D), W(D, K), int32 a(E), int32 b(E)\ns(b(e), j) +=! x(a(e), d) * W(d, j) where float(N, K) s",
+                  ["x_W(e, j) +=! x(a(e), d) * W(d, j)", "s(b(e), j) +=! x_W(e, j) where float(N, K) s"]),
+    "a scatter onto, of terms": (
+        "input x(N, K), c(N), s0(N), int32 I(N)\ns = s0\ns(I(i)) += (x(i, k) - c(i))**2 where i >= 1",
+        ["x_c(i) +=! (x(i, k) - c(i))**2 where i >= 1", "s(I(i)) += x_c(i) where i >= 1, s = s0"]),
+    "a scatter of products": ("input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
+                              ["sum_x +=! x(k)", "x_A_x(i) +=! x(i) * A(i, j) * sum_x",
+                               "y(I(i)) +=! x_A_x(i) where float(N) y"]),
 }
 """A text, and the statements that it becomes."""
 
@@ -73,7 +81,11 @@ KEPT = {
     "a condition on what is summed": "input c(N, M)\nr(i) +=! c(j, i) / sqrt(M) where j >= i",
     "nothing but divisors": "input x(N)\ns +=! 2 / x(i)",
     "a divisor that is 0": "input x(N)\ns +=! x(i) / 0",
-    "through integers": "input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
+    "a scatter of single terms": "input x(N, K), int32 I(N)\ny(I(i), k) +=! x(i, k) where float(N, K) y",
+    "a scatter under conditions on what is summed":
+        "input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) where float(N) y, i >= j",
+    "a scatter of sums that are more than there are numbers":
+        "input x(E, D), w(D, J), v(D, K), int32 b(E)\ns(b(e), j, k) +=! x(e, d) * w(d, j) * v(d, k) where float(8, J, K) s",
 }
 
 
