@@ -65,6 +65,8 @@ class Addresses(FunctionWriter):
         """The first value and the one after the last, where the range of an index is done in pieces."""
         self.copies = 0
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
+        self.rows_now = 1
+        """How many values of the tile's index there are to each of the index beside it."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
 
@@ -140,13 +142,19 @@ class Addresses(FunctionWriter):
             if c == "0":
                 continue
             steps.setdefault(level, []).append(self.times(text, level, c))
-            if index is self.nest.tile and t:
-                steps[level].append(self.times(c, 0, str(t)))
+            if further := self.further(index, t):
+                steps[level].append(self.times(c, 0, str(further)))
         at, placed = self.tensor(atom), 0
         for level in sorted(steps):
             for offset in steps[level]:
                 at, placed = self.place(level, f"getelementptr {kind}, ptr {at}, i64 {offset}", ("+", at, offset)), level
         return at, placed
+
+    def further(self, index: Index, t: int) -> int:
+        """By how much an index is more at point t of a tile than at the first."""
+        if index is self.nest.tile:
+            return t % self.rows_now if self.nest.beside is not None else t
+        return t // self.rows_now if index is self.nest.beside else 0
 
     def kind(self, atom: Atom) -> str:
         """The type of an element."""

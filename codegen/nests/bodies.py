@@ -125,13 +125,12 @@ class BodyWriter:
 
     def position(self, s: Affine) -> BodyValue:
         """The value of an expression of indices and sizes, as a number."""
-        at, tile, v = self.at, self.at.nest.tile, self.at.nest.vector
-        tiled = tile is not None and tile in indices(s)
+        at, v = self.at, self.at.nest.vector
+        across = [i for i in at.nest.across if i in indices(s)]
         c = slope(s, v).number or 0 if v is not None else 0
         texts, level = [], 0
-        for t in range(self.rows if tiled else 1):
-            moved = substituted(s, {tile: affine(tile) + t}) if tiled and tile is not None else s
-            text, level = at.number(moved)
+        for t in range(self.rows if across else 1):
+            text, level = at.number(substituted(s, {i: affine(i) + at.further(i, t) for i in across}))
             if c:
                 kind = at.lanes
                 row = [at.place(level, f"sitofp {vector('i64', kind)} {at.lanes_of(text, level, c, u * kind)} to {at.real}")
@@ -139,7 +138,7 @@ class BodyWriter:
             else:
                 row = [at.place(level, f"sitofp i64 {text} to {at.scalar}")]
             texts.append(row)
-        return BodyValue(texts, tiled, c != 0, level)
+        return BodyValue(texts, bool(across), c != 0, level)
 
     def read(self, s: Read) -> BodyValue:
         """Elements of an argument."""
@@ -151,19 +150,22 @@ class BodyWriter:
             address, level = at.place_in_copy(s, at.copies)
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
         moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
-        tiled = nest.tile is not None and movement(s.subscripts, nest.tile) != STILL
-        texts, level = [], 0
+        tiled = any(movement(s.subscripts, i) != STILL for i in nest.across)
+        texts, known, level = list[list[str]](), dict[str, list[str]](), 0
         c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves == STRIDED else ""
         for t in range(self.rows if tiled else 1):
             address, level = at.address(atom, s.subscripts, t)
             level = max(level, at.floor)
-            if moves == STILL:
+            if address in known:
+                pass
+            elif moves == STILL:
                 load = f"load {self.at.kind(atom)}, ptr {address}, align {self.at.alignment(atom)}"
-                texts.append([self.as_number(level, load, atom, 1)])
+                known[address] = [self.as_number(level, load, atom, 1)]
             elif moves == CONSECUTIVE:
-                texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
+                known[address] = [self.registers(level, address, u, atom) for u in range(self.blocks)]
             else:
-                texts.append([self.spread_out(level, address, c, u, atom) for u in range(self.blocks)])
+                known[address] = [self.spread_out(level, address, c, u, atom) for u in range(self.blocks)]
+            texts.append(known[address])
         return BodyValue(texts, tiled, moves != STILL, level)
 
     def copied(self, level: int, address: str, u: int) -> str:

@@ -73,8 +73,23 @@ class IndexLoops(TileGuards):
         if self.band is not None:
             low, high = (self.put(f"call i64 @llvm.{name}.i64(i64 {x}, i64 {end})")
                          for name, x, end in zip(("smax", "smin"), (low, high), self.band, strict=True))
-        middle = self.whole(low, high, rows)
-        for first, last, step in ((low, middle, rows), (middle, high, 1)):
+        self.in_tiles(index, low, high, rows, lambda step: self.columns(step, inside))
+
+    def columns(self, rows: int, inside: Callable[[int], None]) -> None:
+        """The index beside the tile's, if there is one; `inside` is told how many points the tile has."""
+        if (index := self.nest.beside) is None:
+            inside(rows)
+            return
+
+        def one(columns: int) -> None:
+            self.rows_now = rows
+            inside(rows * columns)
+        self.in_tiles(index, *self.limits(index), self.nest.columns, one)
+
+    def in_tiles(self, index: Index, low: str, high: str, many: int, inside: Callable[[int], None]) -> None:
+        """A loop over an index by so many values at a time, then one by one."""
+        middle = self.whole(low, high, many)
+        for first, last, step in ((low, middle, many), (middle, high, 1)):
             self.open_loop(index, first, last, step, ())
             saved = self.floor, list(self.undecided)
             inside(step)

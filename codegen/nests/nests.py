@@ -48,6 +48,9 @@ WIDEST = 64
 """Bytes of a register where there are twice as many registers."""
 MOST_FACTORS = 10_000
 """Factors beyond which hardly any product still changes: it is 0 or infinite."""
+COLUMNS = 3
+"""Columns of a tile whose rows are sums along a vector: as many as windows often have, and with their rows as many accumulators
+as the latency of a sum asks for."""
 SHORT_BODY = 3
 """Operations of a body up to which registers hold nothing but accumulators, and a row of them is read as far as they go."""
 LONG_BODY = 40
@@ -96,7 +99,8 @@ class Nest:
     read along it, the same for all rows, is copied first to where it lies together. With `last` that index of the result runs
     innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory. Guards that are
     `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements. Those that
-    are `by_rows` limit the innermost index differently for the rows of a tile, which have most of its range in common.
+    are `by_rows` limit the innermost index differently for the rows of a tile, which have most of its range in common. With
+    `beside` a tile has `columns` values of that index, too: number t of its points is row t mod `rows` of column t div `rows`.
     """
 
     op: Comprehension
@@ -117,6 +121,8 @@ class Nest:
     late: tuple[Affine, ...] = ()
     by_rows: tuple[Affine, ...] = ()
     block: StepBlock | None = None
+    beside: Index | None = None
+    columns: int = 1
 
     @property
     def pieces(self) -> Index | None:
@@ -155,13 +161,18 @@ class Nest:
     def order(self) -> Iterator[Index]:
         """The indices, the outermost loop's first."""
         yield from self.outer
-        both = [i for i in (self.tile, None if self.reduces else self.vector) if i is not None]
+        both = [i for i in (self.tile, self.beside, None if self.reduces else self.vector) if i is not None]
         yield from reversed(both) if self.packed else both
         yield from self.inner
         if self.vector is not None and self.reduces:
             yield self.vector
         if self.last is not None:
             yield self.last
+
+    @property
+    def across(self) -> list[Index]:
+        """The indices of which a tile has several values."""
+        return [i for i in (self.tile, self.beside) if i is not None]
 
     def range(self, index: Index) -> Range:
         return next(r for r in self.op.ranges if r.index is index)
@@ -174,7 +185,8 @@ class Nest:
             lengths[w.other] = min(lengths[w.other], -(-reach // max(1, abs(number(w.step, sizes)))))
         total = elements = 1.0
         for index, n in lengths.items():
-            total *= -(-n // lanes) if index is self.vector else n + (ALONE - 1) * (n % self.rows) if index is self.tile else n
+            together = self.rows if index is self.tile else self.columns if index is self.beside else 1
+            total *= -(-n // lanes) if index is self.vector else n + (ALONE - 1) * (n % together)
             elements *= 1 if index in self.inner or index is self.vector else n
         if self.packed and self.tile is not None:
             if self.scratch(sizes, lanes) > SCRATCH:
@@ -308,7 +320,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         made = [_nest(form, e.args, v, scatter, wide, k) for v in candidates for k in range(MOST_TILES)]
         made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
         made += _with_tile_guards(form, e.args, candidates, wide) if not scatter else []
-        made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
+        made += [n for changed in (_packed, _with_last, _with_columns) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
         found.append(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))
@@ -458,13 +470,33 @@ def _packed(nest: Nest) -> Nest | None:
     return replace(nest, packed=tuple(reads), per_point=per_point)
 
 
+def _with_columns(nest: Nest) -> Nest | None:
+    """The nest with tiles of rows and columns where the vector is reduced: what is read along it is the same for all rows, or for
+    all columns."""
+    if not nest.reduces or nest.vector is None or nest.tile is None or nest.blocks == 1 or nest.op.guards:
+        return None
+    moves = {s.subscripts: movement(s.subscripts, nest.vector) for _, s in nest.op.reads()}
+    along = [s for s, how in moves.items() if how != STILL]
+    free = [i for i in nest.outer if all(STILL in (movement(s, i), movement(s, nest.tile)) for s in along)
+            and any(movement(s, i) == STILL for s in along)]
+    plain = all(isinstance(s, Affine) and linear(s) for access in accesses(nest.op) for s in access)
+    if not free or not plain or STRIDED in moves.values():
+        return None
+    made = replace(nest, outer=tuple(i for i in nest.outer if i is not free[-1]), blocks=1, beside=free[-1], columns=COLUMNS)
+    return replace(made, per_point=_per_point(nest.op, nest.vector, False, nest.tile, nest.rows, 1, free[-1], COLUMNS))
+
+
 def _per_point(op: Comprehension, v: Index | None, scatter: bool, tile: Index | None = None, rows: int = 1,
-               blocks: int = 1) -> float:
-    """About how many instructions a register of points takes; what a tile's rows or blocks share is loaded once for them."""
+               blocks: int = 1, beside: Index | None = None, columns: int = 1) -> float:
+    """About how many instructions a register of points takes; what a tile's rows, columns or blocks share is loaded once for
+    them."""
     total = 0.25 + (1.5 if scatter else 0)
     for _, s in op.reads():
         moves = STILL if v is None else movement(s.subscripts, v)
-        again = blocks if moves == STILL else rows if tile is not None and movement(s.subscripts, tile) == STILL else 1
+        again = blocks if moves == STILL else 1
+        if moves != STILL:
+            for i, many in ((tile, rows), (beside, columns)):
+                again *= many if i is not None and movement(s.subscripts, i) == STILL else 1
         total += COSTS[moves] / again
     return total + sum(OPERATION if x.op.llvm else CALL for x in op.body.equations)
 

@@ -734,3 +734,17 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
         monkeypatch.setattr(panels, "BAND", band)
         monkeypatch.setattr(addresses, "GROUP", group)
         assert_same_bits(compile_tensors(program)(at)["C"], found, piece)
+
+
+def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns() -> None:
+    """At sizes with whole tiles, rows and columns left over, and lanes left over."""
+    kernel = compile_tensors(parse("input x(N, M, W), y(N, C, V)\n"
+                                   "f(m, c, k) +=! x(n, m, w) * y(n, c, w + k) * (m + 2*k + 1) where k in 0:V - W + 1"), 8)
+    r = np.random.default_rng(8)
+    at = {"x": r.standard_normal((3, 9, 203)), "y": r.standard_normal((3, 2, 206))}
+    windows = np.lib.stride_tricks.sliding_window_view(at["y"], 4, 2)
+    weights = np.arange(9)[:, None] + 2 * np.arange(4) + 1
+    want = np.einsum("nmw,ncwk->mck", at["x"], windows) * weights[:, None, :]
+    np.testing.assert_allclose(kernel(at)["f"], want, rtol=1e-12, atol=1e-10)
+    (plan,), (step,) = kernel.plans.values(), kernel.module.steps
+    assert step.nests[plan.cells[kernel.module.choices]].beside is not None
