@@ -370,7 +370,7 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     elements = [i for i in dict.fromkeys(written) if i is not v]
     inner = tuple(i for i in order if i not in fixed and i is not v)
     reduces = v is not None and v not in fixed
-    tiles = _tiles(op, elements, v) if inner or reduces else []
+    tiles = _tiles(op, elements, v, () if reduces else inner) if inner or reduces else []
     tile = tiles[min(choice, len(tiles) - 1)] if tiles else None
     masked = v is not None and any(v in indices(g) for g in op.guards)
     rows, blocks = _shape(op, tile, reduces, bool(inner), masked, wide, v)
@@ -501,14 +501,22 @@ def _per_point(op: Comprehension, v: Index | None, scatter: bool, tile: Index | 
     return total + sum(OPERATION if x.op.llvm else CALL for x in op.body.equations)
 
 
-def _tiles(op: Comprehension, elements: list[Index], v: Index | None) -> list[Index]:
-    """The indices of the result whose values share most of what is read along the vector."""
+def _tiles(op: Comprehension, elements: list[Index], v: Index | None, inner: Sequence[Index]) -> list[Index]:
+    """The indices of the result whose values share most of what is read along the vector. Those that share nothing, while an
+    `inner` index goes along a later dimension, would be as many more places to read from in turn."""
     inside = {i for access in accesses(op) for s in access if isinstance(s, Read) or not linear(s) for i in indices(s)}
     inside |= {i for x in op.sources if isinstance(x, Affine) and not linear(x) for i in indices(x)}
     free = [i for i in elements if i not in inside and not any(i in indices(g) for g in op.guards)]
     reads = [s.subscripts for _, s in op.reads() if v is not None and movement(s.subscripts, v) != STILL]
     shared = {i: sum(movement(s, i) == STILL for s in reads) for i in free}
-    return [i for i in free if shared[i] == max(shared.values())]
+    most = max(shared.values(), default=0)
+    return [i for i in free if shared[i] == most and (most or not any(goes_inside(s, i, inner) for s in reads))]
+
+
+def goes_inside(subscripts: tuple[Subscript, ...], i: Index, inner: Sequence[Index]) -> bool:
+    """Whether an inner index has a dimension behind that of an index."""
+    place = max([d for d, s in enumerate(subscripts) if i in indices(s)], default=len(subscripts))
+    return any(not indices(s).isdisjoint(inner) for s in subscripts[place + 1:])
 
 
 def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, wide: bool,

@@ -17,6 +17,7 @@ from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests import addresses, calls, nests, panels, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
+from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.derive.derivatives import gradient, hvp
 from adcli.lang.evaluate import FLOAT, evaluate
@@ -92,6 +93,7 @@ import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
 from adcli.codegen.nests import addresses, nests, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
+from adcli.codegen.nests.module import emit
 from tensor_notation import Tensors
 plans.prove = lambda program, sizes: None
 p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")
@@ -748,3 +750,9 @@ def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns()
     np.testing.assert_allclose(kernel(at)["f"], want, rtol=1e-12, atol=1e-10)
     (plan,), (step,) = kernel.plans.values(), kernel.module.steps
     assert step.nests[plan.cells[kernel.module.choices]].beside is not None
+
+
+@pytest.mark.parametrize("read, tiled", [("x(i, j, k)", False), ("x(j, i, k)", True), ("x(i, j, k) * w(j, k)", True)])
+def test_tiles_that_share_nothing_do_not_read_from_many_places_in_turn(read: str, tiled: bool) -> None:
+    module = emit(parse(f"input x(I, J, K), w(J, K)\ny(i, k) +=! {read}"), 4, veclib.NO_LIBRARY)
+    assert next(n.tile is not None for n in module.steps[0].nests if not n.reduces) == tiled
