@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain, count
 from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source
@@ -60,6 +61,8 @@ SLOTS = {
 LEVELS = {"or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY, "power": POWER, "atom": ATOM}
 START, END, CLOSE = r"\A", r" \Z", r"(?= (?:[,;)\]}]|\Z))"
 """Where a statement starts and ends; where an expression ends."""
+ASSIGNED = re.compile(rf"({OPERAND})\s*((?:[-+*/]|min|max|lse)?=!?(?!=))\s*")
+"""What a statement assigns, and how."""
 
 MODULES = ("math|cmath|Math|np|numpy|jnp|jax|torch|tf|tensorflow|std|scipy|sp|sympy|sym|mpmath|mp|casadi|ca|autograd|anp|special"
            "|linalg|lax|Mathf|base|stats")
@@ -72,8 +75,11 @@ SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
 INVERTED = "sin|cos|tan|sinh|cosh|tanh"
 INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 """Functions that have an inverse here, and how paper writes it, which is also a power."""
-SUM_OF = "(?:sum|Sum|Σ|∑)"
-SUMMED = "a sum over an index is a statement of its own"
+REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys(("prod", "Prod", "∏"), "*=!"),
+            "max": "max=!", "maximum": "max=!", "min": "min=!", "minimum": "min=!"}
+"""How a statement reduces what stands in the parentheses of these."""
+KINDS = {"+=!": "sum", "*=!": "product", "max=!": "maximum", "min=!": "minimum"}
+OVER = rf"(?<![\w.])({'|'.join(REDUCING)}) \("
 QUOTES = "\"'`´“”„‘’‚«»"
 ARROW = "(?:->|=>|→|↦)"
 REMOVE = "remove this line: all functions are already there"
@@ -109,9 +115,6 @@ TABLE = [Spelling(*row) for row in (
     (rf"{START}if \(? <e> \)? \{{ <n> = <e> ;? \}} else \{{ (?P=n1) = <e> ;? \}}{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (rf"{START}if <e> : <n> = <e> else : (?P=n1) = <e>{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (r":=", "="),
-    (rf"{START}<a> = {SUM_OF} \( <v> : <l> \){END}", "{0} +=! {2}", SUMMED),
-    (rf"{START}<a> = {SUM_OF} \( \[? <l> for <n> in range \( <l> \) \]? \){END}", "{0} +=! {1} where {2} in 0:{3}", SUMMED),
-    (rf"{START}<a> = {SUM_OF} \( \[? <l> for <n> in <l> \]? \){END}", "{0} +=! {1} where {2} in {3}", SUMMED),
     # Loops.
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) (?:<|!=) <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2} ", LOOP),
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) <= <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2:sum} + 1 ", LOOP),
@@ -164,6 +167,14 @@ TABLE = [Spelling(*row) for row in (
     (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}", "")),
 )]
 """What is proposed, the more likely first."""
+REDUCTIONS = [Spelling(*row) for row in (
+    (rf"{OVER} <v> : <l> \)", "{2}"),
+    (rf"{OVER} \[? <l> for <n> in range \( <e> \) \]? \)", "{1} where {2} in 0:{3}"),
+    (rf"{OVER} \[? <l> for <n> in <l> \]? \)", "{1} where {2} in {3}"),
+    (rf"{OVER} <e> , \( <n> , <e> , <e> \) \)", "{1} where {2} in {3}:{4:sum} + 1"),
+    (rf"{OVER} <e> , <n> = <e> \.\. <e> \)", "{1} where {2} in {3}:{4:sum} + 1"),
+)]
+"""Sums and other reductions over an index, whatever stands around them: what a statement of its own reduces."""
 COMMENT = "a comment starts with #"
 COMMENTS = [Spelling(*row) for row in (
     (rf"{START}(?://|%|--|/\*|\\\\|<!--|') <c> (?:\*/)?{END}", "# {0}", "", COMMENT),
@@ -173,10 +184,14 @@ COMMENTS = [Spelling(*row) for row in (
 """What is proposed where nothing else helps: what follows may be anything."""
 
 
-@lru_cache(maxsize=2)
-def patterns(comments: bool) -> list[tuple[re.Pattern[str], Spelling]]:
+def patterns(rows: list[Spelling]) -> list[tuple[re.Pattern[str], Spelling]]:
     """The rows with their patterns compiled; the slots are groups, named by their kinds and numbers."""
-    return [(re.compile(with_slots(row.pattern), re.DOTALL), row) for row in (COMMENTS if comments else TABLE)]
+    return [(compiled(row.pattern), row) for row in rows]
+
+
+@lru_cache(maxsize=None)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(with_slots(pattern), re.DOTALL)
 
 
 def with_slots(pattern: str) -> str:
@@ -205,9 +220,11 @@ class Piece(str):
         return level(statement.values[0]) if isinstance(statement, Assign) else TERNARY
 
 
-def rewritings(text: str, comments: bool) -> Iterator[AdError]:
-    """What the rows of a table say about the text of a statement, each with its fix."""
-    for pattern, row in patterns(comments):
+def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]:
+    """What the rows of a table say about the text of a statement in a source, each with its fix."""
+    if not comments:
+        yield from reductions(text, source)
+    for pattern, row in patterns(COMMENTS if comments else TABLE):
         found = pattern.search(text)
         if found is None:
             continue
@@ -220,6 +237,37 @@ def rewritings(text: str, comments: bool) -> Iterator[AdError]:
         what = row.none if " " in row.none else none(row.none.format(*pieces) or (word or found)[0].strip())
         yield AdError(what, (start, end), help,
                       fix=Fix(start, end, fitted(written, text[:start], text[start:end], text[end:])))
+
+
+def reductions(text: str, source: str) -> Iterator[AdError]:
+    """What to write for sums over an index: the statement, where the sum is all that is assigned, or one with a name before it."""
+    for pattern, row in patterns(REDUCTIONS):
+        found = pattern.search(text)
+        if found is None:
+            continue
+        first, *pieces = [Piece(g.strip()) for g in found.groups() if g is not None]
+        reduced = f"{REDUCING[first]} {row.written.format(first, *pieces)}"
+        start = max(text.rfind(mark, 0, found.start()) for mark in ";{") + 1
+        start += len(text[start:]) - len(text[start:].lstrip())
+        assigned = ASSIGNED.match(text[start:found.start()])
+        target, sign = assigned.groups() if assigned else ("f", "=")
+        before, behind = text[start + (assigned.end() if assigned else 0):found.start()], text[found.end():]
+        if assigned and sign == "=" and not before and not behind.strip():
+            written = f"{target} {reduced}"
+        else:
+            name = element_for(target, behind, reduced, text + source)
+            written = f"{name} {reduced}; {target} {sign} {before}{name}{behind}"
+        yield AdError(f"a {KINDS[REDUCING[first]]} over an index is a statement of its own", (found.start(), found.end()),
+                      f"write {written}", fix=Fix(start, len(text), written))
+
+
+def element_for(target: str, behind: str, reduced: str, text: str) -> str:
+    """A name that a text does not have, with those indices of the statement that what it reduces depends on."""
+    words = re.findall(NAME, reduced)
+    indices = [*re.findall(NAME, target.partition("(")[2]), *re.findall(rf"({NAME}) in\b", behind)]
+    subscripts = ", ".join(dict.fromkeys(i for i in indices if i in words))
+    name = next(n for n in chain("srq", (f"s{i}" for i in count(1))) if not re.search(rf"\b{n}\b", text))
+    return f"{name}({subscripts})" if subscripts else name
 
 
 def none(what: str) -> str:

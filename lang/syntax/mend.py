@@ -30,7 +30,7 @@ def mended(start: int, end: int, source: Source, alone: bool) -> AdError | None:
     if len(text) > LONGEST or "#" in text:
         return None
     for comments in (False, True):
-        if (found := fewest_changes(text, alone, comments)) is not None:
+        if (found := fewest_changes(text, alone, comments, source.text)) is not None:
             return placed(*found, (start, end), source)
     return None
 
@@ -56,12 +56,12 @@ def shared(one: str, other: str) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def fewest_changes(text: str, alone: bool, comments: bool) -> tuple[AdError, int, str] | None:
-    """The first fault, how many changes it takes, and the text that then reads."""
+def fewest_changes(text: str, alone: bool, comments: bool, whole: str) -> tuple[AdError, int, str] | None:
+    """The first fault of a statement in a source, how many changes it takes, and the text that then reads."""
     tried = {text}
     waiting: list[tuple[AdError | None, int, str]] = [(None, 0, text)]
     for first, changes, statement in waiting:
-        for fault in proposals(statement, alone, comments):
+        for fault in proposals(statement, alone, comments, whole):
             assert fault.fix is not None
             changed = fault.fix.applied(statement)
             if changed in tried:
@@ -97,9 +97,9 @@ def stop(tokens: list[Token]) -> int | None:
     return None
 
 
-def proposals(text: str, alone: bool, comments: bool) -> Iterator[AdError]:
+def proposals(text: str, alone: bool, comments: bool, whole: str) -> Iterator[AdError]:
     """The first of each kind of fault in a statement, with its fix."""
-    yield from rewritings(text, False)
+    yield from rewritings(text, False, whole)
     tokens, _, _ = scan(text)
     source = Source("", text)
     wrong = (wrong_character(t, source) for t in tokens if t.type == "BAD")

@@ -78,6 +78,9 @@ GUESSES = [
     ("input x(N); v +=! x(i) where i in range(3)", None), ("v = np.linalg.norm(x)", None), ("input A(N, M)\nv = A.T", None),
     ("input x(N); v = sum(j: x(j))", None), ("input A(N, M)\ny(i) = np.sum([A(i, j) for j in range(M)])", None),
     ("input A(N, M); y(i) = ∑(A(i, j) for j in 1:M)", None), ("input A(N, M), x(M); y = A @ x", None),
+    ("input x(N); v = sum(j: x(j)) + 1", None), ("input A(N, M)\ny(i) = exp(sum(A[i, j] for j in range(1, M)))/2", None),
+    ("input s, x(N)\nv = 2*Sum(x(j)**2, (j, 0, N - 1))", None), ("input x(N); y = 3 - max(x[j] for j in range(N))/2", None),
+    ("input A(N, M)\ny = sum(sum(A(i, j) for i in range(N))**2 for j in range(M))", None),
     ("v = 1 + np.sum(x)", None),
 ]
 """A text, and the value of its last output at `AT`; None where only what is proposed is looked at."""
