@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from adcli.lang.derive.uncertainty_figures import Correlation, Moments
-    from adcli.lang.ir import Program
+    from adcli.lang.ir import Param, Program
 
 COVERAGE = 0.95
 AT_POINTS = ("covariance", "monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
@@ -216,7 +216,9 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
     if not names:
         for point in points if whole is None else ():
             axes(point.plain, {})   # what is wrong there is said first
-        raise AdError("no uncertainties", help="give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%")
+        example = with_spreads(text)
+        raise AdError("no uncertainties", help=f"give inputs a spread, one standard deviation: --at {example}" if example else
+                      "the program has no input that could have a spread")
     correlations = with_files(points, told)
     if sampling:
         require_degrees(points, correlations)
@@ -229,6 +231,21 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
     watch = Watch(task, options, heard=heard)
     watch.begin()
     return Budgets(task, points, sampling, options, watch)
+
+
+def with_spreads(text: Source) -> str:
+    """A point with spreads, of the first inputs that the program has; empty where none may have one."""
+    from adcli.lang.lower.frontend import parse_source
+    known = [p for p in parse_source(text).params if not p.var.integer][:2]
+    given = [f"{p.name}={estimate(p, number)}{spread}"
+             for p, number, spread in zip(known, ("2", "5"), ("±0.1", "±2%"), strict=False)]
+    point = ",".join(given)
+    return f"'{point}'" if "[" in point else point
+
+
+def estimate(param: Param, number: str) -> str:
+    """What an input may be given as: a number, a vector, a file."""
+    return number if not param.var.shape else "[2,3]" if len(param.var.shape) == 1 else f"@{param.name}.npy"
 
 
 def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Program | None:

@@ -56,7 +56,8 @@ def test_a_loop_has_a_budget_and_samples() -> None:
 
 FAULTS = [
     ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±[1,2,3]"), "b has the shape (2,), and its spread (3,)"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]"), "no uncertainties"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]"), "--at 'A=@A.npy±0.1,b=[2,3]±2%'\n"),
+    (("-e", "input u(N); y(i) = 2*u(i)", "--at", "u=[]"), "--at 'u=[2,3]±0.1'\n"),
     ((*POINT, "--covariance", "b=[[1,2],[2,1]]"), "more than their standard"),
     ((*POINT, "--covariance", "b=[[1,0.5],[0.4,1]]"), "is not symmetric: b(0):b(1)"),
     ((*POINT, "--covariance", "b=[[1]]"), "'b' has 2 elements"),

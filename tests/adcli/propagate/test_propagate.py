@@ -337,7 +337,7 @@ def test_json_of_what_is_not_finite():
 # ---------------------------------------------------------------- what is wrong is said
 
 @pytest.mark.parametrize("args, message", [
-    (["--at", "x=2,y=5"], "no uncertainties"),
+    (["--at", "x=2,y=5"], "no uncertainties\nhelp: give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%\n"),
     (["--at", "x=2±0.1"], "no value for y"),
     (["--at", "x=2±0.1,y=5,z=1±1"], "no input 'z'"),
     (["--at", "x=2±0.1,y=5", "--correlation", "x:y=0.5"], "'y' is not an uncertain input"),
