@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -189,7 +189,7 @@ def patterns(rows: list[Spelling]) -> list[tuple[re.Pattern[str], Spelling]]:
     return [(compiled(row.pattern), row) for row in rows]
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(with_slots(pattern), re.DOTALL)
 
@@ -240,7 +240,7 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
 
 
 def reductions(text: str, source: str) -> Iterator[AdError]:
-    """What to write for sums over an index: the statement, where the sum is all that is assigned, or one with a name before it."""
+    """What to write for a sum over an index: the statement, where it is all that is assigned, or one with a name before it."""
     for pattern, row in patterns(REDUCTIONS):
         found = pattern.search(text)
         if found is None:
