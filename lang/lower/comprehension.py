@@ -18,6 +18,7 @@ from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
     Comprehension,
+    Range,
     Read,
     Subscript,
     all_fixed,
@@ -396,6 +397,7 @@ class TensorStatement:
             raise self.context.fault(f"this statement has {len(b.indices)} indices; the most is {MOST_DIMENSIONS}",
                                      self.s.target)
         domain = self.domain(b, write, given)
+        self.remark_stated(b, domain)
         domain = replace(domain, guards=(*domain.guards, *guards))
         for access in b.accesses:
             fault = outside(access, domain, self.context.source)
@@ -614,13 +616,32 @@ class TensorStatement:
                 g = self.condition(b, *pieces[0][0])[0]
             except AdError:
                 continue
-            word = "always" if domain.never_negative(g) else "never" if domain.never_negative(-g - 1) else None
             r = next(r for r in domain.ranges if r.index is indices[0])
-            said = (f"this condition {word} holds: index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}, which keeps "
-                    f"every read inside its tensor; state a range in where for more")
-            span = node.args[0].start, node.args[0].end
-            if word:
-                self.remark(said, span)
+            if word := decided(domain, [g]):
+                self.remark(f"this condition {word} holds: {runs(r)}, which keeps every read inside its tensor; state a range in "
+                            "where for more", (node.args[0].start, node.args[0].end))
+
+    def remark_stated(self, b: Elements, domain: Domain) -> None:
+        """A note on every condition in where that the ranges decide."""
+        for clause in self.s.clauses:
+            pieces = self.pieces(clause.nodes[0], True) if clause.kind == "guard" else ()
+            words = {decided(domain, [g for test in piece for g in self.condition(b, *test)]) for piece in pieces}
+            if words != {None} and len(words) == 1:
+                names = [t.text for t in postorder(clause.nodes[0]) if type(t) is Token]
+                why = " and ".join(runs(r) for r in domain.ranges if r.index.name in names)
+                self.remark(f"this condition {words.pop()} holds{': ' if why else ''}{why}",
+                            (clause.nodes[0].start, clause.nodes[0].end))
+
+
+def decided(domain: Domain, limits: list[Affine]) -> str | None:
+    """Whether what must not be negative always is so in a box, or never; None where that depends on the point or is not known."""
+    if any(domain.never_negative(-g - 1) for g in limits):
+        return "never"
+    return "always" if all(domain.never_negative(g) for g in limits) else None
+
+
+def runs(r: Range) -> str:
+    return f"index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}"
 
 
 def lag(read: Affine | None, write: Subscript) -> float | None:

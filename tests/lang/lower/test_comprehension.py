@@ -530,6 +530,17 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
     assert (ended.out, ended.err) == ("y = [7.0, 1.0, 2.0]\n", "")
 
 
+@pytest.mark.parametrize(("statement", "said"), [
+    ("y(i) = x(i) where i < N + 1, i in 0:N", "1:31: note: this condition always holds: index 'i' runs over 0:N"),
+    ("y(i) = x(i - 1) where i >= 1", "1:35: note: this condition always holds: index 'i' runs over 1:N + 1"),
+    ("y(i) = x(i) where i < 0", "1:31: note: this condition never holds: index 'i' runs over 0:N"),
+    ("y(i) = x(i) where 1 == 1", "1:31: note: this condition always holds"),
+    ("y(i) = x(i) where i > 0", ""), ("y(i) = x(i) where i != 0", ""),
+])
+def test_a_condition_in_where_that_the_ranges_decide_is_remarked(statement: str, said: str) -> None:
+    assert adcli("eval", "-e", f"input x(N); {statement}", "--at", "x=[1,2]").err == (f"-e:{said}\n" if said else "")
+
+
 # ---------------------------------------------------------------- a statement that reads the tensor it writes
 
 OWN = "input x(N), A(M, M)\ny(i) = x(i) + 0\nB(i, j) = A(i, j) + 0\n"
