@@ -211,10 +211,12 @@ class Sweeps:
                 (at,) = p.writes(out)
                 needs = [ahead[q] + way * (a.offset - at) for q in sweep.members if q > k for a in self.parts[q].accesses
                          if a.tensor is out and a.offset is not None]
-                need = max(needs, default=0)
-                if need > ahead[k]:
+                if max(needs, default=0) > ahead[k]:
                     sweep.strained.add(out)
-                ahead[k] = min(ahead[k], need)
+                needs += [ahead[q] + way * (o - a.offset) for a in p.accesses if a.offset is not None and not a.writes
+                          for q in self.writers.get(a.tensor, ()) if q > k and q in ahead
+                          for o in self.parts[q].writes(a.tensor)]   # it reads what they write over
+                ahead[k] = min(ahead[k], max(needs, default=0))
         sweep.shifts = {k: int(way * x) if abs(x) < inf else 0 for k, x in ahead.items()}
 
     def fixed(self, p: StepPart, owners: Mapping[Var, int]) -> int | None:
