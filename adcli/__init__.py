@@ -12,6 +12,8 @@ Everything is imported when it is first used, since a command line starts in a t
 """
 from __future__ import annotations
 
+from os.path import dirname, exists, join
+
 TYPE_CHECKING = False   # as typing has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from typing import Any
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from adcli.api.function import Function, compile, load
     from adcli.lang.ir.errors import AdError
     from adcli.output.version import __version__
+
+if not exists(join(__path__[0], "lang")):
+    __path__.append(dirname(__path__[0]))   # the folder of the sources: Python that runs there finds it before what is installed
 
 __all__ = ["AdError", "Function", "__version__", "compile", "load"]
 

@@ -109,7 +109,7 @@ def own_hash() -> Any:
 
 def own_folders() -> list[str]:
     """The folders of this package that entries come from: the language, the code generators, and what puts both to work."""
-    return [*(os.path.join(path, "task") for path in adcli.__path__), *adcli.lang.__path__, *adcli.codegen.__path__]
+    return [os.path.join(adcli.__path__[0], "task"), *adcli.lang.__path__, *adcli.codegen.__path__]
 
 
 def paths(folder: str) -> Iterator[str]:

@@ -216,6 +216,13 @@ def test_a_thread_that_dies_ends_the_process_and_nobody_waits_for_it(error, code
     assert ended.returncode == code and said in ended.stderr
 
 
+def test_python_in_the_folder_of_the_sources_finds_all_of_the_package():
+    """It finds this folder before an installed package, and what is installed apart from it not at all."""
+    line = "from adcli.lang.ir.errors import AdError; print(AdError.__name__)"
+    run = subprocess.run([sys.executable, "-S", "-c", line], cwd=ROOT, env={}, capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("AdError\n", "")
+
+
 def test_modules_of_the_folder_one_is_in_are_not_imported(tmp_path):
     for module in ("click", "numpy", "signal"):
         (tmp_path / f"{module}.py").write_text("raise SystemExit('planted')")
