@@ -17,7 +17,22 @@ from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, TupleAssign, bare, within
+from adcli.lang.syntax.foreign import REDUCING, statement_apart
+from adcli.lang.syntax.tree import (
+    Assign,
+    Call,
+    Def,
+    Node,
+    Op,
+    Statement,
+    TensorAssign,
+    Token,
+    Tree,
+    TupleAssign,
+    bare,
+    postorder,
+    within,
+)
 
 SYNONYMS = {
     "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
@@ -74,8 +89,6 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
-REDUCING = {"sum": "+=!", "prod": "*=!"}
-"""In a comprehension, functions of the value as a whole."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
 LONGEST_QUOTE = 40
@@ -93,7 +106,7 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
-    found = reduction(tree, node, whole) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
+    found = reduction(tree, node) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
     if found or node.name in STATEMENTS or not known:
         return found
     return (None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
@@ -149,13 +162,17 @@ def quoted(tree: Tree, node: Node) -> str | None:
     return found if len(found) <= LONGEST_QUOTE and "\n" not in found else None
 
 
-def reduction(tree: Tree, node: Call, whole: Statement | None) -> Suggestion | None:
-    """`C(i) = sum(A(i, j))` as a comprehension."""
-    if not isinstance(whole, TensorAssign) or whole.symbol != "=" or node.name not in REDUCING or len(node.args) != 1:
+def reduction(tree: Tree, node: Call) -> Suggestion | None:
+    """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned."""
+    if node.name not in REDUCING or len(node.args) != 1 or isinstance(bare(node.args[0]), Token):
         return None
-    value = None if isinstance(bare(node.args[0]), Token) else quoted(tree, node.args[0])
-    target = tree.source.text[whole.start:node.start].rpartition("=")[0].rstrip()
-    return written(f"{target} {REDUCING[node.name]} {value}", whole) if value else None
+    value = quoted(tree, node.args[0])
+    around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
+    if value is None or not around or not any(type(n) is Call for n in postorder(node.args[0])):
+        return None
+    text = tree.source.text
+    fix = statement_apart(text[:around[-1].end], node.start, node.end, f"{REDUCING[node.name]} {value}", text)
+    return Suggestion(f"write {fix.text}", fix)
 
 
 def written(text: str, instead_of: Call | Statement) -> Suggestion:

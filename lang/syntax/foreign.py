@@ -246,19 +246,23 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
         if found is None:
             continue
         first, *pieces = [Piece(g.strip()) for g in found.groups() if g is not None]
-        reduced = f"{REDUCING[first]} {row.written.format(first, *pieces)}"
-        start = max(text.rfind(mark, 0, found.start()) for mark in ";{") + 1
-        start += len(text[start:]) - len(text[start:].lstrip())
-        assigned = ASSIGNED.match(text[start:found.start()])
-        target, sign = assigned.groups() if assigned else ("f", "=")
-        before, behind = text[start + (assigned.end() if assigned else 0):found.start()], text[found.end():]
-        if assigned and sign == "=" and not before and not behind.strip():
-            written = f"{target} {reduced}"
-        else:
-            name = element_for(target, behind, reduced, text + source)
-            written = f"{name} {reduced}; {target} {sign} {before}{name}{behind}"
+        fix = statement_apart(text, found.start(), found.end(), f"{REDUCING[first]} {row.written.format(first, *pieces)}", source)
         yield AdError(f"a {KINDS[REDUCING[first]]} over an index is a statement of its own", (found.start(), found.end()),
-                      f"write {written}", fix=Fix(start, len(text), written))
+                      f"write {fix.text}", fix=fix)
+
+
+def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) -> Fix:
+    """The statement in whose value a reduction stands from `begin` to `end`, which `reduced` says as it is assigned: the
+    reduction as the statement, where that is all of it, or under a name in one before it."""
+    start = max(text.rfind(mark, 0, begin) for mark in ";{\n") + 1
+    start += len(text[start:]) - len(text[start:].lstrip())
+    assigned = ASSIGNED.match(text[start:begin])
+    target, sign = assigned.groups() if assigned else ("f", "=")
+    before, behind = text[start + (assigned.end() if assigned else 0):begin], text[end:]
+    if assigned and sign == "=" and not before and not behind.strip():
+        return Fix(start, len(text), f"{target} {reduced}")
+    name = element_for(target, behind, reduced, text + source)
+    return Fix(start, len(text), f"{name} {reduced}; {target} {sign} {before}{name}{behind}")
 
 
 def element_for(target: str, behind: str, reduced: str, text: str) -> str:

@@ -66,6 +66,8 @@ def test_a_function_of_tensors(name):
     ("u = x*2\nv = sum(x)", "write input x_1(N); v +=! x_1(i)"),
     ("i = sum(x)", "write input x(N); i +=! x(i_1)"),
     ("input A(N, M)\nC(i) = sum(A(i, j))", "write C(i) +=! A(i, j)"),
+    ("input x(N)\nv = sum(x(j))", "write v +=! x(j)"),
+    ("input A(N, M)\nC(i) = exp(2*sum(A(i, j)))", "write s(i) +=! A(i, j); C(i) = exp(2*s(i))"),
     ("input A(N, M)\nC(i) = where(A(i, 0) > 0, A(i, 1), 0)", "write A(i, 0) > 0 ? A(i, 1) : 0"),
     ("input A(M, N), x(N)\ny = matmul(A, x)", "write y(i) +=! A(i, j) * x(j)"),
     ("def f(float(N) x) -> (v) { v = sum(x) }", "write v +=! x(i)"),
