@@ -224,8 +224,9 @@ class TensorStatement:
     def forget_subscripts(self, arm: Arm) -> None:
         """Take back the statements that compute the subscripts of an arm."""
         made = {atom for atom, _ in self.computed.pop(tuple(arm.tests), {}).values()}
-        equations = self.around().equations
-        equations[:] = [e for e in equations if e.outs[0] not in made]
+        if made:
+            equations = self.around().equations
+            equations[:] = [e for e in equations if e.outs[0] not in made]
 
     # One comprehension.
 
