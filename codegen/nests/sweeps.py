@@ -120,19 +120,27 @@ class Sweeps:
         return self.run_of(k) if self.parts[k].kind in (EACH, ELEMENT) else self.level[k]
 
     def run_of(self, k: int) -> float:
-        """Where a part is run that could be in any sweep: in the first one, with all that has to be run before it."""
+        """Where a part is run that could be in any sweep: in that of the loop that goes on from what it makes, or in the first
+        one. All that has to be run before it is run there or before."""
         if k not in self.pinned:
             found, left = {k}, [k]
             while left:
-                p = self.parts[left.pop()]
-                new = {w for a in p.accesses for w in (*self.before(p, a.tensor), *self.hurried(p, a))
-                       if self.parts[w].kind in (EACH, ELEMENT) and w not in self.pinned} - found
+                new = self.ahead_of(self.parts[left.pop()]) - self.pinned.keys() - found
                 found |= new
                 left += new
             for w in sorted(found):
-                fits = [n for n, s in enumerate(self.sweeps) if n >= self.level[w] and s.group == self.group[w]]
-                self.pinned[w] = fits[0] if fits else self.level[w] - 0.5
+                behind = max([self.pinned[x] for x in self.ahead_of(self.parts[w])], default=-0.5)
+                fits = [n for n, s in enumerate(self.sweeps) if n >= max(self.level[w], behind) and s.group == self.group[w]]
+                loops = [self.level[q] for a in self.parts[w].accesses if a.writes for q in self.writers[a.tensor]
+                         if q > w and self.parts[q].kind == LOOP and q in self.level]
+                fits = [n for n in fits if n in loops] or fits   # where the loop goes on from it
+                self.pinned[w] = fits[0] if fits else max(self.level[w] - 0.5, behind if behind % 1 else behind + 0.5)
         return self.pinned[k]
+
+    def ahead_of(self, p: StepPart) -> set[int]:
+        """The parts that could be in any sweep and have to be run before a part."""
+        return {w for a in p.accesses for w in (*self.before(p, a.tensor), *self.hurried(p, a))
+                if self.parts[w].kind in (EACH, ELEMENT)}
 
     def sweep_of(self, p: StepPart, least: int) -> int:
         for n, s in enumerate(self.sweeps):

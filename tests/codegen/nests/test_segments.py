@@ -118,3 +118,10 @@ def test_memory_grows_with_the_root_of_the_number_of_steps() -> None:
         return kernel.plan(key).memory / (8 * 64 * 64)
     assert states(plain, 900) > 1800
     assert states(kernel, 900) < 100 < 2.2 * states(kernel, 225)
+
+
+def test_an_adjoint_that_begins_with_one_element_has_a_window_too() -> None:
+    text = "input a, int32 T\nh(0) = a\nfor t in 0:T { h(t + 1) = h(t) + 0.1*sin(a*h(t)) }\ny = h(T)\noutput y"
+    kernel = compile_tensors(gradient(parse(checkpointed(text))))
+    key = kernel.key([np.asarray({"a": 1.0, "T": 10**6}[p.name]) for p in kernel.program.params])
+    assert kernel.plan(key).memory < 10**5
