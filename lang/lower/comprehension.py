@@ -554,9 +554,11 @@ class TensorStatement:
                    and is_condition(n.args[0])]
         if not choices:
             return None
-        b, _, write, _, given = self.gathered(arm)
+        b, _, write, guards, given = self.gathered(arm)
         domain = self.domain(b, write, given)
-        doubts = {a.spans: {x for end in ends for x in atoms(end)} for a in b.accesses if (ends := ends_in_doubt(a, domain))}
+        known = [*inside(domain), *guards]
+        open_ = {a.spans: [end for end in ends_in_doubt(a, domain) if not guards or not proved(end, known)] for a in b.accesses}
+        doubts = {spans: {x for end in ends for x in atoms(end)} for spans, ends in open_.items() if ends}
         self.remark_decided(b, domain, {g.index for g in given}, choices)
         for node in choices if doubts else ():
             names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
