@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.nests.teams import TEAM
 from adcli.lang.ir.sizes import bind, number
@@ -23,15 +23,15 @@ def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
 def described(program: Program, at: Mapping[str, Any] | None) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.nests.module import emit
+    from adcli.codegen.nests.module import laid_out
     from adcli.codegen.nests.runtime import TensorKernel
     from adcli.lang.passes.pipeline import evaluation_program
-    module = emit(evaluation_program(program), veclib.lanes(), veclib.host())
+    module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host())
     yield f"code: compiled; {counted(module)}"
     if at is None:
         yield "a point says more: its sizes, the work and the memory (--at)"
         return
-    kernel = TensorKernel(module, cast("Any", None))   # a plan needs no code
+    kernel = TensorKernel(module, None)   # a plan needs no code
     yield from planned(module, kernel.plan(kernel.key(inputs(program, at))))
 
 

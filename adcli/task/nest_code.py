@@ -1,6 +1,7 @@
 """Native code for programs with tensors.
 
-What LLVM makes of a program takes the longest, and is kept in the cache where there is one, by the name of what LLVM is given.
+What LLVM makes of a program takes the longest: it is given what the shapes at hand need, and what it makes is kept in the cache
+where there is one, by the name of what LLVM is given.
 What a run with the same shapes needs beside it is kept by `adcli.task.replays`.
 """
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests.module import emit
+from adcli.codegen.nests.module import TensorModule, laid_out
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows.compiled import kept_or_made
 from adcli.lang.ir.gc import paused
@@ -17,6 +18,7 @@ from adcli.lang.passes.pipeline import evaluation_program
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
+    from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
 
 
@@ -24,10 +26,13 @@ def native(program: Program, store: Store | None = None, precision: str = "doubl
     """A program made callable: elements of seeds that are zero drop what they would have caused."""
     with paused():
         real = PRECISIONS[precision]
-        module = emit(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real)
+        module = laid_out(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real)
 
-    def made() -> bytes:
-        from adcli.codegen.rows import jit
-        return jit.object_code(module.text)
+    def compiled(module: TensorModule) -> Kernel:
+        def made() -> bytes:
+            from adcli.codegen.rows import jit
+            return jit.object_code(module.text)
 
-    return TensorKernel(module, kept_or_made(["tensors", module.text], module.entry, made, store))
+        return kept_or_made(["tensors", module.text], module.entry, made, store)
+
+    return TensorKernel(module, None, compiled=compiled)

@@ -11,11 +11,11 @@ the values `begin` to `end` of its outermost index, and fills the result first i
 A recurrence is one step, whose function has the loop; the step of the loop is in a cell of its own, as a size is, and what there
 is to do at it is functions like those of other steps.
 
-Sizes come when the function is called, so a program is compiled once for all of them.
+Sizes come when the function is called, so code is for all sizes that take the nests it has.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -49,7 +49,7 @@ from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import affine, greatest, least
-from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Range, Read, covers
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, covers
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.precision import DOUBLE, Precision
@@ -84,11 +84,14 @@ class ModuleStep:
 class TensorModule:
     """LLVM IR with what a caller must know: the program as it was compiled, its steps, the positions of all values in `env`,
     which has `cells` cells, and the values that the first cells are the addresses of. Of `choosers` each has a cell from
-    `choices` on: the steps, and those inside of loops. `gathering` are the places of gathers in the text."""
+    `choices` on: the steps, and those inside of loops. `gathering` are the places of gathers in the text. Where the `text` has
+    `nests` of some choices only, it computes nothing with others; a module that is laid out only has none yet."""
 
     text: str
     entry: EntryPoint
     program: Program
+    inner: Program
+    """The program as the text has it, with values in place of others."""
     steps: list[ModuleStep]
     choosers: list[ModuleStep]
     env: Environment
@@ -98,17 +101,28 @@ class TensorModule:
     gathering: Mapping[tuple[Atom, Atom, int], Span | None] = field(default_factory=dict)
     parts: Sequence[StepPart] = ()
     """What the steps do along the steps of time; none where there is no loop."""
+    threads: bool = False
+    nests: Sequence[int] | None = None
+
+    def has(self, choices: Sequence[int]) -> bool:
+        """Whether the text has what is needed where nests are chosen so."""
+        return bool(self.text) and (self.nests is None or self.nests == choices)
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
          header: Iterable[str] = (), precision: Precision = DOUBLE) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
-    gathering = gathering_statements(program)
+    return written(laid_out(program, lanes, library, name, precision), header)
+
+
+def laid_out(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
+             precision: Precision = DOUBLE) -> TensorModule:
+    """The program as a module without its text: all that a plan asks for."""
     given = in_machine_terms(joined(distributed(program)))
-    program = in_place(with_rings(own_starts(given), registers=True))
-    steps = divided(program, lanes, precision.bytes)
-    module = assembled(program, steps, lanes, library, name, header=header, precision=precision, threads=True)
-    module.program, module.gathering = given, gathering
+    inner = in_place(with_rings(own_starts(given), registers=True))
+    steps = divided(inner, lanes, precision.bytes)
+    module = in_cells(inner, steps, lanes, library, name, precision=precision, threads=True)
+    module.program, module.gathering = given, gathering_statements(program)
     return module
 
 
@@ -116,23 +130,30 @@ def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span 
     """Where the text gathers from a tensor by a subscript that another one has, with the dimension: the statement, whatever
     loops it comes to stand in. Where there are several it is not known which."""
     found: dict[tuple[Atom, Atom, int], Span | None] = {}
-    for e in program.equations:
-        stack: list[BodySource] = [*e.op.sources] if isinstance(e.op, Comprehension) else []
-        while stack:
-            s = stack.pop()
-            for d, inner in enumerate(s.subscripts if isinstance(s, Read) else ()):
-                if isinstance(s, Read) and isinstance(inner, Read):
-                    key = e.args[s.arg], e.args[inner.arg], d
-                    found[key] = e.span if found.get(key, e.span) == e.span else None
-                    stack.append(inner)
+    for e, op in [(e, e.op) for e in program.equations if isinstance(e.op, Comprehension)]:
+        for s, tensor, d in gathers(e, op):
+            key = tensor, e.args[s.arg], d
+            found[key] = e.span if found.get(key, e.span) == e.span else None
     return found
 
 
-def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
-              integer: str = "i64", fast: bool = False, header: Iterable[str] = (), precision: Precision = DOUBLE,
-              threads: bool = False) -> TensorModule:
-    """The module of these steps, which a team may share with `threads`; without, it stands alone: it computes operations on
-    matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
+def gathers(e: Equation, op: Comprehension, write: Sequence[Subscript] = ()) -> Iterator[tuple[Read, Atom, int]]:
+    """The subscripts that a comprehension reads, those of `write` too: the read, the tensor that it is a subscript of, and the
+    dimension."""
+    stack: list[tuple[Atom, Sequence[Subscript]]] = [(e.outs[0], write)]
+    stack += [(e.args[s.arg], s.subscripts) for s in op.sources if isinstance(s, Read)]
+    while stack:
+        tensor, subscripts = stack.pop()
+        for d, s in enumerate(subscripts):
+            if isinstance(s, Read):
+                yield s, tensor, d
+                stack.append((e.args[s.arg], s.subscripts))
+
+
+def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, integer: str = "i64",
+             fast: bool = False, precision: Precision = DOUBLE, threads: bool = False) -> TensorModule:
+    """These steps with what they need in `env`, which a team may share with `threads`; without, the module stands alone: it
+    computes operations on matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
     steps, parts = in_blocks(program, steps, home) if threads else (steps, [])
     crossed = crossing(program, steps)
@@ -147,24 +168,34 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     flag = choices + len(choosers)
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
     end = flag + FLAG + 1
+    if threads and any(map(shareable, choosers)):
+        env.team, end = Team(name, end), end + TEAM + 2 * len(choosers)
+    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
+    return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, threads=threads)
+
+
+def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
+            nests: Sequence[int] | None = None) -> TensorModule:
+    """The module with its text: with the nests of these choices, or with all."""
+    env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
+    env.written = {}
     calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None) for k, s in enumerate(choosers)]
     body: list[str] = []
-    if threads and any(c.shared for c in calls):
-        env.team, end = Team(name, end), end + TEAM + 2 * len(calls)
+    if env.team is not None:
         env.declare(YIELD, f"declare i32 @{YIELD}()")
         env.on(1).externals.add(YIELD)
         body += functions(env.team, {c.number: c.symbol for c in calls if c.shared}, env.stack)
-    if not threads and any(s.calls for s in choosers):
+    if not module.threads and any(s.calls for s in choosers):
         body += matrix_functions(env, name)
     for k, step in enumerate(choosers):
-        if step.calls and not threads:
+        if step.calls and not module.threads:
             body += [head(f"{name}.{k}", env), *matrix_step(env, step.equations[0], step.place, step.stays, name), "}", ""]
         else:
-            body += function(env, step, f"{name}.{k}", choices + k, k)
+            body += function(env, step, f"{name}.{k}", module.choices + k, k, None if nests is None else nests[k])
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
-            writer = RegisterLoop(env, step.loop, step.loop.histories if step.loop.stored else used_outside(program, e))
+            writer = RegisterLoop(env, step.loop, step.loop.histories if step.loop.stored else used_outside(module.inner, e))
             lines_of = writer.write()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
         elif step.loop is not None:
@@ -176,10 +207,9 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     declared = {line for i in used for line in i.declared.values()}
     helpers = [line for i in used for s in sorted(i.helpers) for line in i.helpers[s]]
     externals = tuple(sorted(set().union(*[i.externals for i in used])))
-    comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
+    comments = [*(f"; {line}".rstrip() for line in header), *interface(env, module.inner, module.choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
-    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals, precision.code)
-    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, end, {}, parts)
+    return replace(module, text="\n".join(lines) + "\n", entry=module.entry._replace(externals=externals), nests=nests)
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -311,13 +341,13 @@ def covered(nest: Nest) -> bool:
 
 # ---------------------------------------------------------------- functions
 
-def function(env: Environment, step: ModuleStep, name: str, choice: int, number: int) -> list[str]:
-    """The function of a step that is no loop."""
+def function(env: Environment, step: ModuleStep, name: str, choice: int, number: int, nest: int | None = None) -> list[str]:
+    """The function of a step that is no loop, with this nest only, or with all."""
     if step.loop is not None:
         return []
     if step.calls:
         return [head(name, env), *called(env.flag + FLAG, number), "}", ""]
-    return comprehension(env, step, name, choice) if step.nests else scalars(env, step, name)
+    return comprehension(env, step, name, choice, nest) if step.nests else scalars(env, step, name)
 
 
 def shareable(step: ModuleStep) -> bool:
@@ -325,20 +355,22 @@ def shareable(step: ModuleStep) -> bool:
     return any(n.shared is not None for n in step.nests)
 
 
-def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:
+def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, only: int | None) -> list[str]:
     """A step that is a comprehension: the nests, and the function that fills and chooses."""
     (e,) = step.equations
     op = e.op
     assert isinstance(op, Comprehension)
     lines, functions = list[str](), []
     for k, nest in enumerate(step.nests):
+        if only not in (None, k):
+            continue
         writer = NestWriter(env, e, nest)
         text = tuple(writer.write())
         symbol = env.written.setdefault(text, f"{name}.{k}")
         if symbol == f"{name}.{k}":
             params = "ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box"
             lines += [f"define internal void @{symbol}({params}){env.stack} {{", *text]
-        functions.append((symbol, list(writer.cells)))
+        functions.append((k, symbol, list(writer.cells)))
     f = NestWriter(env, e, step.nests[0])
     some = "true"
     for low, high in [(f.number(r.low)[0], f.number(r.high)[0]) for r in op.ranges]:
@@ -358,7 +390,7 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
     f.open_condition(some)
     at = f.put(f"getelementptr i64, ptr %env, i64 {choice}")
     chosen = f.put(f"load i64, ptr {at}")
-    for k, (symbol, cells) in enumerate(functions):
+    for k, symbol, cells in functions:
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", cells)
         line = f"call void @{symbol}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"

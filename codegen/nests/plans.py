@@ -16,7 +16,7 @@ from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
-from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule
+from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
@@ -226,10 +226,12 @@ class CallPlanner:
 
     def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
         """AdError where a gather has nothing to choose from."""
-        for e, s, tensor, d in self.module.env.gathers:
-            if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and has_points(e.op, sizes):
-                raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
-                              f"which has no elements", e.span, None, self.program.source)
+        equations = [e for step in self.module.choosers for e in (step.loop.equations if step.loop else step.equations)]
+        for e, op in [(e, e.op) for e in equations if isinstance(e.op, Comprehension)]:
+            for s, tensor, d in gathers(e, op, op.write):
+                if isinstance(tensor, Var) and found[tensor][d] == 0 and has_points(op, sizes):
+                    raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
+                                  f"which has no elements", e.span, None, self.program.source)
 
 
 def cheapest(costs: Sequence[float]) -> int:

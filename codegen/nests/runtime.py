@@ -1,21 +1,21 @@
-"""Programs with tensors on NumPy arrays: compiled once for all sizes, planned once for each set of shapes.
+"""Programs with tensors on NumPy arrays: compiled for any sizes, planned once for each set of shapes.
 
 A call looks the plan for its shapes up, or makes it (`adcli.codegen.nests.plans`), fills in addresses and runs the code
 (`adcli.codegen.nests.calls`).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.nests.actions import Stretch
 from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, CallPlan, PlannedKernel, Shapes
 from adcli.codegen.nests.matrices import MatrixCaller
-from adcli.codegen.nests.module import TensorModule, emit
+from adcli.codegen.nests.module import TensorModule, emit, written
 from adcli.codegen.nests.plans import CallPlanner, named
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
@@ -23,6 +23,7 @@ from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.gc import paused
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import counts, elements, no_subscript
 
@@ -39,18 +40,36 @@ def compile_tensors(program: Program, lanes: int | None = None, library: veclib.
 
 
 class TensorKernel(PlannedKernel):
-    """A compiled program that is there, so that any shapes can be planned."""
+    """A compiled program that is there, so that any shapes can be planned.
 
-    def __init__(self, module: TensorModule, kernel: Kernel, limit: int | None = None, allocate: Allocate | None = None) -> None:
+    Where there is no `kernel` yet, `compiled` is asked for one with the nests that the first shapes take, and for one with all
+    nests where later ones take others.
+    """
+
+    def __init__(self, module: TensorModule, kernel: Kernel | None, limit: int | None = None, allocate: Allocate | None = None,
+                 compiled: Callable[[TensorModule], Kernel] | None = None) -> None:
         interface, made = interface_of(module)
-        super().__init__(interface, kernel, limit, allocate)
-        self.module, self.program = module, module.program
+        super().__init__(interface, cast("Kernel", kernel), limit, allocate)
+        self.module, self.program, self.compiled = module, module.program, compiled
+        self.earlier: Kernel | None = None
+        """Code that other threads may be in."""
         matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
         self.caller = MatrixCaller(matrices, module.env, module.cells) if matrices else None
         self.planner = CallPlanner(module, self.counts, made, self.caller.address if self.caller else 0, limit)
 
     def plan(self, key: Shapes) -> CallPlan:
-        return self.kept(key, self.planner.plan(key))
+        plan = self.planner.plan(key)
+        if self.compiled is not None:
+            self.complete(plan.cells[self.module.choices:self.module.choices + len(self.module.choosers)], self.compiled)
+        return self.kept(key, plan)
+
+    def complete(self, nests: Sequence[int], compiled: Callable[[TensorModule], Kernel]) -> None:
+        """Have code with these nests. Cells and choices mean the same in all of it, so plans stay as they are."""
+        with COMPILING, paused():
+            if not self.module.has(nests):
+                module = written(self.module, nests=None if self.module.text else nests)
+                self.earlier, self.kernel = self.kernel, compiled(module)
+                self.module = module
 
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         return self.outside(plan, env) if env[self.interface.flag] > 0 or self.caller is None else self.caller.fault(env)

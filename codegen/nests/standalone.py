@@ -18,7 +18,7 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.linear_algebra import scratch
-from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, assembled, divided
+from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, divided, in_cells, written
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
@@ -48,7 +48,8 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     slots = work_slots(program, home, {s.equations[0].outs[0]: beside(s) for s in steps})
     conditions = conditions_of(given, slots, loops.values())
     refuse_loose(program, loops.values(), conditions)
-    module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast, precision=precision)
+    placed_steps = in_cells(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "i32", fast, precision)
+    module = written(placed_steps, linkage="internal ")
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:
         lines += WorkSize(module, conditions, name, visible).function(slots)

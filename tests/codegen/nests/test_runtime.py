@@ -14,11 +14,13 @@ import guarded_arrays
 import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
-from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
 from adcli.codegen.nests import addresses, calls, nests, panels, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
-from adcli.codegen.nests.module import emit
+from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.jit import object_code
 from adcli.lang.derive.derivatives import gradient, hvp
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Lit, Program, Result
@@ -93,7 +95,7 @@ import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
 from adcli.codegen.nests import addresses, nests, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
-from adcli.codegen.nests.module import emit
+from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from tensor_notation import Tensors
 plans.prove = lambda program, sizes: None
 p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")
@@ -430,6 +432,27 @@ def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None
 
 
 # ---------------------------------------------------------------- plans
+
+def test_the_first_shapes_say_which_nests_are_compiled_and_the_next_that_differ_compile_all() -> None:
+    """With the bits of code that has all nests; and a gather outside is named whatever code met it."""
+    program = parse("input a(M, K), b(K, N)\nparam int32 at(N)\nc(m, n) +=! a(m, k) * b(k, n)\nd(n) = c(at(n), n)\noutput d")
+    asked: list[TensorModule] = []
+
+    def compiled(module: TensorModule) -> Kernel:
+        asked.append(module)
+        return linked(object_code(module.text), module.entry)
+
+    laid = laid_out(program, veclib.lanes(), veclib.host())
+    whole, kernel = compile_tensors(program), TensorKernel(laid, None, compiled=compiled)
+    for count, (m, k, n) in ((1, (5, 3, 4)), (1, (9, 3, 7)), (2, (1, 64, 1)), (2, (5, 3, 4)), (2, (2, 70, 1))):
+        at = {"a": np.linspace(1, 2, m * k).reshape(m, k), "b": np.linspace(3, 5, k * n).reshape(k, n), "at": np.full(n, m - 1)}
+        assert_same_bits(kernel(at)["d"], whole(at)["d"], (m, k, n))
+        with pytest.raises(AdError, match=rf"at\(0\) = {m} is out of range for dimension 0 of 'c'"):
+            kernel(at | {"at": np.full(n, m)})
+        assert len(asked) == count
+    chosen, every = asked
+    assert len(chosen.text) < 0.7 * len(every.text) and every.nests is None
+
 
 def test_free_places_are_whole_and_the_smallest_first() -> None:
     r = random.Random(4)
