@@ -69,6 +69,8 @@ class Addresses(FunctionWriter):
         """How many values of the tile's index there are to each of the index beside it."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
+        self.found_strides: dict[Atom, list[str]] = {}
+        """What `strides` has said, in the function's beginning, where all else can read it."""
 
     @property
     def present(self) -> str | None:
@@ -105,8 +107,10 @@ class Addresses(FunctionWriter):
 
     def strides(self, atom: Atom) -> list[str]:
         """How many elements apart the elements of each dimension are."""
-        extents = [self.number(x)[0] for x in shape_of(atom)]
-        return [self.product(extents[d + 1:]) for d in range(len(extents))]
+        if (found := self.found_strides.get(atom)) is None:
+            extents = [self.number(x)[0] for x in shape_of(atom)]
+            found = self.found_strides[atom] = [self.product(extents[d + 1:]) for d in range(len(extents))]
+        return found
 
     def coefficient(self, atom: Atom, subscripts: tuple[Subscript, ...], index: Index) -> str:
         """How many elements an access moves with an index."""
