@@ -8,17 +8,15 @@ elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, text, weight
-from adcli.lang.ir.all_sizes import proved
+from adcli.lang.ir.affine import Affine, affine, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
     Comprehension,
-    Range,
     Read,
     Subscript,
     all_fixed,
@@ -29,7 +27,7 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, box_of, extent_over
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.ranges import Access, Domain, Given, ends_in_doubt, infer, outside
+from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -45,39 +43,20 @@ from adcli.lang.lower.comprehension_body import (
     is_integer,
     is_whole,
     require_dimensions,
-    rewritten,
     shape_of,
 )
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.index_choices import Arm, IndexChoices, choices_of
+from adcli.lang.lower.index_conditions import SPLITS, IndexTest, decided, limits, nowhere, pieces_where, runs
 from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
-from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, Typed, bare, postorder
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max", "lse=!": "lse", "lse=": "lse", "argmin=!": "min", "argmax=!": "max"}
 ELSEWHERE = math.inf
 """How far an element is from one that is never the same."""
-SPLITS = 64
-"""Most comprehensions that the choices in one statement may make."""
-
-
-IndexTest = tuple[str, Node, Node]
-"""A comparison of indices: its name and its operands."""
-Piece = list[IndexTest]
-"""Part of a box: the points where all of these hold."""
-Pieces = list[Piece] | None
-"""Pieces of a box, of which no two meet; None: more than can be."""
-COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-"""Each comparison with the one that holds where it does not."""
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Arm:
-    """A comprehension to be made: a statement with one arm of each choice that had to be taken apart."""
-
-    value: Node
-    tests: list[IndexTest]
 
 
 class TensorStatement:
@@ -200,7 +179,7 @@ class TensorStatement:
             fault.span = fault.span or (node.start, node.end)
             raise
         within = [t for t in self.tests if all(n.text in b.indices for side in t[1:] for n in b.unknown_names(side))]
-        guards = [g for test in within for g in self.condition(b, *test)]
+        guards = limits(b.affine, within)
         b = Elements(scope, self.tensors, self.s)
         b.indices = {r.index.name: r.index for r in domain.ranges}
         atom = b.value(b.folded(b.replaced(node)))
@@ -252,7 +231,7 @@ class TensorStatement:
                 count = len(b.sources)
                 b.replaced(c.nodes[0])
                 del b.sources[count:], b.params[count:]
-        guards += [g for test in arm.tests for g in self.condition(b, *test)]
+        guards += limits(b.affine, arm.tests)
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
@@ -350,46 +329,11 @@ class TensorStatement:
         for clause in self.s.clauses:
             if clause.kind == "guard":
                 node = clause.nodes[0]
-                pieces = self.pieces(node, True)
+                pieces = pieces_where(self.context, node, True)
                 if len(arms) * len(pieces) > SPLITS:
                     raise self.context.fault(f"the conditions of this statement make more than {SPLITS} comprehensions", node)
                 arms = [Arm(arm.value, [*arm.tests, *piece]) for arm in arms for piece in pieces]
         return arms
-
-    def pieces(self, root: Node, holds: bool) -> list[Piece]:
-        """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet."""
-        stack: list[tuple[Pieces, Pieces]] = []   # where it holds, where it does not
-        for node in postorder(bare(root)):
-            if isinstance(node, Token) or not is_logical(node):
-                continue
-            if node.name in COMPARISONS:
-                stack.append((alternatives(node.name, node.args), alternatives(COMPARISONS[node.name], node.args)))
-                continue
-            if node.name == "not":
-                yes, no = stack.pop()
-                stack.append((no, yes))
-                continue
-            (yes, no), (more, less) = stack[-2:]   # c or d holds where c does, and where only d does
-            del stack[-2:]
-            if node.name == "and":
-                stack.append((joint(yes, more), together(no, joint(yes, less))))
-            else:
-                stack.append((together(yes, joint(no, more)), joint(no, less)))
-        if not is_condition(root):
-            raise self.context.fault("a condition of where compares indices", root, "for example where k >= i")
-        found = stack[0][not holds]
-        if found is None:
-            raise self.context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
-        return found
-
-    def condition(self, b: Elements, name: str, *nodes: Node) -> list[Affine]:
-        """What must not be negative for a comparison of indices to hold."""
-        left, right = (b.affine.read(n, "a condition of where") for n in nodes)
-        strict = 1 if name in ("lt", "gt") else 0
-        up, down = left - right - strict, right - left - strict
-        if name == "eq":
-            return [g for g in (up, down) if not never_negative(g)] or [up]
-        return [up if name in ("gt", "ge") else down]
 
     def comprehension(self, arm: Arm) -> tuple[Comprehension, list[Atom]]:
         b, value, write, guards, given = self.gathered(arm)
@@ -550,101 +494,26 @@ class TensorStatement:
 
     def split(self, arm: Arm) -> list[Arm] | None:
         """The arm as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
-        choices = [n for n in postorder(arm.value) if isinstance(n, Op | Call) and n.name == "select" and len(n.args) == 3
-                   and is_condition(n.args[0])]
+        choices = choices_of(arm.value)
         if not choices:
             return None
         b, _, write, guards, given = self.gathered(arm)
-        domain = self.domain(b, write, given)
-        known = [*inside(domain), *guards]
-        open_ = {a.spans: [end for end in ends_in_doubt(a, domain) if not guards or not proved(end, known)] for a in b.accesses}
-        doubts = {spans: {x for end in ends for x in atoms(end)} for spans, ends in open_.items() if ends}
-        self.remark_decided(b, domain, {g.index for g in given}, choices)
-        for node in choices if doubts else ():
-            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
-            told = self.told_by(b, names, domain)
-            unsafe = {spans for spans, doubt in doubts.items() if not told.isdisjoint(doubt)}
-            reading = holders(arm.value, unsafe)
-            if not any(id(bare(a)) in reading for a in node.args[1:]):
-                continue
-            gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
-            if gathered or not names <= {*b.indices, *self.tensors.sizes}:
-                continue
-            left = {holds: self.possible(b, domain, self.pieces(node.args[0], holds)) for holds in (True, False)}
-            if has_equality(node.args[0]) and not any(
-                    self.safe(b, domain, node.args[1 if holds else 2], left[holds], unsafe) for holds in left):
-                continue
-            return [Arm(swapped(arm.value, node, node.args[1 if holds else 2]), [*arm.tests, *piece])
-                    for holds in left for piece in left[holds]]
-        return None
-
-    def told_by(self, b: Elements, names: Collection[str], domain: Domain) -> set[Index | str]:
-        """The indices and sizes of which a condition with these names tells something: its own, and those in their ranges."""
-        own = {b.indices[n] for n in names if n in b.indices}
-        ends = [end for r in domain.ranges if r.index in own for end in (r.low, r.high)]
-        sizes = [self.tensors.sizes[n] for n in names if n in self.tensors.sizes]
-        return own | {x for end in (*ends, *sizes) for x in atoms(end)}
-
-    def possible(self, b: Elements, domain: Domain, pieces: list[Piece]) -> list[Piece]:
-        """The pieces that may have points; one, though it has none, where there is only one."""
-        if len(pieces) == 1:
-            return pieces
-        stated = [[g for test in piece for g in self.condition(b, *test)] for piece in pieces]
-        return [piece for piece, found in zip(pieces, stated, strict=True)
-                if not any(proved(-g - 1, [*inside(domain), *found]) for g in found)]
-
-    def safe(self, b: Elements, domain: Domain, value: Node, pieces: list[Piece], unsafe: set[tuple[Span | None, ...]]) -> bool:
-        """Whether a value reads elements that are inside of their tensors on these pieces and may be outside elsewhere."""
-        places = {tuple([(x.start, x.end) for x in n.args]) for n in postorder(value) if type(n) is Call} & unsafe
-        reads = [a for a in b.accesses if a.spans in places]
-        for piece in pieces:
-            known = [*inside(domain), *(g for test in piece for g in self.condition(b, *test))]
-            reached = [(x, n) for a in reads for x, n in zip(a.subscripts, a.extents, strict=True) if x is not None]
-            ends = [end for x, n in reached for end in (x, n - 1 - x)]
-            if not all(never_negative(end) or proved(end, known) for end in ends):
-                return False
-        return bool(reads)
-
-    def remark_decided(self, b: Elements, domain: Domain, stated: set[Index], choices: list[Op | Call]) -> None:
-        """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
-        for node in choices:
-            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
-            indices = [b.indices[n] for n in sorted(names) if n in b.indices and b.indices[n] not in stated]
-            if not indices or not names <= {*b.indices, *self.tensors.sizes}:
-                continue
-            pieces = self.pieces(node.args[0], True)
-            if len(pieces) > 1 or len(pieces[0]) > 1 or pieces[0][0][0] == "eq":
-                continue
-            try:
-                g = self.condition(b, *pieces[0][0])[0]
-            except AdError:
-                continue
-            r = next(r for r in domain.ranges if r.index is indices[0])
-            if word := decided(domain, [g]):
-                self.remark(f"this condition {word} holds: {runs(r)}, which keeps every read inside its tensor; state a range in "
-                            "where for more", (node.args[0].start, node.args[0].end))
+        found = IndexChoices(arm, choices, b, self.domain(b, write, given), guards)
+        found.remark_decided({g.index for g in given})
+        return found.split()
 
     def remark_stated(self, b: Elements, domain: Domain) -> None:
-        """A note on every condition in where that the ranges decide."""
-        for clause in self.s.clauses:
-            pieces = self.pieces(clause.nodes[0], True) if clause.kind == "guard" else ()
-            words = {decided(domain, [g for test in piece for g in self.condition(b, *test)]) for piece in pieces}
-            if words != {None} and len(words) == 1:
-                names = [t.text for t in postorder(clause.nodes[0]) if type(t) is Token]
+        """A note on every condition in where that the ranges decide, and on conditions that leave no point."""
+        nodes, words = [c.nodes[0] for c in self.s.clauses if c.kind == "guard"], set[str | None]()
+        for node in nodes:
+            words.add(word := decided(b.affine, domain, node))
+            if word:
+                names = [t.text for t in postorder(node) if type(t) is Token]
                 why = " and ".join(runs(r) for r in domain.ranges if r.index.name in names)
-                self.remark(f"this condition {words.pop()} holds{': ' if why else ''}{why}",
-                            (clause.nodes[0].start, clause.nodes[0].end))
-
-
-def decided(domain: Domain, limits: list[Affine]) -> str | None:
-    """Whether what must not be negative always is so in a box, or never; None where that depends on the point or is not known."""
-    if any(domain.never_negative(-g - 1) for g in limits):
-        return "never"
-    return "always" if all(domain.never_negative(g) for g in limits) else None
-
-
-def runs(r: Range) -> str:
-    return f"index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}"
+                self.remark(f"this condition {word} holds{': ' if why else ''}{why}", (node.start, node.end))
+        if len(nodes) > 1 and "never" not in words and all(
+                nowhere(domain, limits(b.affine, arm.tests)) for arm in self.stated_arms()):
+            self.remark("these conditions never hold together", (nodes[0].start, nodes[-1].end))
 
 
 def lag(read: Affine | None, write: Subscript) -> float | None:
@@ -659,65 +528,6 @@ def lag(read: Affine | None, write: Subscript) -> float | None:
 def is_single(subscript: Subscript) -> bool:
     """Whether a subscript names one element."""
     return isinstance(subscript, Affine) and not subscript.indices()
-
-
-def is_condition(root: Node) -> bool:
-    """Whether an expression is made of comparisons, by and, or and not."""
-    stack = [root]
-    while stack:
-        node = bare(stack.pop())
-        if not isinstance(node, Op | Call) or not is_logical(node):
-            return False
-        if node.name not in COMPARISONS:
-            stack += node.args
-    return True
-
-
-def has_equality(root: Node) -> bool:
-    return any(isinstance(node, Op | Call) and node.name in ("eq", "ne") for node in postorder(bare(root)))
-
-
-def inside(domain: Domain) -> list[Affine]:
-    """What is not negative at the points of a domain."""
-    return [*(x for r in domain.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *domain.guards]
-
-
-def is_logical(node: Node) -> bool:
-    """Whether an operation compares, or is and, or or not."""
-    return isinstance(node, Op | Call) and (node.name in COMPARISONS or node.name in ("and", "or", "not")) and \
-        len(node.args) == (1 if node.name == "not" else 2)
-
-
-def alternatives(name: str, operands: Sequence[Node]) -> list[Piece]:
-    """A comparison as comparisons that say where indices are: two of them for !=."""
-    left, right = operands
-    return [[(each, left, right)] for each in (("lt", "gt") if name == "ne" else (name,))]
-
-
-def joint(first: Pieces, second: Pieces) -> Pieces:
-    """Where a piece of the one and a piece of the other meet."""
-    if first is None or second is None or len(first) * len(second) > SPLITS:
-        return None
-    return [[*p, *q] for p in first for q in second]
-
-
-def together(first: Pieces, second: Pieces) -> Pieces:
-    """The pieces of both."""
-    return None if first is None or second is None or len(first) + len(second) > SPLITS else [*first, *second]
-
-
-def swapped(root: Node, old: Node, new: Node) -> Node:
-    return rewritten(root, lambda node: new if node is old else None)
-
-
-def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]:
-    """The identities of the calls whose arguments stand at wanted places, and of all operations that one of them stands in."""
-    found: set[int] = set()
-    for n in postorder(root):
-        if not isinstance(n, Token) and (any(id(bare(a)) in found for a in n.args) or (
-                type(n) is Call and tuple([(x.start, x.end) for x in n.args]) in wanted)):
-            found.add(id(n))
-    return found
 
 
 def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:

@@ -20,6 +20,7 @@ from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
+from adcli.lang.lower.index_conditions import limits
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, postorder
 
@@ -260,7 +261,7 @@ class MatrixStatement(TensorStatement):
         if others:
             raise self.context.fault(f"the conditions of this '{self.call.name}' leave several pieces", self.s.target,
                                      "write a statement for each, with a range")
-        guards = [g for test in arm.tests for g in self.condition(b, *test)]
+        guards = limits(b.affine, arm.tests)
         self.check_indices(b, write, operands, given)
         self.check_own_reads(b.accesses, write)
         known = self.declared if self.declared is not None else shape_of(self.before) if self.before is not None else None

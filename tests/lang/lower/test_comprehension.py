@@ -538,6 +538,11 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
     ("y(i) = x(i - 1) where i >= 1", "1:35: note: this condition always holds: index 'i' runs over 1:N + 1"),
     ("y(i) = x(i) where i < 0", "1:31: note: this condition never holds: index 'i' runs over 0:N"),
     ("y(i) = x(i) where 1 == 1", "1:31: note: this condition always holds"),
+    ("y(i) = x(i) where i < 0 or i > N", "1:31: note: this condition never holds: index 'i' runs over 0:N"),
+    ("s +=! x(i) where i >= 2 || i < 2", "1:30: note: this condition always holds: index 'i' runs over 0:N"),
+    ("s +=! x(i) where i > 3 && i < 2", "1:30: note: this condition never holds: index 'i' runs over 0:N"),
+    ("s +=! x(i) where i > 3, i < 2", "1:30: note: these conditions never hold together"),
+    ("s +=! x(i) where i > 1 or i > 2, i < 4", ""),
     ("y(i) = x(i) where i > 0", ""), ("y(i) = x(i) where i != 0", ""),
 ])
 def test_a_condition_in_where_that_the_ranges_decide_is_remarked(statement: str, said: str) -> None:
