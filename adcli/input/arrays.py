@@ -24,7 +24,7 @@ import numpy as np
 from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import Fault, field_number
 from adcli.input.standard import opened
-from adcli.input.values import json_number, malformed, one_text, value
+from adcli.input.values import json_number, malformed, one_text, shortened, value
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
@@ -44,6 +44,8 @@ BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowErro
 """What NumPy raises for a header that is none."""
 BYTES_PER_CHARACTER = 16
 """Bytes of memory that a character of numbers as text takes on the way to an array, at most."""
+SPACES, ROWS = re.compile(r"(?<=[\w.\]])\s+(?=[-+\w.\[])"), re.compile(r"\s*;\s*")
+"""What separates elements, and rows, in other notations."""
 PLAIN_LINE = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
 
 
@@ -66,7 +68,7 @@ def text_array(name: str, text: str) -> Array:
         elif token == "," and after and len(stack) > 1:
             after = False
         elif token not in ("[", "]", ",") and not after and len(stack) > 1:
-            stack[-1].append(json_number(f"{name}: {token}", token[1:-1]) if token[0] == '"' else value(name, token))
+            stack[-1].append(element_value(name, text, token))
             after = True
         else:
             raise unreadable(name, text)
@@ -74,6 +76,19 @@ def text_array(name: str, text: str) -> Array:
         raise unreadable(name, text)
     shape, leaves = flattened(name, whole[0])
     return np.array(leaves, dtype=np.float64).reshape(shape)
+
+
+def element_value(name: str, text: str, token: str) -> float:
+    """The number that an element of a tensor, which is written as `text`, is written as."""
+    try:
+        return json_number(f"{name}: {token}", token[1:-1]) if token[0] == '"' else value(name, token)
+    except AdError as fault:
+        mended = ROWS.sub("], [", SPACES.sub(", ", text))
+        if mended != text:
+            fault.message = f"{name}={shortened(text)} is not a tensor"
+            mended = f"[{mended}]" if ROWS.search(text) else mended
+            fault.help = f"commas separate elements, and brackets rows: write {name}={mended}"
+        raise
 
 
 def tokens(name: str, text: str) -> Iterator[str]:
@@ -87,8 +102,8 @@ def tokens(name: str, text: str) -> Iterator[str]:
 
 
 def unreadable(name: str, text: str) -> AdError:
-    shown = text if len(text) <= 40 else text[:39] + "…"
-    return AdError(f"{name}={shown} is not a tensor", help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
+    return AdError(f"{name}={shortened(text)} is not a tensor",
+                   help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
 
 
 def json_array(name: str, nested: Any, where: str = "") -> Array:

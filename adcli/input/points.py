@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.input.standard import opened
-from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
+from adcli.input.values import DECIMAL, json_number, malformed, one_text, shortened, value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
 from adcli.lang.ir.names import composed, repeated
@@ -37,6 +37,10 @@ WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9]*", re.ASCII), re.compile(r"[0
 RANGE = re.compile(r"\s*(?::|\.\.\.?)\s*")
 """What stands between the parts of a range, and what other languages write there."""
 LONGEST_RANGE = 1 << 53
+FILE = re.compile(r"[^=,{}\[\]()]+\.(npy|npz|csv|tsv|txt|dat|json|jsonl|ndjson|parquet)(\.gz)?", re.IGNORECASE)
+"""What is meant as the name of a file."""
+LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
+"""Tensors of so many dimensions, as they are written."""
 """Points of one range."""
 
 
@@ -237,12 +241,15 @@ def out_of_range(p: Param, x: float, source: Source | None, place: Sequence[int]
 
 def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: bool = False) -> list[Axis]:
     """The axes of one option; `kinds` are the `ranks` of the inputs, and ranges may be `uncounted`."""
+    if spec.lstrip().startswith("{"):
+        raise AdError(f"{option} {shortened(spec)} is not name=value",
+                      help=f"write JSON to a file: {option} @point.json, or a pipe: {option} @-")
     pieces = [part.strip() for part in parts(spec) if part.strip()]
     for before, part in pairwise(pieces):
         if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
             rank = kinds.get(start[1].strip(), 0)
             raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, part, option))
-    found = [axis(part, kinds, uncounted) for part in pieces]
+    found = [axis(part, kinds, uncounted, option) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
             AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
@@ -260,20 +267,20 @@ def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> 
 
 
 def parts(spec: str) -> Iterator[str]:
-    """What commas separate, other than those inside of brackets."""
-    if "[" not in spec:
+    """What commas separate, other than those inside of brackets and parentheses."""
+    if "[" not in spec and "(" not in spec:
         yield from spec.split(",")
         return
     depth = start = 0
-    for found in re.finditer(r"[\[\],]", spec):
-        depth += {"[": 1, "]": -1, ",": 0}[found[0]]
+    for found in re.finditer(r"[\[\](),]", spec):
+        depth += {"[": 1, "]": -1, "(": 1, ")": -1, ",": 0}[found[0]]
         if found[0] == "," and depth <= 0:
             yield spec[start:found.start()]
             start = found.end()
     yield spec[start:]
 
 
-def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False) -> Axis:
+def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: str = "--at") -> Axis:
     """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`; `x=0:1` where it may be
     `uncounted`."""
     if part.startswith("@"):
@@ -281,7 +288,8 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False) -> Axis:
     name, equals, text = (s.strip() for s in part.partition("="))
     name = composed(name)
     if not equals or not name:
-        raise AdError(f"'{part}' is not name=value", help="write --at x=2,y=5")
+        raise AdError(f"'{part}' is not name=value", help=f"a file of values has @: {option} @{part}" if FILE.fullmatch(part)
+                      else f"write {option} x=2,y=5")
     if kinds and text[:1] in ("@", "["):
         from adcli.input import arrays
         written = text[0] == "["
@@ -291,7 +299,14 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False) -> Axis:
     if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
                       help="spreads are for propagate and --enclose")
-    return span(name, text, uncounted) if RANGE.search(text) else [{name: value(name, text)}]
+    try:
+        return span(name, text, uncounted) if RANGE.search(text) else [{name: value(name, text)}]
+    except AdError as fault:
+        if FILE.fullmatch(text):
+            fault.help = f"a file has @: write {name}=@{text}"
+        elif rank := kinds.get(name, 0):
+            fault.help = f"'{name}' is a tensor: write {name}={LISTS.get(rank, '')}{' or ' * (rank in LISTS)}{name}=@{name}.npy"
+        raise
 
 
 def span(name: str, text: str, uncounted: bool = False) -> GridRange:
@@ -405,6 +420,9 @@ def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "inp
         if name not in known:
             if composed(str(name)) in known:
                 return complete(params, {composed(n): x for n, x in given.items()}, what)
+            from adcli.lang.ir.affine import atoms
+            if any(name in atoms(extent) for p in params for extent in p.var.shape):
+                raise AdError(f"no {what} '{name}'", help=f"'{name}' is a size, which the shapes of the tensors say")
             raise unknown_name(what, str(name), [p.name for p in params])
     missing = [p.name for p in params if p.name not in given and p.default is None]
     if missing:

@@ -31,6 +31,11 @@ def value(name: str, text: str) -> float:
         raise AdError(f"{name}={text}: {reason}", help=error.help) from None
 
 
+def shortened(text: str) -> str:
+    """What is shown of a text that a user gave."""
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
 def one_text(path: str, text: str) -> list[object]:
     """What one JSON text holds, as a list; numbers are doubles. AdError where a name stands twice in one object."""
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

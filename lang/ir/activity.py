@@ -27,9 +27,11 @@ def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen:
     known = {p.name: p for p in program.params}
     for name in wrt:
         if name not in known:
-            raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
+            whole, element = parted(name)
+            raise AdError(f"no input '{name}'", help=f"derivatives are by all elements: {whole}" if element and whole in known
+                          else nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
         if known[name].var.integer:
-            raise AdError(f"'{name}' is a tensor of integers and has no derivative")
+            raise AdError(f"'{name}' holds whole numbers and has no derivative")
     return list(dict.fromkeys(wrt))
 
 
@@ -46,8 +48,16 @@ def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
     known = [r.name for r in program.results]
     for name in of or ():
         if name not in known:
-            raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
+            whole, element = parted(name)
+            raise AdError(f"no output '{name}'", help=f"give the element a name: e = {whole}({element}), and choose e"
+                          if element and whole in known else nearest(name, known) or f"the outputs are {', '.join(known)}")
     return list(dict.fromkeys(of)) if of is not None else known
+
+
+def parted(name: str) -> tuple[str, str]:
+    """A tensor and the subscripts of an element of it, as people write them: y(0, 1), y[0][1]; none in other names."""
+    whole = name.split("(")[0].split("[")[0]
+    return whole, name[len(whole) + 1:-1].replace("][", ", ")
 
 
 def with_outputs(program: Program, names: Sequence[str]) -> Program:

@@ -41,6 +41,17 @@ __all__ = ["folder"]
      "help: write numbers in nested lists, as in A=[[1, 2], [3, 4]]"),
     ("eval mv.ad --at A=[[1,,2]],B=[1]",
      "A=[[1,,2]] is not a tensor\nhelp: write numbers in nested lists, as in A=[[1, 2], [3, 4]]"),
+    ("eval mv.ad --at A=[[1_2],[3_4]],B=[1]",
+     "A=[[1 2],[3 4]] is not a tensor\nhelp: commas separate elements, and brackets rows: write A=[[1, 2],[3, 4]]"),
+    ("eval mv.ad --at A=[1_-2;3_4],B=[1]",
+     "A=[1 -2;3 4] is not a tensor\nhelp: commas separate elements, and brackets rows: write A=[[1, -2], [3, 4]]"),
+    ("eval mv.ad --at B=(1,2)", "B=(1,2): a decimal point is a point\nhelp: 'B' is a tensor: write B=[1, 2] or B=@B.npy"),
+    ("eval mv.ad --at A=ones(2,2)", "A=ones(2,2): not a constant\nhelp: 'A' is a tensor: write A=[[1, 2], [3, 4]] or A=@A.npy"),
+    ("eval mv.ad --at A=A.npy,B=[1]", "A=A.npy: there is no 'A.npy'\nhelp: a file has @: write A=@A.npy"),
+    ("eval mv.ad --at both.npz", "'both.npz' is not name=value\nhelp: a file of values has @: --at @both.npz"),
+    ("eval mv.ad --at @both.npz,N=2", "no input 'N'\nhelp: 'N' is a size, which the shapes of the tensors say"),
+    ('eval mv.ad --at {"A":[[1]],"B":[1]}', '--at {"A":[[1]],"B":[1]} is not name=value\n'
+     "help: write JSON to a file: --at @point.json, or a pipe: --at @-"),
     ("eval mv.ad --at A=@none.npy,B=[1]", "none.npy: No such file or directory"),
     ("eval mv.ad --at A=@,B=[1]", "A=@ needs a file name\nhelp: write A=@matrix.npy"),
     ("eval mv.ad",
@@ -95,7 +106,7 @@ __all__ = ["folder"]
     ("eval mv.ad --at @both.npz --enclose --format csv", "--enclose of tensors needs --format text or json"),
 ])
 def test_what_is_refused(line, message):
-    ended = adcli(*line.split())
+    ended = adcli(*(word.replace("_", " ") for word in line.split()))
     assert (ended.code, ended.out) == (2, "")
     assert "error: " in ended.err and ended.err.count("error") == 1
     if message is not None:

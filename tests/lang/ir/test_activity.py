@@ -23,7 +23,11 @@ def test_outputs_by_name_and_order():
 @pytest.mark.parametrize("call, said", [
     (lambda: inputs_to_differentiate(PROGRAM, ["q"]), "no input 'q'"),
     (lambda: outputs_to_differentiate(PROGRAM, ["s"]), "no output 's'"),
-    (lambda: inputs_to_differentiate(parse("input int32 I(N), x(M)\ny(i) = x(I(i))"), ["I"]), "tensor of integers"),
+    (lambda: inputs_to_differentiate(parse("input int32 I(N), x(M)\ny(i) = x(I(i))"), ["I"]), "holds whole numbers"),
+    (lambda: inputs_to_differentiate(parse("input x(M)\ny(i) = x(i)"), ["x[0]"]), r"no input 'x\[0\]'\nhelp: derivatives are by "
+     "all elements: x$"),
+    (lambda: outputs_to_differentiate(parse("input x(M, N)\ny(i, j) = x(i, j)"), ["y[0][1]"]),
+     r"help: give the element a name: e = y\(0, 1\), and choose e$"),
 ])
 def test_names_that_cannot_be_differentiated(call, said):
     with pytest.raises(AdError, match=said):

@@ -206,7 +206,7 @@ def test_gathers_become_scatters() -> None:
     close(got["z"], made.values["LUT"][[2, 0, 2, 1]], 0, "z")
     close(got["d_dLUT"], [seed[1], seed[3], seed[0] + seed[2]], 1e-15, "d_dLUT")
     assert [r.name for r in program.results] == ["z", "d_dLUT"]
-    with pytest.raises(AdError, match="'I' is a tensor of integers and has no derivative"):
+    with pytest.raises(AdError, match="'I' holds whole numbers and has no derivative"):
         gradient(made.program(), ["I"])
 
 
