@@ -24,7 +24,18 @@ COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne":
 
 
 def pieces_where(context: Context, root: Node, holds: bool) -> list[Piece]:
-    """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet."""
+    """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet. AdError where they are too many,
+    or it is no such condition."""
+    if not is_condition(root):
+        raise context.fault("a condition of where compares indices", root, "for example where k >= i")
+    found = both_ways(root)[not holds]
+    if found is None:
+        raise context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
+    return found
+
+
+def both_ways(root: Node) -> tuple[Pieces, Pieces]:
+    """The pieces where a condition holds, and where it does not."""
     stack: list[tuple[Pieces, Pieces]] = []   # where it holds, where it does not
     for node in postorder(bare(root)):
         if isinstance(node, Token) or not is_logical(node):
@@ -42,12 +53,7 @@ def pieces_where(context: Context, root: Node, holds: bool) -> list[Piece]:
             stack.append((joint(yes, more), together(no, joint(yes, less))))
         else:
             stack.append((together(yes, joint(no, more)), joint(no, less)))
-    if not is_condition(root):
-        raise context.fault("a condition of where compares indices", root, "for example where k >= i")
-    found = stack[0][not holds]
-    if found is None:
-        raise context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
-    return found
+    return stack[0]
 
 
 def alternatives(name: str, operands: Sequence[Node]) -> list[Piece]:
@@ -111,8 +117,8 @@ def inside(domain: Domain) -> list[Affine]:
 
 def decided(reader: AffineReader, domain: Domain, root: Node) -> str | None:
     """Whether a condition always holds in a box, or never; None where that depends on the point or is not known."""
-    for word, holds in (("never", True), ("always", False)):
-        if all(nowhere(domain, limits(reader, piece)) for piece in pieces_where(reader.context, root, holds)):
+    for word, pieces in zip(("never", "always"), both_ways(root), strict=True):
+        if pieces is not None and all(nowhere(domain, limits(reader, piece)) for piece in pieces):
             return word
     return None
 
