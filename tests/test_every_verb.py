@@ -52,7 +52,8 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("grad", "--sum"), "slope", "needs rows"),
     (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
     (("draw", "--format", "dot"), "slope", ""),
-    (("grad", "--enclose"), "slope", ""), (("eval", "--tier", "tape"), "value", "always compiled"),
+    (("grad", "--enclose"), "slope", ""), (("eval", "--tier", "compiled"), "value", ""),
+    (("eval", "--tier", "tape"), "value", "is for programs of numbers"),
     (("eval", "--fast-math"), "value", "no such choice"),
 ]
 

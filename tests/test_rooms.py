@@ -53,6 +53,7 @@ TESTED_AS = {
     "codegen/documents/test_latex.py": ("codegen/documents/notation",),
     "codegen/scripts/test_tensors.py": ("codegen/scripts/arrays",),
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
+    "codegen/rows/test_tiers.py": ("codegen/rows/succession",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     "codegen/rows/test_direct.py": ("codegen/rows/calls",),
     # What only commands reach.

@@ -103,7 +103,8 @@ class Options:
     def refuse_of_numbers(self) -> None:
         """AdError for options that have no meaning where a program has tensors, loops or matrices."""
         self.refuse(["fast_math"], "changes the code of programs of numbers; that of tensors and loops has no such choice")
-        self.refuse(["tier"], "chooses the code of programs of numbers; that of tensors and loops is always compiled")
+        if any(t.parameter == "tier" and t.words[-1].endswith("tape") for t in self.typed):
+            raise AdError("--tier tape is for programs of numbers", help="tensors and loops are compiled: leave it out")
 
     def refuse_emit_options(self, but: Sequence[str] = ()) -> None:
         """AdError if options about what is emitted are given where nothing is, `but` those that say something else, too."""
@@ -432,7 +433,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "precision": option(OTHER, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
                             help=said["precision"]),
         "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
-                       help="Code for numbers: a tape is there sooner, compiled code is faster; auto counts which pays."),
+                       help="Code: a tape (of numbers) is there sooner, compiled code is faster; auto counts which pays."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
     }
     return together(*(each for name, each in every.items() if name not in without))

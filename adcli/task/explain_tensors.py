@@ -17,22 +17,28 @@ if TYPE_CHECKING:
 
 def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
     """How the results are computed; `at` is a point, whose shapes say how much there is to do."""
-    return "".join(f"{line}\n" for line in described(task.program, at))
+    return "".join(f"{line}\n" for line in described(task.program, at, task.tier))
 
 
-def described(program: Program, at: Mapping[str, Any] | None) -> Iterator[str]:
+def described(program: Program, at: Mapping[str, Any] | None, tier: str) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.nests.module import laid_out
-    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.codegen.nests.module import laid_out, written
+    from adcli.codegen.nests.runtime import TensorKernel, instructions_worth
     from adcli.lang.passes.pipeline import evaluation_program
     module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host())
-    yield f"code: compiled; {counted(module)}"
+    said = "compiled, as --tier says" if tier == "compiled" else "compiled"
     if at is None:
+        yield f"code: {said}; {counted(module)}"
         yield "a point says more: its sizes, the work and the memory (--at)"
         return
     kernel = TensorKernel(module, None)   # a plan needs no code
-    yield from planned(module, kernel.plan(kernel.key(inputs(program, at))))
+    plan = kernel.plan(kernel.key(inputs(program, at)))
+    worth = 0.0 if tier == "compiled" else instructions_worth(written(module, nests=kernel.nests(plan)).text)
+    if plan.instructions < worth:
+        said = f"compiled in haste, compiling well pays from {worth:,.0f} instructions on"
+    yield f"code: {said}; {counted(module)}"
+    yield from planned(module, plan)
 
 
 def counted(module: TensorModule) -> str:

@@ -1,7 +1,8 @@
 """Native code for programs with tensors.
 
-What LLVM makes of a program takes the longest: it is given what the shapes at hand need, and what it makes is kept in the cache
-where there is one, by the name of what LLVM is given.
+What LLVM makes of a program takes the longest: it is given what the shapes at hand need, to be made in haste where there is
+little to compute, and what it makes is kept in the cache where there is one, by the name of what LLVM is given. The bits are the
+same.
 What a run with the same shapes needs beside it is kept by `adcli.task.replays`.
 """
 from __future__ import annotations
@@ -22,17 +23,27 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 
-def native(program: Program, store: Store | None = None, precision: str = "double") -> TensorKernel:
-    """A program made callable: elements of seeds that are zero drop what they would have caused."""
+HASTE = {True: 0, False: 2}
+"""How hard LLVM tries."""
+
+
+def native(program: Program, store: Store | None = None, precision: str = "double", hasty: bool = True) -> TensorKernel:
+    """A program made callable: elements of seeds that are zero drop what they would have caused. Code is well made from the start
+    where it may not be `hasty`."""
     with paused():
         real = PRECISIONS[precision]
         module = laid_out(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real)
 
-    def compiled(module: TensorModule) -> Kernel:
+    def compiled(module: TensorModule, haste: bool) -> Kernel:
         def made() -> bytes:
             from adcli.codegen.rows import jit
-            return jit.object_code(module.text)
+            return jit.object_code(module.text, level=HASTE[haste])
 
-        return kept_or_made(["tensors", module.text], module.entry, made, store)
+        return kept_or_made(code_words(module, haste), module.entry, made, store)
 
-    return TensorKernel(module, None, compiled=compiled)
+    return TensorKernel(module, None, compiled=compiled, hasty=hasty)
+
+
+def code_words(module: TensorModule, haste: bool) -> list[str]:
+    """What the name of a module's code in the cache is made of."""
+    return ["tensors", str(HASTE[haste]), module.text]

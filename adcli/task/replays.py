@@ -34,8 +34,8 @@ FORMS: tuple[Any, ...] = (
 ENTRY = {"key": str, "code": str, "entry": (str, int, int, int, int, [str], str), "inputs": [str], "counts": [int], "made": [str],
          "copies": [(str, int | float)], "whole": [str], "flag": int, "team": int | None, "results": [str], "given": [[int]],
          "cells": [int], "places": [(int, int, int)], "memory": int, "needed": int, "outputs": [[int]], "actions": [list],
-         "shared": bool, "instructions": int | float}
-"""What an entry is; see `adcli.task.tasks.fits`."""
+         "shared": bool, "instructions": int | float, "worth": int | float}
+"""What an entry is; see `adcli.task.tasks.fits`. Its code is `worth` so many instructions, or any number where that is 0."""
 
 
 class Unplanned(Exception):
@@ -58,6 +58,14 @@ class Replay(PlannedKernel):
             (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
             found["memory"], found["needed"], outputs, ResultMemory(outputs, self.real), list(map(action, found["actions"])),
             found["shared"], found["instructions"])
+        self.left: float = found["worth"]
+        self.spend = self.spent if self.left else None
+
+    def spent(self, instructions: float) -> None:
+        """Code that was made in haste is for a few runs."""
+        self.left -= instructions
+        if self.left < 0:
+            raise Unplanned
 
     def plan(self, key: Shapes) -> CallPlan:
         if key != self.shapes:
@@ -134,17 +142,19 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     operations on matrices, is not for this."""
     if task.slot is None or kernel.caller is not None or not kernel.plans:
         return
+    from adcli.task.nest_code import code_words
     shapes, plan = next(iter(kernel.plans.items()))
     counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
     name, interface = entry_name(task.slot, counts, point, task.seeds), kernel.interface
+    succession = kernel.succession
     entry = {
-        "key": name, "code": code_name(["tensors", kernel.module.text]), "entry": list(kernel.kernel.entry),
+        "key": name, "code": code_name(code_words(kernel.module, succession is not None)), "entry": list(kernel.kernel.entry),
         "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
         "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
         "team": interface.team, "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
         "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "shared": plan.shared,
-        "instructions": plan.instructions}
+        "instructions": plan.instructions, "worth": succession.worth if succession else 0}
     if task.counts is None:
         keep_tensors(task, counts)
     task.slot.store.put(name, json.dumps(entry).encode())

@@ -144,7 +144,7 @@ def call(g: Function, rows: int, jobs: int) -> Callable[[], object]:
     from adcli.codegen.rows.tiers import TieredKernel
     kernel = g.kernel()
     if isinstance(kernel, TieredKernel):
-        kernel.rise()
+        kernel.succession.rise()
     at = sampled(g, rows)
     result = g(at, jobs=jobs)
     return lambda: g(at, jobs=jobs, out=result)

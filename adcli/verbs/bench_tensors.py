@@ -18,7 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.sizes import number
 from adcli.output.columns import table
-from adcli.task.native import compiled
+from adcli.task.nest_code import HASTE, native
 from adcli.verbs.timing import best, timed
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
     inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
     times, memory = dict[str, dict[str, float]](), dict[str, int]()
     for name, g in functions.items():
-        kernel, at = compiled(g.program), values(g.program, sizes, inside)
+        kernel, at = native(g.program, hasty=False), values(g.program, sizes, inside)
         times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
         memory[name] = max(plan.memory for plan in kernel.plans.values())
     alone = {name: us["1"] for name, us in times.items()}
@@ -50,7 +50,7 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
         "threads": threads[-1], "us_per_call": times,
         "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
         "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
-        "memory_bytes": memory, "compile_ms": phases(source, wrt, of),
+        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside),
     }
 
 
@@ -96,10 +96,12 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
     return found
 
 
-def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:
-    """Milliseconds from text to the callable adjoint, phase by phase."""
+def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: Mapping[str, int],
+           inside: Mapping[str, int]) -> dict[str, float]:
+    """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.nests.module import emit
+    from adcli.codegen.nests.module import laid_out, written
+    from adcli.codegen.nests.runtime import TensorKernel
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.compiled import linked
     from adcli.lang.lower.frontend import parse_source
@@ -107,8 +109,12 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     found: dict[str, float] = {}
     program, found["parse"] = timed(lambda: parse_source(source))
     derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
-    module, found["emit"] = timed(lambda: emit(evaluation_program(derived), veclib.lanes(), veclib.host()))
-    code, found["llvm"] = timed(lambda: jit.object_code(module.text))
+    module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(), veclib.host()))
+    kernel, at = TensorKernel(module, None), values(derived, sizes, inside)
+    plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
+    module, found["emit"] = timed(lambda: written(module, nests=kernel.nests(plan)))
+    code, found["llvm in haste"] = timed(lambda: jit.object_code(module.text, level=HASTE[True]))
+    _, found["llvm"] = timed(lambda: jit.object_code(module.text, level=HASTE[False]))
     _, found["link"] = timed(lambda: linked(code, module.entry))
     return {name: seconds * 1e3 for name, seconds in found.items()}
 

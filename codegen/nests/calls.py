@@ -97,6 +97,8 @@ class PlannedKernel:
         self.interface, self.kernel, self.limit, self.allocate = interface, kernel, limit, allocate
         self.remark: Callable[[Note], object] | None = None
         """What hears of a long run before it begins."""
+        self.spend: Callable[[float], None] | None = None
+        """What hears of the instructions of every run, where the code was made in haste."""
         self.plans = dict[Shapes, CallPlan]()
         self.real, self.most_whole = np.dtype(interface.precision.code), 2.0 ** interface.precision.digits
         self.counts, self.made, self.copies, self.whole = interface.counts, interface.made, interface.copies, interface.whole
@@ -142,6 +144,8 @@ class PlannedKernel:
             places.append(place)
         key = self.key(given)
         plan = self.plans.get(key) or self.plan(key)
+        if self.spend is not None:
+            self.spend(plan.instructions)
         spare = SPARE_BYTES // max(1, len(self.plans))
         results = plan.results.arrays(spare) if out is None else self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]

@@ -21,11 +21,21 @@ from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
+from adcli.codegen.rows.succession import Succession
 from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import counts, elements, no_subscript
+
+HASTY_FROM = 20_000
+"""Characters of a text from which on it is worth while to compile it in haste first."""
+COMPILE_SECONDS = 0.8e-6
+"""What a character of it takes to be compiled well, longer than in haste."""
+HASTY_SECONDS = 1.5e-9
+"""What a vector instruction takes longer in code that was made in haste."""
+Compiled = Callable[[TensorModule, bool], Kernel]
+"""The code of a module, made in haste or well."""
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
@@ -42,17 +52,20 @@ def compile_tensors(program: Program, lanes: int | None = None, library: veclib.
 class TensorKernel(PlannedKernel):
     """A compiled program that is there, so that any shapes can be planned.
 
-    Where there is no `kernel` yet, `compiled` is asked for one with the nests that the first shapes take, and for one with all
-    nests where later ones take others.
+    Where there is no `kernel` yet, `compiled` is asked for one with the nests that the first shapes take, made in haste where
+    these runs are short; for one made well when they are no longer; and for one with all nests where later shapes take others.
     """
 
     def __init__(self, module: TensorModule, kernel: Kernel | None, limit: int | None = None, allocate: Allocate | None = None,
-                 compiled: Callable[[TensorModule], Kernel] | None = None) -> None:
+                 compiled: Compiled | None = None, hasty: bool = True) -> None:
         interface, made = interface_of(module)
         super().__init__(interface, cast("Kernel", kernel), limit, allocate)
         self.module, self.program, self.compiled = module, module.program, compiled
-        self.earlier: Kernel | None = None
+        self.earlier: list[Kernel] = []
         """Code that other threads may be in."""
+        self.succession: Succession | None = None
+        """What makes code well that was made in haste."""
+        self.hasty = hasty
         matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
         self.caller = MatrixCaller(matrices, module.env, module.cells) if matrices else None
         self.planner = CallPlanner(module, self.counts, made, self.caller.address if self.caller else 0, limit)
@@ -60,22 +73,52 @@ class TensorKernel(PlannedKernel):
     def plan(self, key: Shapes) -> CallPlan:
         plan = self.planner.plan(key)
         if self.compiled is not None:
-            self.complete(plan.cells[self.module.choices:self.module.choices + len(self.module.choosers)], self.compiled)
+            self.complete(plan, self.compiled)
         return self.kept(key, plan)
 
-    def complete(self, nests: Sequence[int], compiled: Callable[[TensorModule], Kernel]) -> None:
-        """Have code with these nests. Cells and choices mean the same in all of it, so plans stay as they are."""
+    def complete(self, plan: CallPlan, compiled: Compiled) -> None:
+        """Have code with the nests of a plan. Cells and choices mean the same in all of it, so plans stay as they are."""
+        nests = self.nests(plan)
+        if self.module.has(nests):
+            return
         with COMPILING, paused():
-            if not self.module.has(nests):
-                module = written(self.module, nests=None if self.module.text else nests)
-                self.earlier, self.kernel = self.kernel, compiled(module)
-                self.module = module
+            if self.module.has(nests):
+                return
+            first = not self.module.text
+            module = written(self.module, nests=nests if first else None)
+            worth = instructions_worth(module.text) if first and self.hasty else 0.0
+            haste = plan.instructions < worth
+            self.replace(module, compiled(module, haste))
+            if haste:
+                self.succession = Succession(self.rise, worth)
+                self.spend = self.succession.spend
+
+    def nests(self, plan: CallPlan) -> Sequence[int]:
+        """Which nests a plan takes."""
+        found: Sequence[int] = plan.cells[self.module.choices:self.module.choices + len(self.module.choosers)]
+        return found
+
+    def replace(self, module: TensorModule, kernel: Kernel) -> None:
+        """Have other code, which has what the module says before the module says it."""
+        self.earlier.append(self.kernel)
+        self.kernel, self.succession, self.spend = kernel, None, None
+        self.module = module
+
+    def rise(self) -> None:
+        """Have code that was made in haste made well."""
+        with COMPILING:
+            if self.succession is not None and self.compiled is not None:
+                self.replace(self.module, self.compiled(self.module, False))
 
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         return self.outside(plan, env) if env[self.interface.flag] > 0 or self.caller is None else self.caller.fault(env)
 
     def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[CallPlan, Quick] | None:
-        """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
+        """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values, or
+        code that is made well first, which it is then."""
+        if self.succession is not None:
+            self.succession.begin()
+            return None
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
         if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
@@ -107,6 +150,12 @@ class TensorKernel(PlannedKernel):
         value, help = no_subscript(float(got.view(np.float64)) if source.whole else int(got), extent)
         return AdError(f"{named(e, s)}{where} = {value} is out of range for dimension {d} of '{target}', which has "
                        f"{elements(extent)}", self.module.gathering.get((tensor, source, d)) or e.span, help, self.program.source)
+
+
+def instructions_worth(text: str) -> float:
+    """How many instructions take as much longer in code that was made in haste as making it well takes; none where a text is
+    short."""
+    return len(text) * COMPILE_SECONDS / HASTY_SECONDS if len(text) >= HASTY_FROM else 0.0
 
 
 def interface_of(module: TensorModule) -> tuple[CallInterface, list[Var]]:

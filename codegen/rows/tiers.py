@@ -6,19 +6,17 @@ blocks of rows. So the rows decide, however they come: in one call, in a stream,
 """
 from __future__ import annotations
 
-import atexit
 import json
 import math
-import threading
 from array import array
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
+from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers
 from adcli.codegen.machine.tape import Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept, linked
+from adcli.codegen.rows.succession import Succession
 from adcli.lang.ir.gc import paused
 
 if TYPE_CHECKING:
@@ -117,24 +115,23 @@ def made_player(store: Store | None, lanes: int, kind: str = "d") -> Kernel:
 class TieredKernel(Kernel):
     """A tape that is replaced by compiled code, which `make` makes, when it has been played as long as that takes.
 
-    Every call has memory of its own, which a later one uses again. Where memory is too short to compile, the tape goes on.
+    Every call has memory of its own, which a later one uses again.
     """
 
-    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "thread", "worth")
+    __slots__ = ("current", "idle", "succession")
 
     def __init__(self, tape: TapeKernel, make: Callable[[], Kernel]) -> None:
         self.entry, self.lanes, self.work_bytes = tape.entry._replace(work_bytes=0), tape.lanes, 0
         self.current: Kernel = tape
-        self.make, self.lock = make, threading.Lock()
-        self.thread: threading.Thread | None = None
-        self.played, self.worth = 0.0, float(blocks_worth(tape.tape))
-        self.fault: BaseException | None = None
         self.idle: list[tuple[Kernel, Pointers]] = []
 
+        def rise() -> None:
+            self.current = make()
+
+        self.succession = Succession(rise, blocks_worth(tape.tape))
+
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
-        self.played += (end - begin) // self.lanes
-        if self.played >= self.worth:
-            self.begin()
+        self.succession.spend((end - begin) // self.lanes)
         while begin < end:
             kernel = self.current
             until = min(end, begin + self.lanes * blocks_at_a_time(kernel.tape)) if isinstance(kernel, TapeKernel) else end
@@ -142,8 +139,6 @@ class TieredKernel(Kernel):
             kernel(inputs, outputs, begin, until, memory)
             self.idle.append((kernel, memory))
             begin = until
-        if self.fault is not None:
-            raise self.fault
 
     def memory(self, kernel: Kernel) -> Pointers:
         """Memory for a call."""
@@ -152,38 +147,6 @@ class TieredKernel(Kernel):
             if owner is kernel:
                 return memory
         return kernel.workspace()
-
-    def begin(self) -> None:
-        """Begin to compile in a thread, unless that is done or under way. A process made by fork has lost the thread, and maybe
-        finds the lock taken."""
-        if not self.lock.acquire(blocking=False):
-            return
-        try:
-            if self.played >= self.worth and not (self.thread and self.thread.is_alive()):
-                with COMPILING:   # a process made by fork has modules that are whole
-                    from adcli.codegen.rows import jit, llvm  # noqa: F401
-                self.thread = threading.Thread(target=self.rise, daemon=True)
-                if not started(self.thread):
-                    self.rise()
-        finally:
-            self.lock.release()
-
-    def rise(self) -> None:
-        """Compile now, and go on with compiled code."""
-        finish_at_exit()
-        try:
-            self.current = self.make()
-        except MemoryError:
-            pass
-        except BaseException as fault:
-            self.fault = fault
-        self.worth = math.inf
-
-
-@cache
-def finish_at_exit() -> None:
-    """The interpreter ends when LLVM has ended what it is at, and begins nothing more: what it would use is gone then."""
-    atexit.register(COMPILING.acquire)
 
 
 def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:

@@ -24,8 +24,8 @@ COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne":
 
 
 def pieces_where(context: Context, root: Node, holds: bool) -> list[Piece]:
-    """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet. AdError where they are too many,
-    or it is no such condition."""
+    """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet. AdError where they are too
+    many, or it is no such condition."""
     if not is_condition(root):
         raise context.fault("a condition of where compares indices", root, "for example where k >= i")
     found = both_ways(root)[not holds]

@@ -72,7 +72,7 @@ def test_a_long_program_says_from_how_many_rows_on_it_is_compiled(begins):
 @pytest.mark.parametrize("args, said", [
     (("grad", "-e", "v = x", "--at", "x=1", "--tier", "tape", "--fast-math"), "--tier tape and --fast-math cannot be used"),
     (("eval", "-e", "input x(N)", "-e", "y(i) = 2*x(i)", "-e", "output y", "--at", "x=[1,2]", "--tier", "tape"),
-     "--tier chooses the code of programs of numbers"),
+     "--tier tape is for programs of numbers"),
     (("grad", "-e", "v = x", "--emit", "c", "--tier", "tape"), "--tier cannot be used with --emit"),
     (("grad", "-e", "v = x", "--at", "x=1", "--tier", "vm"), "no tier 'vm'"),
     (("grad", "-e", "v = x", "--at", "x=1±1", "--enclose", "--tier", "tape"), "--tier has no effect on --enclose")])
@@ -140,7 +140,7 @@ def test_a_function_moves_up_when_it_is_called_again_and_again(begins, monkeypat
         found.add(repr(f(x=2.0, y=5.0)))
         kernel = f.kernel()
         for thread in threading.enumerate():
-            if getattr(thread, "_target", None) == kernel.rise:
+            if getattr(thread, "_target", None) == kernel.succession.rise:
                 thread.join()
         assert isinstance(kernel.current, TapeKernel) == (call < 4)
     assert len(found) == 1 and type(kernel.current) is Kernel

@@ -438,12 +438,13 @@ def test_the_first_shapes_say_which_nests_are_compiled_and_the_next_that_differ_
     program = parse("input a(M, K), b(K, N)\nparam int32 at(N)\nc(m, n) +=! a(m, k) * b(k, n)\nd(n) = c(at(n), n)\noutput d")
     asked: list[TensorModule] = []
 
-    def compiled(module: TensorModule) -> Kernel:
+    def compiled(module: TensorModule, haste: bool) -> Kernel:
+        assert not haste
         asked.append(module)
         return linked(object_code(module.text), module.entry)
 
     laid = laid_out(program, veclib.lanes(), veclib.host())
-    whole, kernel = compile_tensors(program), TensorKernel(laid, None, compiled=compiled)
+    whole, kernel = compile_tensors(program), TensorKernel(laid, None, compiled=compiled, hasty=False)
     for count, (m, k, n) in ((1, (5, 3, 4)), (1, (9, 3, 7)), (2, (1, 64, 1)), (2, (5, 3, 4)), (2, (2, 70, 1))):
         at = {"a": np.linspace(1, 2, m * k).reshape(m, k), "b": np.linspace(3, 5, k * n).reshape(k, n), "at": np.full(n, m - 1)}
         assert_same_bits(kernel(at)["d"], whole(at)["d"], (m, k, n))

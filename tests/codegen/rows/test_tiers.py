@@ -12,7 +12,7 @@ import pytest
 from adcli.codegen.machine.cache import Store
 from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.codegen.machine.tape import TapeKernel
-from adcli.codegen.rows import jit, tiers
+from adcli.codegen.rows import jit, succession, tiers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.interpreted import Interpreted
 from adcli.lang.ir import Program
@@ -25,8 +25,8 @@ AT = [[0.1 * k + 0.01 * i for i in range(50)] for k in range(5)]
 def joined(kernel: Kernel) -> None:
     """Wait for what is compiled meanwhile."""
     assert isinstance(kernel, tiers.TieredKernel)
-    if kernel.thread is not None and kernel.thread.ident:
-        kernel.thread.join()
+    if kernel.succession.thread is not None and kernel.succession.thread.ident:
+        kernel.succession.thread.join()
 
 
 def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: int) -> tiers.TieredKernel:
@@ -62,8 +62,8 @@ def test_one_call_of_many_rows_moves_up_between_blocks(monkeypatch: pytest.Monke
     program = long_program(300)
     kernel, seen, begun = rising(program, monkeypatch, after=2), [], threading.Event()
     monkeypatch.setattr(tiers, "AT_A_TIME", 0.0)
-    memory, make = tiers.TieredKernel.memory, kernel.make
-    kernel.make = lambda: begun.wait() and make()
+    memory, make = tiers.TieredKernel.memory, kernel.succession.make
+    kernel.succession.make = lambda: begun.wait() and make()
 
     def looked(self: tiers.TieredKernel, current: Kernel) -> object:
         seen.append(type(current))
@@ -97,13 +97,13 @@ def test_it_is_compiled_once_whoever_calls(monkeypatch: pytest.MonkeyPatch) -> N
 def test_too_little_memory_to_compile_leaves_the_tape_and_a_defect_is_said(
         thread: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not thread:
-        monkeypatch.setattr(tiers, "started", lambda thread: False)
+        monkeypatch.setattr(succession, "started", lambda thread: False)
     for fault in (MemoryError(), jit.CodegenError("nonsense")):
         kernel, want = rising(long_program(300), monkeypatch, after=1), repr(run(compile_program(long_program(300)), AT))
 
         def refused(fault: BaseException = fault) -> Kernel:
             raise fault
-        kernel.make = refused
+        kernel.succession.make = refused
         first = None
         try:
             first = repr(run(kernel, AT))
@@ -121,16 +121,16 @@ def test_too_little_memory_to_compile_leaves_the_tape_and_a_defect_is_said(
 def test_a_process_made_by_fork_meanwhile_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread of its parent is not in it."""
     kernel, held = rising(long_program(300), monkeypatch, after=1), threading.Event()
-    make, want = kernel.make, repr(run(compile_program(long_program(300)), AT))
-    kernel.make = lambda: held.wait() and make()
+    make, want = kernel.succession.make, repr(run(compile_program(long_program(300)), AT))
+    kernel.succession.make = lambda: held.wait() and make()
     run(kernel, AT)
-    assert kernel.thread is not None and kernel.thread.is_alive()
+    assert kernel.succession.thread is not None and kernel.succession.thread.is_alive()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)   # of forks beside threads
         child = os.fork()
     if child == 0:
         try:
-            kernel.make = make
+            kernel.succession.make = make
             run(kernel, AT)
             joined(kernel)
             os._exit(0 if type(kernel.current) is Kernel and repr(run(kernel, AT)) == want else 1)
@@ -144,11 +144,11 @@ def test_a_process_made_by_fork_meanwhile_compiles_for_itself(monkeypatch: pytes
 
 def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     """Without a wait for what LLVM is at, one of thirty such ends is a crash; a script waits for no more than that."""
-    script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, tiers\n"
+    script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, succession, tiers\n"
               "from native_programs import long_program\nimport threading, time\ntiers.TAPE_FROM, began = 0, threading.Event()\n"
               "made = jit.object_codes\n"
               "jit.object_codes = lambda *given: (began.set(), made(*given))[1]\n"
-              "kernel = tiers.native(long_program(3000))\nkernel.worth = 0\nrun(kernel, [[1.0]] * 5)\n"
+              "kernel = tiers.native(long_program(3000))\nkernel.succession.worth = 0\nrun(kernel, [[1.0]] * 5)\n"
               "assert began.wait(30)\ntime.sleep(0.05)\n")
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=100,
                            env={**os.environ, "PYTHONPATH": str(ROOT / "tests/helpers")})
