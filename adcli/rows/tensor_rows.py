@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adcli.answers.evaluation import NUMBERS_AT_ONCE, computation
-from adcli.codegen.machine.kernel import processors
+from adcli.codegen.machine.kernel import NoExecutableMemory, processors
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.fields import Fault
@@ -131,6 +131,8 @@ class TensorWork(Work):
         if i not in rows.faults:
             try:
                 return self.results_at(at)
+            except NoExecutableMemory:
+                raise
             except AdError as fault:
                 rows.faults[i] = Fault(fault.message, fault.help)
         return self.nothing, 0

@@ -10,6 +10,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from adcli.codegen.machine.kernel import NoExecutableMemory
+from adcli.codegen.rows import compiled
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import print_program
 from c_tensors import at_random, drawn_point, expected
@@ -195,3 +197,13 @@ def test_directions_ranges_strict_and_integers():
     assert adcli(*run, "--at", "k=3", "--on-error", "skip", "-q").records[0]["O"] == [[9.0, 12.0], [3.0, 6.0]]
     text = adcli(*run[:-1], "--on-error", "skip", "-q", "--format", "text").out
     assert text.startswith("# k = 2.0") and "dO = [[0.3333333333333333, 0.25], [1.0, 0.5]]" in text
+
+
+@pytest.mark.parametrize("policy", ["stop", "mark"])
+def test_a_system_that_refuses_native_code_is_no_fault_of_a_row(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise NoExecutableMemory
+    monkeypatch.setattr(compiled, "linked", refused)
+    ended = adcli("grad", "-e", "input x(N); y +=! x(i)**2", "--data", "-", "--on-error", policy, "--no-cache",
+                  stdin=b'{"x": [1, 2]}\n')
+    assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: this system allows no executable memory\n")
