@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import islice
 
 from adcli.check.foreign import Answer, Foreign, cut
-from adcli.check.returned import Returned, called
+from adcli.check.returned import MOST, Returned, called
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
 from adcli.check.tally import Compared, Tally
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
-from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, told, wrong_term
+from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
 from adcli.lang.derive.derivatives import canonical, gradient
 from adcli.lang.ir import LEVELS, SMOOTH, Var
 from adcli.lang.ir.errors import AdError, Span, plural
@@ -79,7 +80,7 @@ class Against:
         """Ask for all points and compare."""
         self.subject = subject
         returned = Returned(subject.primal, subject.wrt, self.what)
-        answers = self.foreign.answers([p.name for p in subject.primal.params], [s.at for s in seen], returned.longest)
+        answers = self.answers(seen, returned.longest)
         if missing := len(seen) - sum(not a.everywhere for a in answers):
             self.tally.skip("no answer", missing)
         theirs = list(self.understood(returned, zip(seen, answers, strict=False)))
@@ -88,6 +89,10 @@ class Against:
         for s, found in theirs:
             self.compare(s, found, ours)
         return [self.tally]
+
+    def answers(self, seen: Sequence[Seen], most: int) -> Sequence[Answer]:
+        """What they say at these points."""
+        return self.foreign.answers([p.name for p in self.subject.primal.params], [s.at for s in seen], most)
 
     def understood(self, returned: Returned,
                    answers: Iterable[tuple[Seen, Answer]]) -> Iterator[tuple[Seen, dict[EntryKey, float]]]:
@@ -241,7 +246,8 @@ class Against:
         else:
             program, result = primal, next(r for r in primal.results if r.name == of)
         coarse = self.coarse()
-        cases = [Difference(h.at, h.theirs - h.ours, h.allowed + coarse * abs(h.ours)) for h in self.held[key]]
+        cases = [Difference(h.at, h.theirs - h.ours, h.allowed + coarse * abs(h.ours)) for h in self.held[key]
+                 if h.at.keys() == {p.name for p in primal.params}]   # tensors may have other shapes elsewhere
         cases.sort(key=lambda c: abs(c.difference) <= c.tolerance)
         with suppress(ArithmeticError):
             found = wrong_term(program, result, wrt[-1] if wrt else None, cases)
@@ -262,6 +268,37 @@ class Against:
         term = cut(text, LONGEST_TERM)
         part = f"{name} comes from '{term}' alone, and that" if found.whole else f"in {name}, the part that comes from '{term}'"
         return WrongEntry(f"{part} {told(found.factor)}", span, operation)
+
+
+@dataclass
+class AgainstArrays(Against):
+    """The same of a program with tensors, for a function of arrays: it is asked at all points first, and compared at one after
+    the other, element by element."""
+
+    replies: Iterator[Answer] = field(default_factory=lambda: iter(()))
+
+    def ask(self, inputs: Sequence[str], points: Sequence[Point]) -> None:
+        """Ask for all points."""
+        self.replies = iter(self.foreign.answers(inputs, points, MOST, arrays=True))
+
+    def answers(self, seen: Sequence[Seen], most: int) -> Sequence[Answer]:
+        return list(islice(self.replies, len(seen)))
+
+    def pass_over(self) -> None:
+        """A point that is too large to be looked at element by element."""
+        next(self.replies, None)
+        self.tally.skip("too large for single elements")
+
+    def explanation(self, worst: Compared) -> WrongEntry | None:
+        """What is wrong with all elements of the derivative, or else with one."""
+        return self.of_all_elements(worst.name.partition("(")[0]) or super().explanation(worst)
+
+    def of_all_elements(self, name: str) -> WrongEntry | None:
+        """The factor by which a derivative is wrong in all elements at every point."""
+        held = [h for key, entries in self.held.items() if called(key).partition("(")[0] == name for h in entries]
+        lost = SMALL * max(abs(h.ours) for h in held)
+        factor = explains([h.ours for h in held], [Difference(h.at, h.theirs - h.ours, h.allowed + lost) for h in held])
+        return None if factor is None else WrongEntry(f"{name} {told(factor)} in all elements at every point")
 
 
 def digits_and_decimals(numbers: Sequence[float]) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 This file is given to Python by its path and imports nothing of adcli, so that what it loads finds the modules that it would
 find in a bare Python. The request stands on standard input: {"library" or "python": path, "names": those to try,
-"inputs": names, "points": […], "most": numbers, "seconds": it may take}. The answers go where standard output was; before
+"inputs": names, "points": […], "arrays": whether values may be tensors, as nested lists, "most": numbers, "seconds": it may
+take}. The answers go where standard output was; before
 anything foreign is loaded, standard output becomes /dev/null, so the function may print. The first answer is {"name": …} or
 {"unusable": why, "known": names}. Then comes {"numbers": […]} or {"wrong": why} for each point; where numbers have names there
 are "names" too, and "unread" says what those are, by their places, that are no numbers.
@@ -180,6 +181,8 @@ def python(request: dict[str, Any]) -> tuple[str, Called]:
         found = getattr(found, part)
     if not callable(found):
         raise Unusable(f"'{name}' is no function")
+    if request["arrays"]:
+        return name, array_function(found, name, request["inputs"])
     return name, python_function(found, name, request["inputs"], getattr(module, "inputs", None))
 
 
@@ -222,6 +225,53 @@ def python_function(function: Callable[..., Any], name: str, inputs: Sequence[st
     return call
 
 
+def array_function(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> Called:
+    """A function of numbers and arrays: of inputs by their names, or of all in order. What it returns as a mapping has names for
+    all elements: dL_dW(0, 1)."""
+    from inspect import Parameter, signature
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = [Parameter("inputs", Parameter.VAR_POSITIONAL)]
+    words = {n + "_" if iskeyword(n) else n: n for n in inputs}
+    kinds = {p.kind for p in parameters}
+    by_position = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    needed = [p.name for p in parameters if p.default is Parameter.empty and p.kind not in (
+        Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+    named_so = {p.name: words[p.name] for p in parameters if p.name in words and p.kind is not Parameter.POSITIONAL_ONLY}
+    by_name = {n: n for n in inputs} if Parameter.VAR_KEYWORD in kinds else named_so
+    names_do = bool(by_name) and all(n in named_so for n in needed)
+    if not names_do and not (Parameter.VAR_POSITIONAL in kinds or len(by_position) >= len(inputs) >= len(needed)):
+        raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither the inputs by their names,"
+                       f" {', '.join(inputs)}, nor all of them in order")
+
+    def call(point: Sequence[Any]) -> dict[str, Any]:
+        values = [tensor(x) if isinstance(x, list) else x for x in point]
+        if not names_do:
+            return record(function(*values), arrays=True)
+        given = dict(zip(inputs, values, strict=True))
+        return record(function(**{parameter: given[n] for parameter, n in by_name.items()}), arrays=True)
+    return call
+
+
+def labelled(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The elements of arrays with their names."""
+    found = [each for name, x in pairs for each in elements(name, x)]
+    return {"names": [name for name, _ in found], "numbers": [x for _, x in found]}
+
+
+def elements(name: str, x: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[str, float]]:
+    """The numbers in an array or in nested lists, named by their places."""
+    for convert in ("toarray", "tolist"):
+        x = getattr(x, convert)() if hasattr(x, convert) else x
+    if isinstance(x, (list, tuple)) and len(place) < DEEPEST:
+        for k, each in enumerate(x):
+            yield from elements(name, each, (*place, k))
+        return
+    (value,) = flat(x)
+    yield (f"{name}({', '.join(map(str, place))})" if place else name), value
+
+
 def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> dict[str, str] | None:
     """The inputs that a function takes by name, by its parameters; None where it takes an array. A word of Python has an
     underscore behind it: lambda_."""
@@ -244,6 +294,15 @@ def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) ->
                    f" their names, {', '.join(inputs)}")
 
 
+def tensor(x: Any) -> Any:
+    """Nested lists as NumPy has them where it is installed."""
+    try:
+        import numpy as np
+    except ImportError:
+        return x
+    return np.array(x)
+
+
 def array(point: Sequence[float]) -> Any:
     """The inputs in order, as NumPy has them where it is installed; an array of one is a number as well."""
     try:
@@ -258,12 +317,12 @@ def array(point: Sequence[float]) -> Any:
     return given.view(One) if len(point) == 1 else given
 
 
-def record(returned: Any) -> dict[str, Any]:
-    """What a function returns as numbers in order; those of a mapping have names."""
+def record(returned: Any, arrays: bool = False) -> dict[str, Any]:
+    """What a function returns as numbers in order; those of a mapping have names, and may be arrays."""
     if hasattr(returned, "items") and hasattr(returned, "keys"):
         pairs = list(returned.items())
         if all(isinstance(name, str) for name, _ in pairs):
-            return named(pairs)
+            return labelled(pairs) if arrays else named(pairs)
         returned = [x for _, x in pairs]
     return {"numbers": list(islice(flat(returned), MOST))}
 

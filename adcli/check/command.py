@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from adcli.check.against import Against
     from adcli.check.elements import AnyCheck
     from adcli.input.sampling import Point
+
+Theirs = TypeVar("Theirs", bound="Against")
 
 MOST_POINTS = 100_000
 """Points in one run."""
@@ -121,15 +123,13 @@ def command(options: CheckOptions) -> int:
 
 def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCheck:
     """The methods for a program: of numbers, or of the elements of tensors."""
+    from adcli.check.against import Against, AgainstArrays
     agreed = 10.0 ** -options.digits
     if all(type(e.op) is Primitive for e in primal.equations) and not any(p.var.shape or p.var.integer for p in primal.params):
         from adcli.check.methods import Check
-        return Check(primal, inputs, options.seed, options.everything, agreed, others(primal, options))
+        return Check(primal, inputs, options.seed, options.everything, agreed, others(primal, options, Against))
     from adcli.check.elements import TensorCheck
-    if options.against is not None:
-        raise AdError("--against asks for single numbers, at points; this program has tensors or loops",
-                      help="compare arrays in Python: adcli.load('FILE').grad() gives those of this program, called as f(x=…)")
-    return TensorCheck(primal, inputs, options.seed, options.everything, agreed)
+    return TensorCheck(primal, inputs, options.seed, options.everything, agreed, against=others(primal, options, AgainstArrays))
 
 
 def differentiated(program: Program, outputs: list[str] | None, inputs: list[str] | None) -> tuple[Program, list[str]]:
@@ -142,16 +142,20 @@ def differentiated(program: Program, outputs: list[str] | None, inputs: list[str
     return primal, inputs
 
 
-def others(primal: Program, options: CheckOptions) -> Against | None:
-    """Somebody's derivatives, where there are any to compare with."""
+def others(primal: Program, options: CheckOptions, kind: type[Theirs]) -> Theirs | None:
+    """Somebody's derivatives, where there are any to compare with, of this kind."""
     if options.against is None:
         options.refuse(("symbol", "returns", "time_limit"), "says more of --against, which is not given")
         return None
-    from adcli.check.against import Against
+    from adcli.check.against import AgainstArrays
     from adcli.check.foreign import foreign
     from adcli.task.emit import default_symbol
     names = [default_symbol(primal.source, verb) for verb in ("grad", "hessian", "jacobian", "eval")]
-    return Against(foreign(options.against, names, options.symbol, options.time_limit), options.returns)
+    asked = foreign(options.against, names, options.symbol, options.time_limit)
+    if kind is AgainstArrays and asked.kind != "python":
+        raise AdError("of a program with tensors or loops, --against asks a Python function",
+                      help="write --against model.py:grad: it takes the inputs by their names, as numbers and NumPy arrays")
+    return kind(asked, options.returns)
 
 
 def given_points(check: AnyCheck, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:

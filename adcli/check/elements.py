@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adcli.check.against import AgainstArrays
 from adcli.check.directions import DirectionalCheck
 from adcli.check.methods import Check
 from adcli.check.subject import Derived, EntryKey, Native
@@ -211,7 +212,7 @@ class TensorCheck:
     everything: bool = False
     agreed: float = 1e-19
     checks: list[ElementCheck | DirectionalCheck] = field(default_factory=list)
-    against: None = None
+    against: AgainstArrays | None = None
 
     def __post_init__(self) -> None:
         self.tensors = TensorDerivatives(simplify(self.primal), self.wrt)
@@ -223,6 +224,8 @@ class TensorCheck:
     def run(self, points: Sequence[Point]) -> None:
         """Look at as many of the points as there is time for."""
         left = AT_ALL_POINTS
+        if self.against is not None:   # first, since there may be nothing to call
+            self.against.ask([p.name for p in self.primal.params], points)
         for k, at in enumerate(points):
             check = self.at_point(at, self.seed + k)
             self.checks.append(check)
@@ -241,8 +244,10 @@ class TensorCheck:
         except TooLong:
             check = DirectionalCheck(self.tensors, at, seed, operations)
             check.run()
+            if self.against is not None:
+                self.against.pass_over()
             return check
-        check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.agreed, written=written)
+        check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.agreed, self.against, written=written)
         check.run([written.at])
         return check
 
@@ -297,8 +302,9 @@ class TensorCheck:
     @cached_property
     def tallies(self) -> list[Tally]:
         """The figures of the methods, those of all points together."""
-        each = [t for c in self.checks for t in c.tallies]
-        return [joined([t for t in each if t.method == name]) for name in dict.fromkeys(t.method for t in each)]
+        theirs = [] if self.against is None else [self.against.tally]
+        each = [t for c in self.checks for t in c.tallies if t not in theirs]
+        return [*(joined([t for t in each if t.method == name]) for name in dict.fromkeys(t.method for t in each)), *theirs]
 
     @property
     def failed(self) -> bool:
@@ -306,8 +312,9 @@ class TensorCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, and nothing failed."""
-        return not self.failed and any(t.compared for t in self.tallies)
+        """Whether something was compared, with somebody else's derivatives too where there are any, and nothing failed."""
+        theirs = self.against is None or self.against.tally.compared > 0
+        return not self.failed and any(t.compared for t in self.tallies) and theirs
 
     @property
     def misjudged(self) -> list[Any]:

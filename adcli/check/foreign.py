@@ -79,18 +79,18 @@ class Foreign:
         """A short name of it."""
         return one_line(cut(self.what))
 
-    def answers(self, inputs: Sequence[str], points: Sequence[Point], most: int) -> list[Answer]:
-        """One answer for each point, or fewer where it ended early: then the last says why."""
+    def answers(self, inputs: Sequence[str], points: Sequence[Point], most: int, arrays: bool = False) -> list[Answer]:
+        """One answer for each point, or fewer where it ended early: then the last says why. Values may be `arrays`."""
         if self.kind == "command":
             return self._rows(inputs, points)
-        return self._called(inputs, points, most)
+        return self._called(inputs, [[at[n].tolist() if hasattr(at[n], "tolist") else at[n] for n in inputs] for at in points],
+                            most, arrays)
 
     # ---------------------------------------------------------------- a function
 
-    def _called(self, inputs: Sequence[str], points: Sequence[Point], most: int) -> list[Answer]:
+    def _called(self, inputs: Sequence[str], points: Sequence[Sequence[object]], most: int, arrays: bool) -> list[Answer]:
         request = {self.kind: os.path.abspath(self.file), "names": self.names, "inputs": list(inputs), "most": most,
-                   "seconds": self.seconds,
-                   "points": [[at[n] for n in inputs] for at in points]}
+                   "seconds": self.seconds, "arrays": arrays, "points": points}
         ended = finished([sys.executable, "-P", str(CALLER)], json.dumps(request).encode(), self.seconds)
         try:
             first, *records = [json.loads(line) for line in ended.out.split(b"\n")[:-1]] or [{}]

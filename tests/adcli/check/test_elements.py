@@ -1,6 +1,8 @@
 """`adcli check` on programs with tensors: every kind of statement passes, and a fault planted in the rules of each is caught."""
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 from adcli.lang.passes import comprehension_rules, pipeline, tensor_rules
@@ -43,9 +45,56 @@ def test_a_part_of_many_entries_is_drawn_and_said(monkeypatch: pytest.MonkeyPatc
     assert "entries: 15 first derivatives\n" in succeeds(*given, "--all").out
 
 
-def test_what_somebody_else_has_is_compared_for_numbers_only() -> None:
+LAYER = "input x(B, I), W(I, H)\nz(n, h) +=! x(n, i) * W(i, h)\nL +=! tanh(z(n, h))**2\noutput L"
+SOMEBODY = """
+import numpy as np
+def both(x, W):
+    z = x @ W
+    d = 2 * np.tanh(z) / np.cosh(z)**2
+    return d @ W.T, x.T @ d
+def in_order(a, b): return both(a, b)
+def named(**given): return {"dL_dW": both(**given)[1]}
+def lists(W, x): return {"L": np.sum(np.tanh(x @ W)**2), "dL_dx": both(x, W)[0].tolist()}
+def twice(x, W): return {"dL_dW": 2 * both(x, W)[1], "dL_dx": both(x, W)[0]}
+def transposed(x, W): return {"dL_dW": both(x, W)[1].T}
+def short(x, W): return both(x, W)[0]
+def raises(x, W): raise ValueError(x.shape)
+def one(p): return p
+def steps(a, T):
+    d = 1.0
+    for _ in range(T):
+        a, d = np.sin(a), d * np.cos(a)
+    return {"y": a, "dy_da": d}
+"""
+
+
+@pytest.mark.parametrize(("function", "said"), [
+    ("both", "ok: "), ("in_order", "ok: "), ("named", "ok: "), ("lists", "ok: "),
+    ("twice", "error: dL_dW counts twice in all elements at every point"),
+    ("transposed", "error: dL_dW(0, 1) and dL_dW(1, 0) are exchanged"), ("short", "returns 2 numbers; expected are value 1"),
+    ("raises", "raises ValueError: (1, 2)"), ("one", "one(p) takes neither the inputs by their names, x, W, nor all of them in"),
+])
+def test_somebodys_function_of_arrays_is_compared(function: str, said: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "m.py").write_text(SOMEBODY)
+    points = ("--at", "x=[[1,0.2]],W=[[0.1,2],[0.3,-1]]", "--at", "x=[[0.7,2]],W=[[1,0.5],[-0.5,0.3]]")
+    ended = adcli("check", "-e", LAYER, *points, "--against", f"{tmp_path / 'm.py'}:{function}")
+    assert said in ended.out + ended.err and ended.code == (2 if function == "one" else 0 if said == "ok: " else 1), ended
+
+
+def test_somebodys_loop_is_compared_and_what_is_no_function_of_arrays_is_refused(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "m.py").write_text(SOMEBODY)
+    loop = "input a, int32 T\nx(0) = a\nfor t in 0:T { x(t + 1) = sin(x(t)) }\ny = x(T)\noutput y"
+    assert succeeds("check", "-e", loop, "--against", f"{tmp_path / 'm.py'}:steps", "-q", "--samples", 2).out.startswith("ok: ")
     ended = adcli("check", "-e", KINDS["gather"], "--against", "true")
-    assert ended.code == 2 and "--against asks for single numbers" in ended.err
+    assert ended.code == 2 and "--against asks a Python function" in ended.err
+
+
+def test_a_point_too_large_for_single_elements_is_compared_with_nobody(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "m.py").write_text("def f(x): return {'s': (x**2).sum()}")
+    big = tmp_path / "x.csv"
+    big.write_text("\n".join(["0.5"] * 200_000))
+    ended = adcli("check", "-e", "input x(N)\ns +=! x(i)**2", "--at", f"x=@{big}", "--against", f"{tmp_path / 'm.py'}:f")
+    assert ended.code == 1 and "too large for single elements" in ended.out and "nothing compared: no entry of" in ended.out
 
 
 # ---------------------------------------------------------------- faults
