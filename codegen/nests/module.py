@@ -378,6 +378,9 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     for g in op.guards:
         if not indices(g):
             some = f.put(f"and i1 {some}, {f.put(f'icmp sge i64 {f.number(g)[0]}, 0')}")
+    if step.block is not None:
+        low, high, _ = [f.size(name) for name in step.block.names]
+        some = f.put(f"and i1 {some}, {f.put(f'icmp slt i64 {low}, {high}')}")
     if not step.stays and not starts_there(env, e, op):
         fill = f.put("icmp ne i64 %filling, 0")
         if step.block is not None:

@@ -86,10 +86,10 @@ def of_blocks(sweeps: Sweeps, n: int, ks: Sequence[int]) -> list[Action]:
     for j in sweeps.blocks(n):
         for k in ks:
             low, high = sweeps.block(n, k, j)
-            if low < high:
-                found.append(Run(k, low, high, k in done))
+            if low < high or k not in done:   # each begins before what adds to it, be there steps or not
+                found.append(Run(k, low, max(low, high), k in done))
                 done.add(k)
-    return found + [Run(k, *sweeps.ends[k]) for k in ks if k not in done]
+    return found
 
 
 def started(sweeps: Sweeps, v: Var) -> float | None:
@@ -277,10 +277,10 @@ class _Planner:
                 self.writes(p)
             return
         low, high = s.block(n, k, j)
-        empty = s.ends[k][0] >= s.ends[k][1]
+        empty = p.adds or s.ends[k][0] >= s.ends[k][1]
         if low < high or (empty and first):
             self.elements(p)
-            self.found.actions.append(Run(k, low, high, k in done))
+            self.found.actions.append(Run(k, low, max(low, high), k in done))
             self.writes(p)
             done.add(k)
 

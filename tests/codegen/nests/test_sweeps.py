@@ -7,6 +7,7 @@ from adcli.codegen.nests import sweeps
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.codegen.nests.sweeps import Sweeps
 from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
 
 TWO = """input a(N), b(N), x(T, N)
@@ -46,3 +47,20 @@ def test_blocks_cover_every_step_once_and_reads_come_behind_writes(monkeypatch: 
                     steps.update(range(low, high))
         for k in (k for k in sweep.members if k in found.ends):
             assert written.get(k, set()) == set(range(*found.ends[k]))
+
+
+SUMS = """input u(N), int32 T
+v(T, n) = u(n)
+for t in 0:T down { v(t, n) = 0.9*sin(v(t + 1, n)) + 0.1 }
+s(n) +=! v(t - 1, n) where t in 1:T
+s(n) += v(t, n)**2 where t in 0:T
+output s
+"""
+"""The first sum reads what the loop makes a step later: of the first block it has nothing."""
+
+
+def test_what_adds_to_a_sum_begins_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "LEAST_BLOCK", 1)
+    program = parse(SUMS)
+    at = {"u": np.linspace(0, 1, 3), "T": 7}
+    np.testing.assert_allclose(compile_tensors(program)(at)["s"], evaluate(program, at, FLOAT)["s"], rtol=1e-14)
