@@ -70,7 +70,11 @@ class Budgets:
         """The budgets of all points; every name is checked before the first comes out."""
         at = [(given.located(self.task.signature.own, self.watch.say, self.task.signature.source), given)
               for given in self.points]
-        return map(self.budget, self.watch.over(evaluate(self.task, self.complete(at))))
+        return map(self.budget, self.watch.over(self.rows(self.complete(at))))
+
+    def rows(self, at: Iterable[dict[str, float]]) -> Iterator[Row]:
+        """Values and figures at complete points."""
+        return evaluate(self.task, at)
 
     def complete(self, at: Iterable[tuple[Iterator[dict[str, float]], GivenPoint]]) -> Iterator[dict[str, float]]:
         """The points with their standard uncertainties; what was given for each waits until its results are there."""

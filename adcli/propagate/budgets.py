@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.input.distributions import NORMAL, Spread
 from adcli.lang.ir import LEVELS
+from adcli.lang.ir.errors import plural
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text
 
@@ -30,6 +31,8 @@ Shown = Callable[[float, float], str]
 
 LARGEST, SMALLEST = 8, -4
 """Powers of ten between which numbers are written without an exponent."""
+MOST_INPUTS = 100
+"""Inputs that the heading of a point names."""
 SURE_DIGITS = 15
 """Digits of a double that are sure to be right."""
 
@@ -177,7 +180,7 @@ def text(budgets: Iterable[Budget], number: Number, several: bool, shown: Shown 
     for i, budget in enumerate(budgets):
         lines = [""] * bool(i and several)
         if several:
-            lines.append(f"# {', '.join(given(name, x, budget.spreads.get(name), number) for name, x in budget.at.items())}")
+            lines.append(f"# {', '.join(heading(budget, number))}")
         for j, output in enumerate(budget.outputs):
             lines += [*[""] * bool(j), *paragraph(budget, output, number, shown)]
         lines += [""] * bool(budget.correlations)
@@ -186,6 +189,15 @@ def text(budgets: Iterable[Budget], number: Number, several: bool, shown: Shown 
         if budget.status:
             lines.append(f"{budget.status} = {LEVELS[budget.level]}")
         yield "\n".join(lines) + "\n"
+
+
+def heading(budget: Budget, number: Number) -> Iterator[str]:
+    """The inputs as they were given: where they are many the first that are uncertain, and how many more there are."""
+    few = len(budget.at) <= MOST_INPUTS
+    names = list(budget.at if few else budget.spreads)[:MOST_INPUTS]
+    yield from (given(name, budget.at[name], budget.spreads.get(name), number) for name in names)
+    if len(names) < len(budget.at):
+        yield f"and {plural(len(budget.at) - len(names), 'more input')}"
 
 
 def given(name: str, x: float, spread: Spread | None, number: Number) -> str:

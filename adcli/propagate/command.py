@@ -260,15 +260,23 @@ def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Pr
 def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                 options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
     """The same for a program with tensors or loops, whose elements are numbers."""
-    from adcli.propagate.elements import by_element, with_elements
+    from adcli.propagate.elements import given_elements, with_elements
+    from adcli.propagate.matrices import Linearised, MatrixBudgets, many, numbers_of
     from adcli.task.derive import chosen
+    from adcli.task.shapes import written_out
     remarks: list[object] = []
-    wanted = options.request(text, None, ()).of
-    primal = chosen(program, wanted and list(dict.fromkeys(name.partition("(")[0] for name in wanted)))
-    whole, point, correlations = by_element(primal, points, options.covariance, sampling is not None and sampling.samples != 0,
-                                            remarks.append)
-    budgets = prepared_budgets(text, [point], (*told, *correlations), sampling, replace(options, of=None, covariance=()),
-                               with_elements(whole, wanted), heard)
+    request = options.request(text, None, ())
+    primal = chosen(program, request.of and list(dict.fromkeys(name.partition("(")[0] for name in request.of)))
+    draws = sampling is not None and sampling.samples != 0
+    at, point, correlations = given_elements(primal, points, options.covariance, draws, remarks.append)
+    if not draws and not options.second_order and point.spreads and many(primal, point.spreads, at):
+        found = Linearised(request._replace(of=None), options, primal, at, list(point.spreads), request.of)
+        budgets: Budgets = MatrixBudgets(found, point._replace(elements=numbers_of(primal, at)), (*told, *correlations), sampling,
+                                         options, heard)
+    else:
+        whole = written_out(primal, at, "propagate")
+        budgets = prepared_budgets(text, [point._replace(elements=whole.at)], (*told, *correlations), sampling,
+                                   replace(options, of=None, covariance=()), with_elements(whole.program, request.of), heard)
     for remark in remarks:
         budgets.watch.say(remark)
     return budgets

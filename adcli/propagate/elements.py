@@ -6,6 +6,7 @@ inputs and outputs are the elements. So the budgets, the second order and Monte 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +23,16 @@ from adcli.lang.ir.names import composed
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.propagate.given import GivenPoint
 from adcli.task.derive import chosen
-from adcli.task.shapes import written_out
 
 Remark = Callable[[object], None]
 SYMMETRIC = 1e-9
 """How far two entries of a covariance matrix that are one may lie apart, beside the product of their standard uncertainties."""
 
 
-def by_element(program: Program, points: Sequence[GivenPoint], covariances: Sequence[str], samples: bool,
-               say: Remark) -> tuple[Program, GivenPoint, tuple[Correlation, ...]]:
-    """The program of the elements at the one given point, the point with the spreads of elements, and the correlations
-    of elements that covariance matrices say. AdError for several points, and for `samples` where a loop ends at `until`."""
+def given_elements(program: Program, points: Sequence[GivenPoint], covariances: Sequence[str], samples: bool,
+                   say: Remark) -> tuple[dict[str, Any], GivenPoint, tuple[Correlation, ...]]:
+    """The one given point, the same with the spreads of elements, and the correlations of elements that covariance matrices say.
+    AdError for several points, and for `samples` where a loop ends at `until`."""
     if samples and any(isinstance(e.op, Recurrence) and e.op.until is not None for e in program.equations):
         raise AdError("--monte-carlo needs the same number of steps for all samples; here a loop ends at 'until'",
                       help="leave out --monte-carlo: the uncertainties to first order hold the number of steps")
@@ -51,8 +51,7 @@ def by_element(program: Program, points: Sequence[GivenPoint], covariances: Sequ
         spreads |= uncertain
         correlations += related
     inputs_to_differentiate(program, list(dict.fromkeys(x.partition("(")[0] for x in spreads)))
-    whole = written_out(program, at, "propagate")
-    return whole.program, GivenPoint(given.plain, spreads, elements=whole.at), tuple(correlations)
+    return at, GivenPoint(given.plain, spreads), tuple(correlations)
 
 
 def with_elements(program: Program, wanted: Sequence[str] | None) -> Program:
