@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,18 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Prog
     `known` says of inputs what they are: a constant, or another input.
     """
     return prune(Folder(known).program(program))
+
+
+def simplify_behind(program: Program, simple: Program) -> Program:
+    """The same of a program of numbers that begins with the lines of a `simple` one and has its results: these are simplified
+    already, and stay."""
+    start = len(simple.equations)
+    if program.equations[:start] != simple.equations:
+        return simplify(program)
+    folder, lines = Folder(), program.equations[start:]
+    folder.enter(simple.equations, {e.op for e in lines})
+    behind = prune(folder.program(replace(program, equations=lines)))
+    return replace(behind, equations=simple.equations + behind.equations)
 
 
 def prune(program: Program) -> Program:
@@ -76,6 +88,18 @@ class Folder:
         self.lines(old.equations)
         results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in old.results])
         return replace(old, equations=tuple(self.equations), results=results)
+
+    def enter(self, equations: Iterable[Equation], later: Collection[Primitive]) -> None:
+        """Lines that stand already: what operations `later`, and those that these may become, can meet of them."""
+        met = {*later, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
+        for e in equations:
+            op = e.op
+            if op in met:
+                self.seen.setdefault(self.key(e), e.outs[0])
+            if op is NEG or op is NOT:
+                self.opposite[e.outs[0]] = e.args[0]
+            if op.truth and op in FOLDS:
+                FOLDS[op](self, e, e.args)
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
@@ -120,8 +144,7 @@ class Folder:
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
         out, op = e.outs[0], e.op
-        key = self.value_key(op, e.args)
-        earlier = self.seen.setdefault((*key, "whole") if out.whole else key, out)
+        earlier = self.seen.setdefault(self.key(e), out)
         if earlier is not out:
             self.env[out] = earlier
             return earlier
@@ -129,6 +152,11 @@ class Folder:
             self.opposite[out] = e.args[0]
         self.equations.append(e)
         return out
+
+    def key(self, e: Equation) -> ValueKey:
+        """Equal for equations that compute the same value."""
+        key = self.value_key(e.op, e.args)
+        return (*key, "whole") if e.outs[0].whole else key
 
     def value_key(self, op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
         """Equal for operations that compute the same of the same arguments."""
@@ -335,3 +363,5 @@ FOLDS: dict[Primitive, Fold] = {
 PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
 """Operations that stay what they are on variables, and on a variable and a constant beside which nothing is exact, unless signs
 meet or a truth value is known: most of any program."""
+ARITHMETIC = frozenset([ADD, SUB, MUL, DIV, NEG, POWN, POW, INDEX_POWER])
+"""Operations that signs and constants make one another."""
