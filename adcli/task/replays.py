@@ -127,7 +127,28 @@ def in_order(found: Mapping[str, Any], task: Task) -> bool:
         and len(found["outputs"]) == len(found["made"]) and 0 <= memory <= found["needed"]
         and sum(size * prod(shape) for shape in found["outputs"]) + memory <= found["needed"]
         and all(n < cells and 0 <= at <= at + size <= memory for n, at, size in found["places"])
-        and all(packed[:1] in ([0], [1], [2], [3]) and fits(packed[1:], FORMS[packed[0]]) for packed in found["actions"]))
+        and all(packed[:1] in ([0], [1], [2], [3]) and fits(packed[1:], FORMS[packed[0]]) and inside(action(packed), found, size)
+                for packed in found["actions"]))
+
+
+def inside(x: CallAction, found: Mapping[str, Any], size: int) -> bool:
+    """Whether an action of an entry keeps to its cells and to its places in memory; elements have so many bytes."""
+    cells, ends = range(len(found["cells"])), {n: end for n, _, end in found["places"]}
+
+    def holds(place: Sequence[int], length: int) -> bool:
+        name, at = place
+        end = ends.get(name, found["needed"] if name in cells else -1)
+        return 0 <= at <= at + length <= end
+
+    match x:
+        case Stretch(first, last, values):
+            return 0 <= first <= last and all(cell in cells for cell, _ in values)
+        case Move(target, source, length):
+            return holds(target, length) and holds(source, length)  # type: ignore[arg-type]  # numbers, as FORMS says
+        case Fill(place, elements, _):
+            return holds(place, elements * size)  # type: ignore[arg-type]  # numbers, as FORMS says
+        case Base(tensor, _):
+            return tensor in cells
 
 
 def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:

@@ -106,6 +106,9 @@ def test_an_entry_that_holds_something_else_is_not_used(folder):
     spoilt = [{field: other} for field in entry for other in ("x", [["x"]])]
     spoilt += [{"memory": -1}, {"flag": 1 << 40}, {"cells": []}, {"places": [[0, 0, 1 << 40]]}, {"results": []},
                {"actions": [[4, 0]]}, {"actions": [[]]}, {"code": "0" * 64}]
+    spoilt += [{"actions": [beyond]} for beyond in (
+        [0, 1, 0, []], [0, 0, 1, [[1 << 40, 0]]], [1, [0, 0], [0, 0], 1 << 40], [2, [-7, 0], 1, 0.0], [2, [0, 0], -1, 0.0],
+        [3, -1, 0])]
     for changed in spoilt:
         store.put(name, json.dumps({**entry, **changed}).encode())
         assert replays.replayed(task, point) is None, changed
