@@ -59,7 +59,7 @@ def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
     """Points with tensors: by code from the cache with its plan, as long as that is for them, then in the ordinary way."""
     from adcli.task.replays import Unplanned, keep, replayed
-    replay, compute = None, None
+    replay, compute, remark = None, None, each_once(remark)
     for k, point in enumerate(at):
         replay = replay if k else replayed(task, point)
         try:
@@ -76,6 +76,18 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
             if k == 0:
                 keep(task, point, compute.kernel)
         yield Row({**point, **task.seeds}, found, level)
+
+
+def each_once(remark: Remark | None) -> Remark | None:
+    """Where notes go that are said once: a run that is made again in the ordinary way has the same to say before it begins."""
+    said = list[object]()
+
+    def hear(note: object) -> None:
+        if remark is not None and note not in said:
+            said.append(note)
+            remark(note)
+
+    return remark and hear
 
 
 def complete_point(task: Task, point: dict[str, Any]) -> dict[str, Any]:

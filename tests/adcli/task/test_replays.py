@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from adcli.codegen.machine import cache
+from adcli.codegen.nests import calls
 from adcli.lang.ir.errors import Source
 from command import adcli, succeeds
 from places import ROOT
@@ -90,6 +91,14 @@ def test_what_the_plan_is_not_for_is_worked_out_again(folder, once):
         assert adcli(*run) == fresh(*run), run
     once()
     assert succeeds(*GATHER, "x=[4,2,3],k=[1,2]").out == "s = 13.0\n"
+
+
+def test_what_is_worked_out_again_is_announced_once(folder, monkeypatch):
+    monkeypatch.setattr(calls, "LONG_RUN", 1)
+    adcli(*GATHER, "x=[1,2,3],k=[0,2]")
+    again = adcli(*GATHER, "x=[1,2,3],k=[0,3]")
+    assert again == adcli(*GATHER, "x=[1,2,3],k=[0,3]", "--no-cache")
+    assert again.err.count("one run takes") == 1
 
 
 def test_an_entry_that_holds_something_else_is_not_used(folder):
