@@ -29,7 +29,10 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     if at is None or gaps[1] is None:
         return
     element = f"{a.tensor}({', '.join(map(text, at))})"
+    beyond = any(low + 1 != high == at[gappy.place] for low, high in (box[gappy.place] for box in gappy.boxes))
+    before = f"{a.tensor}({', '.join(text(x - 1 if d == gappy.place else x) for d, x in enumerate(at))})"
     raise AdError(f"this reads {element}, which nothing has written", a.span(gappy.place),
+                  f"the last that is written is {before}: the end of a range is not in it" if beyond else
                   f"give it a value before the loop: {element} = ...", context.source)
 
 

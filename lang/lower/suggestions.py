@@ -83,6 +83,7 @@ STATEMENTS = {
     "softmax": ("s lse=! x(i); v(i) = exp(x(i) - s)",),
     "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
+    "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v +=! x(i) * y(i)"),
 }

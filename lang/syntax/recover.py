@@ -14,7 +14,7 @@ from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
 from adcli.lang.syntax.mend import LONGEST_QUOTE, mended, missing_operator
-from adcli.lang.syntax.scan import LOGICAL, OPERAND_END, scan
+from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
@@ -247,6 +247,9 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     token = unit[index] if index < len(unit) else separator(unit)
     before = unit[index - 1] if index else None
     foreign = next((t for t in (unit[0], before, token) if t and t.type == "NAME" and t.text in FOREIGN), None)
+    if foreign and foreign is token and before and before.text in HEADER_WORDS:
+        return fault(f"'{before.text}' stands behind the range of a loop",
+                     f"write for t in 0:T {before.text}{' c' * (before.text == 'until')} {{ ... }}", before)
     if foreign and (foreign is not unit[0] or index <= 1):
         return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
     if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
@@ -295,6 +298,10 @@ def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None
     if index < brace and unit[index].type == "NAME" and unit[index - 1].type in OPERAND_END:
         words = "behind the range of a loop there may be down, until with a condition, and checkpoint"
         return f"unexpected '{unit[index].text}'", words, unit[index]
+    if index > brace and unit[index - 1].type == "RBRACE" and unit[index].text in HEADER_WORDS:
+        word = unit[index].text
+        header = f"for {step} in 0:T {word}{' c' * (word == 'until')} {{ ... }}"
+        return f"unexpected '{word}'", f"it stands ahead of the {{: {header}", unit[index]
     if index > brace and unit[index - 1].type == "RBRACE":
         return f"unexpected '{unit[index].text}'", "start a new line behind the }", unit[index]
     return None

@@ -195,6 +195,11 @@ START = "h(0) = a\n"
 FAULTS = [
     # What is read before anything has written it.
     ("h(0) = a\nfor t in 2:T { h(t) = h(t-1) + h(t-2) }", 2, 25, "this reads h(1), which nothing has written", "h(1) = ..."),
+    ("h(0) = a\nfor t in 1:T { h(t) = h(t-1)*x }\ny = h(T)", 3, 7, "this reads h(T), which nothing has written",
+     "the last that is written is h(T - 1): the end of a range is not in it"),
+    ("h(0) = a\nfor t in 0:T { h(t+1) = h(t)*x } until h(T) < 1", 2, 34, "unexpected 'until'", "for t in 0:T until c { ... }"),
+    ("h(0) = a\ncheckpoint for t in 0:T { h(t+1) = h(t)*x }", 2, 1, "'checkpoint' stands behind the range of a loop",
+     "write for t in 0:T checkpoint { ... }"),
     ("for t in 1:T { h(t) = h(t-1) + x }", 1, 25, "this reads h(0), which nothing has written", "h(0) = ..."),
     ("for t in 1:T { z(t) = 2*x\n h(t) = z(t) }\ny = h(0)", 3, 7, "this reads h(0), which nothing has written", ""),
     ("input u0(N)\nu(0, i) = u0(i)\nfor t in 0:T { u(t+1, i) = u(t, i-1) + u(t, i+1) where i in 1:N-1 }", 3, 30,
