@@ -200,7 +200,7 @@ class _Planner:
                         raise _Unfit(a.tensor)
                     if not a.writes and a.tensor in self.whole and any(
                             s.level_of(w) < n for w in s.writers[a.tensor] if w > k):
-                        raise _Unfit(a.tensor)   # it has been written over by then
+                        raise self.unfit(k, a.tensor)   # it has been written over by then
             for k in self.again[n]:
                 mine = {a.tensor for a in s.parts[k].accesses if a.writes}
                 carried = {a.tensor for a in s.parts[k].accesses if a.writes and a.offset is None and a.element is None}
@@ -212,6 +212,13 @@ class _Planner:
                     ends = {owner.shifts[w] + o for w in s.writers[v] for o in s.parts[w].writes(v) if w in owner.shifts}
                     if ends != {edge}:
                         raise _Unfit(v)
+                    early = {w for w in ks if w < k for o in s.parts[w].reads(v) if s.sweeps[n].shifts[w] + o != edge}
+                    if early:   # what has been kept of it is there before they read
+                        raise self.unfit(min(early), v)
+
+    def unfit(self, k: int, v: Var) -> _Unfit:
+        """What part `k` makes again can be whole, or else what it reads."""
+        return _Unfit(next((a.tensor for a in self.sweeps.parts[k].accesses if a.writes and a.tensor in self.windowed), v))
 
     def wanted(self, v: Var, k: int, n: int) -> bool:
         """Whether another part than loop `k` reads a tensor in sweep `n` or behind it, when the loop has begun again."""

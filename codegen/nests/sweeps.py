@@ -128,12 +128,13 @@ class Sweeps:
                 new = self.ahead_of(self.parts[left.pop()]) - self.pinned.keys() - found
                 found |= new
                 left += new
+            due = self.due()
             for w in sorted(found):
                 behind = max([self.pinned[x] for x in self.ahead_of(self.parts[w])], default=-0.5)
                 fits = [n for n, s in enumerate(self.sweeps) if n >= max(self.level[w], behind) and s.group == self.group[w]]
                 loops = [self.level[q] for a in self.parts[w].accesses if a.writes for q in self.writers[a.tensor]
                          if q > w and self.parts[q].kind == LOOP and q in self.level]
-                fits = [n for n in fits if n in loops] or fits   # where the loop goes on from it
+                fits = [n for n in fits if n in loops and n <= due[w]] or fits   # where the loop goes on from it
                 self.pinned[w] = fits[0] if fits else max(self.level[w] - 0.5, behind if behind % 1 else behind + 0.5)
         return self.pinned[k]
 
@@ -141,6 +142,16 @@ class Sweeps:
         """The parts that could be in any sweep and have to be run before a part."""
         return {w for a in p.accesses for w in (*self.before(p, a.tensor), *self.hurried(p, a))
                 if self.parts[w].kind in (EACH, ELEMENT)}
+
+    def due(self) -> dict[int, float]:
+        """For each part the first level at which something needs what it makes, or writes over what it reads."""
+        found: dict[int, float] = {}
+        for p in reversed(self.parts):
+            behind = {q for a in p.accesses for of in ((self.writers, self.readers) if a.writes else (self.writers,))
+                      for q in of.get(a.tensor, ()) if q > p.k}
+            found[p.k] = min([found[q] if self.parts[q].kind in (EACH, ELEMENT) else self.level.get(q, inf) for q in behind],
+                             default=inf)
+        return found
 
     def sweep_of(self, p: StepPart, least: int) -> int:
         for n, s in enumerate(self.sweeps):
