@@ -271,8 +271,8 @@ def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlat
     at, point, correlations = given_elements(primal, points, options.covariance, draws, remarks.append)
     if not draws and not options.second_order and point.spreads and many(primal, point.spreads, at):
         found = Linearised(request._replace(of=None), options, primal, at, list(point.spreads), request.of)
-        budgets: Budgets = MatrixBudgets(found, point._replace(elements=numbers_of(primal, at)), (*told, *correlations), sampling,
-                                         options, heard)
+        whole_point = point._replace(elements=numbers_of(primal, at, point.spreads))
+        budgets: Budgets = MatrixBudgets(found, whole_point, (*told, *correlations), sampling, options, heard)
     else:
         whole = written_out(primal, at, "propagate")
         budgets = prepared_budgets(text, [point._replace(elements=whole.at)], (*told, *correlations), sampling,

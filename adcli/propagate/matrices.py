@@ -5,7 +5,7 @@ is written out, so tensors may be large.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, prod, ulp
 from typing import Any
@@ -33,6 +33,8 @@ from adcli.task.tasks import prepared
 
 MANY = 1_000
 """Partial derivatives from which on figures are worked out by matrices."""
+LONG = 1_000
+"""Elements from which on an exact tensor is not repeated with the results."""
 
 
 class Linearised:
@@ -161,10 +163,11 @@ class MatrixBudgets(Budgets):
         return tensor_of(v) in self.found.moving
 
 
-def numbers_of(program: Program, at: Mapping[str, Any]) -> dict[str, float]:
-    """The elements of all inputs at a point, but whole numbers."""
-    return {name: float(x) for p in program.params if not p.var.integer
-            for name, x in elements(p.name, np.asarray(at[p.name])).items()}
+def numbers_of(program: Program, at: Mapping[str, Any], spreads: Collection[str]) -> dict[str, float]:
+    """The elements of inputs at a point: not whole numbers, and not long tensors that are exact."""
+    uncertain = {tensor_of(x) for x in spreads}
+    kept = [p.name for p in program.params if not p.var.integer and (p.name in uncertain or np.size(at[p.name]) < LONG)]
+    return {name: float(x) for whole in kept for name, x in elements(whole, np.asarray(at[whole])).items()}
 
 
 def many(program: Program, spreads: Mapping[str, object], at: Mapping[str, Any]) -> bool:

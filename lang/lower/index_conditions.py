@@ -13,6 +13,8 @@ from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 SPLITS = 64
 """Most comprehensions that the choices in one statement may make."""
+MANY = 16
+"""Comparisons beyond which nothing is proved from all of them together."""
 IndexTest = tuple[str, Node, Node]
 """A comparison of indices: its name and its operands."""
 Piece = list[IndexTest]
@@ -125,6 +127,9 @@ def decided(reader: AffineReader, domain: Domain, root: Node) -> str | None:
 
 def nowhere(domain: Domain, found: Sequence[Affine]) -> bool:
     """Whether it is proved that nothing of a box has all of these not negative."""
+    found = list(dict.fromkeys(found))
+    if len(found) > MANY:   # each by itself: proofs from many take long
+        return any(domain.never_negative(-g - 1) for g in found)
     return any(proved(-g - 1, [*inside(domain), *found]) for g in found)
 
 

@@ -30,6 +30,13 @@ p(i) *=! 1 + 0.3 * q(j) where i in 0:T, j in 0:i + 1
 y +=! p(i) * sin(i)
 output y
 """
+COPIED = """input a, b, int32 T
+h(T + 1) = a * b
+for t in 0:T down { h(t + 1) = 0.5 * sin(h(t + 2)) }
+y *=! 1 + 0.1 * h(i)**2 where i in 1:T + 2
+output y
+"""
+"""Two histories begin with the same numbers: one copies what the other goes on from."""
 
 
 def on_marks(program: Program, steps: int) -> PlanOnMarks:
@@ -43,7 +50,7 @@ def on_marks(program: Program, steps: int) -> PlanOnMarks:
 def test_every_step_of_random_loops_reads_what_the_program_has_there(derivative, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "LEAST_BLOCK", 1)
     r, kept = drawn(f"plans of {derivative}"), 0
-    for text in [PRODUCTS, *(random_loop(r).replace(" checkpoint", "") for _ in range(6))]:
+    for text in [PRODUCTS, COPIED, *(random_loop(r).replace(" checkpoint", "") for _ in range(3))]:
         program = derivative(parse(text, checkpoint=True))
         for steps in (5, 12):
             plan = on_marks(program, steps)
