@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.codegen.nests import sweeps
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from places import DATA, ROOT
+from plan_laws import PlanOnMarks
 from session_seed import drawn
 
 import adcli
@@ -123,6 +125,20 @@ def natively(name: str) -> None:
     both = read_back(f.grad(wrt=wrt)).jvp(wrt=wrt)(directed(case, "d"))
     agree(both, {"dL": case["along"]}, "")
     agree(both, case["hvp"], "ddL_d")
+
+
+def test_a_checkpointed_model_reads_what_it_reads_in_the_order_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks of few steps; one model with a loop, and its gradient."""
+    monkeypatch.setattr(sweeps, "LEAST_BLOCK", 1)
+    checkpointed(drawn("plans of models").choice([name for name, path in FILES.items() if "for t in" in path.read_text("utf-8")]))
+
+
+def checkpointed(name: str) -> None:
+    case = CASES[name]
+    f = adcli.compile(FILES[name].read_text(encoding="utf-8"), f"{name}.ad", checkpoint=True)
+    program = f.grad(wrt=list(case["grad"])).program
+    plan = PlanOnMarks(program, {p.name: np.shape(case["at"][p.name]) for p in program.params}, case["at"])
+    plan.check(plan.actions)
 
 
 def test_there_are_models_of_every_kind() -> None:
