@@ -92,8 +92,8 @@ for any."""
 
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
-LONGEST_QUOTE = 40
-"""Characters of an argument that is repeated in a message."""
+LONGEST_QUOTE, LONGEST_STATEMENT = 40, 120
+"""Characters of an argument, and of statements, that are repeated in a message."""
 
 
 class Suggestion(NamedTuple):
@@ -239,10 +239,14 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     if target and whole is not None:
         return written(text, whole)
     outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end and not isinstance(s, Def)), None)
-    help = f"give it a name first: {text}"
     if outer is None:
-        return Suggestion(help)
-    return Suggestion(help, Fix(outer.start, node.end, f"{text}; {tree.source.text[outer.start:node.start]}{meant['v']}"))
+        return Suggestion(f"give it a name first: {text}")
+    before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
+    element = ", ".join(meant[i] for i in subscripts(form, "v"))
+    mended = f"{text}; {before}{meant['v']}" + f"({element})" * bool(element)
+    short = len(mended + behind) <= LONGEST_STATEMENT and "\n" not in before + behind
+    return Suggestion(f"write {mended}{behind}" if short else f"give it a name first: {text}",
+                      Fix(outer.start, node.end, mended))
 
 
 def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
