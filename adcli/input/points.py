@@ -37,11 +37,11 @@ WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9]*", re.ASCII), re.compile(r"[0
 RANGE = re.compile(r"\s*(?::|\.\.\.?)\s*")
 """What stands between the parts of a range, and what other languages write there."""
 LONGEST_RANGE = 1 << 53
+"""Points of one range."""
 FILE = re.compile(r"[^=,{}\[\]()]+\.(npy|npz|csv|tsv|txt|dat|json|jsonl|ndjson|parquet)(\.gz)?", re.IGNORECASE)
 """What is meant as the name of a file."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
 """Tensors of so many dimensions, as they are written."""
-"""Points of one range."""
 
 
 class GridRange(Sequence[Point]):
