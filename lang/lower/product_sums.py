@@ -211,7 +211,8 @@ class SplitSum:
             args.append(tensor)
             values.append(Factor(params[-1].var, False))
         lines, value = product(values, negated)
-        op = replace(self.op, ranges=self.ranges(node.box), sources=tuple(sources), onto=None, agreements=(),
+        guards = tuple([g for g in self.op.guards if not box_of(self.op, [g]) & ~node.box])   # others are of what reads this
+        op = replace(self.op, ranges=self.ranges(node.box), guards=guards, sources=tuple(sources), onto=None, agreements=(),
                      body=body_of(value, params, (*body.equations, *lines)))
         return op, args
 

@@ -57,6 +57,8 @@ SPLIT = {
     "a scatter onto, of terms": (
         "input x(N, K), c(N), s0(N), int32 I(N)\ns = s0\ns(I(i)) += (x(i, k) - c(i))**2 where i >= 1",
         ["x_c(i) +=! (x(i, k) - c(i))**2 where i >= 1", "s(I(i)) += x_c(i) where i >= 1, s = s0"]),
+    "a condition on what is not summed": ("input x(N)\ns(i) +=! 2 * x(k) where i in 0:3, i >= 1",
+                                          ["sum_x +=! x(k)", "s(i) = 2 * sum_x where i in 0:3, i >= 1"]),
     "a scatter of products": ("input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
                               ["sum_x +=! x(k)", "x_A_x(i) +=! x(i) * A(i, j) * sum_x",
                                "y(I(i)) +=! x_A_x(i) where float(N) y"]),
