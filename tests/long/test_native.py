@@ -34,6 +34,6 @@ def test_a_row_that_depends_on_others_is_noticed(monkeypatch):
 
 
 def test_columns_are_at_every_alignment_and_have_their_values():
-    columns = [native.column(native.random.Random(i), 9) for i in range(200)]
+    columns = [native.column(native.random.Random(i), 9) for i in range(1000)]
     assert {c.ctypes.data % 64 for c in columns} >= set(range(0, 64, 8)) and any(c.ctypes.data % 8 for c in columns)
     assert {c.strides[0] for c in columns} >= {-8, 8, 16, 40}
