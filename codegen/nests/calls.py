@@ -134,8 +134,10 @@ class PlannedKernel:
         places: list[int] = []
         for p, name, dtype in self.inputs:
             a = arrays.get(name)
+            if a.__class__ is float or a.__class__ is int:
+                a = np.array(a)
             if a.__class__ is not np.ndarray or a.dtype is not dtype:
-                a = np.array(a) if a.__class__ is float and dtype.char == "d" else converted(p, a, dtype)
+                a = converted(p, a, dtype)
             place = address(a)
             if place is None:
                 a = converted(p, a, dtype)

@@ -4,12 +4,12 @@
     python tests/tools/bench_tensors.py [--only TEXT] [--size N] [--seconds S] [--no-jax] [--scaling] [--precision single]
 
 Each line is one program at one size: its results, and its results with the adjoints of the inputs (for a scalar result the
-gradient). JAX gets arrays that it has already, and its results are waited for. Both run in turn, in one process, and the least
-of several times counts. With `--scaling` adcli with one thread stands in the place of JAX, so that the ratio says what threads
-are worth. A ratio above 1 means that adcli is the faster; `agree` is the largest difference of any result, relative
-to the largest of its numbers. Under `taskset -c 0` both have one thread, and the time is that of the process, without what others
-on the machine take. Loops over time are models of tests/programs/models, and those of make_model_references.py with `lax.scan`;
-their size is the number of steps.
+gradient). Ours are Functions, given arrays and floats; JAX gets arrays that it has already, and its results are waited for. Both
+run in turn, in one process, and the least of several times counts. With `--scaling` adcli with one thread stands in the place of
+JAX, so that the ratio says what threads are worth. A ratio above 1 means that adcli is the faster; `agree` is the largest
+difference of any result, relative to the largest of its numbers. Under `taskset -c 0` both have one thread, and the time is that
+of the process, without what others on the machine take. Loops over time are models of tests/programs/models, and those of
+make_model_references.py with `lax.scan`; their size is the number of steps.
 """
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from adcli.api.function import Function
 from adcli.codegen.machine.kernel import processors
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.ir import Program
@@ -283,15 +284,18 @@ def measured(only: str, size: int | None, seconds: float, other: str, jobs: int 
             continue
         program = simplify(work.program())
         reverse = simplify(adjoints(program))
-        value, derivative = (compile_tensors(p, precision=precision) for p in (program, reverse))
+        value, derivative = (function(p, precision) for p in (program, reverse))
         for n in work.sizes if size is None else [n for n in work.sizes if n == size]:
             random = np.random.default_rng(n)
             at = in_precision(point(work, n), precision)
             out = value(at)
-            seeds = {f"d_d{name}": random.standard_normal(a.shape) if a.shape else np.array(1.0) for name, a in out.items()}
+            seeds = {f"d_d{name}": random.standard_normal(a.shape) if a.shape else np.array(1.0)
+                     for name, a in zip(out, map(np.asarray, out.values()), strict=True)}
             seeds = in_precision(seeds, precision)
+            sizes = {name for name, x in at.items() if isinstance(x, int)}
             wrt = [name for name in at if f"d_d{name}" in {r.name for r in reverse.results}]
-            for kind, kernel, given in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
+            for kind, kernel, values in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
+                given = {name: float(x) if np.shape(x) == () and name not in sizes else x for name, x in values.items()}
                 calls: list[Callable[[], Any]] = [lambda k=kernel, a=given: k(a, jobs=jobs)]
                 agree = float("nan")
                 if other:
@@ -302,6 +306,13 @@ def measured(only: str, size: int | None, seconds: float, other: str, jobs: int 
                 theirs = times[1] if other else float("nan")
                 name = f"{work.name:17s} {n:5d} {kind:9s}"
                 yield f"{name} {times[0]:11.1f} {theirs:13.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
+
+
+def function(program: Program, precision: Precision) -> Function:
+    """A Function whose code is made well at once, for all shapes."""
+    found = Function(program, precision=precision.name)
+    found._kernel = compile_tensors(program, precision=precision)
+    return found
 
 
 def peer_call(function: Callable[..., dict[str, Any]], kind: str, at: dict[str, Any], seeds: dict[str, np.ndarray],
