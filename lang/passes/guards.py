@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
+from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
@@ -21,7 +22,7 @@ from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
 
-POWN, ADD = TABLE["pown"], TABLE["add"]
+POWN, ADD, DIV = TABLE["pown"], TABLE["add"], TABLE["div"]
 LONGEST_GUARD = 4
 """Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
 
@@ -86,9 +87,11 @@ def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], se
 
 
 def can_be_infinite(e: Equation) -> bool:
-    """Whether an operation can be infinite at finite values."""
+    """Whether an operation, or its derivative, can be infinite at finite values."""
     if e.op is POWN:
         return isinstance(n := e.args[1], Lit) and n.value < 0
+    if e.op is DIV and isinstance(e.args[1], Lit):
+        return abs(e.args[1].value) < SINGLE.smallest   # its reciprocal can be infinite
     return any(s.level >= SINGULAR for s in e.op.status)
 
 

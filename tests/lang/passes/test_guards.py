@@ -103,6 +103,13 @@ def test_a_written_map_is_the_map_of_the_row(name: str) -> None:
                 assert emitted(e, position) == run(e, position), (count, variant, position)
 
 
+@pytest.mark.parametrize(("op", "operand", "infinite"), [
+    ("div", Lit(2.0), False), ("div", Lit(-0.1), False), ("div", Lit(0.0), True), ("div", Lit(1e-310), True),
+    ("div", Var("y"), True), ("mul", Var("y"), False), ("pown", Lit(2.0), False), ("pown", Lit(-1.0), True)])
+def test_what_can_be_infinite_at_finite_values(op: str, operand: Var | Lit, infinite: bool) -> None:
+    assert guards.can_be_infinite(Equation((Var("z"),), TABLE[op], (Var("x"), operand))) is infinite
+
+
 def emitted(e: Equation, position: int) -> Any:
     b = Builder()
     term = guards.contribution(b, e, position, guards.Term(b.expr(SEED)))
