@@ -16,6 +16,7 @@ from adcli.input.points import located, require_point
 from adcli.lang.evaluate.unfolding import Unfolded
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import tensor_of
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
 from adcli.task.shapes import written_out
@@ -35,7 +36,7 @@ def written_out_at(program: Program, specs: Sequence[str], what: str, say: Calla
 
 def elements_among(whole: Unfolded, inputs: Sequence[str]) -> list[str]:
     """The inputs of a program of elements that are the elements of these inputs."""
-    return [p.name for p in whole.program.params if p.name.partition("(")[0] in inputs]
+    return [p.name for p in whole.program.params if tensor_of(p.name) in inputs]
 
 
 def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:

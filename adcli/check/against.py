@@ -23,6 +23,7 @@ from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told
 from adcli.lang.derive.derivatives import canonical, gradient
 from adcli.lang.ir import LEVELS, SMOOTH, Var
 from adcli.lang.ir.errors import AdError, Span, plural
+from adcli.lang.ir.names import tensor_of
 
 ALLOWED = 8.0
 """So many times our bound is allowed."""
@@ -291,11 +292,11 @@ class AgainstArrays(Against):
 
     def explanation(self, worst: Compared) -> WrongEntry | None:
         """What is wrong with all elements of the derivative, or else with one."""
-        return self.of_all_elements(worst.name.partition("(")[0]) or super().explanation(worst)
+        return self.of_all_elements(tensor_of(worst.name)) or super().explanation(worst)
 
     def of_all_elements(self, name: str) -> WrongEntry | None:
         """The factor by which a derivative is wrong in all elements at every point."""
-        held = [h for key, entries in self.held.items() if called(key).partition("(")[0] == name for h in entries]
+        held = [h for key, entries in self.held.items() if tensor_of(called(key)) == name for h in entries]
         lost = SMALL * max(abs(h.ours) for h in held)
         factor = explains([h.ours for h in held], [Difference(h.at, h.theirs - h.ours, h.allowed + lost) for h in held])
         return None if factor is None else WrongEntry(f"{name} {told(factor)} in all elements at every point")

@@ -34,6 +34,7 @@ from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, ato
 from adcli.lang.evaluate.unfolding import length
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.errors import plural
+from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -190,11 +191,6 @@ class ElementCheck(Check):
     def natively(self, points: Sequence[Point]) -> Iterator[tuple[list[dict[EntryKey, float]], int]]:
         for _ in points:
             yield self.written.natively(self.some_of, self.some_wrt)
-
-
-def tensor_of(name: str) -> str:
-    """What an element is one of."""
-    return name.partition("(")[0]
 
 
 def whole_name(v: str, x: str) -> str:

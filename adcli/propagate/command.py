@@ -32,6 +32,7 @@ from adcli.input.points import axes, joined, several
 from adcli.input.values import value
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import tensor_of
 from adcli.output.fitting import fitted
 from adcli.output.numbers import number_format
 from adcli.output.streams import columns_of, packed_destination, write_points
@@ -266,7 +267,7 @@ def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlat
     from adcli.task.shapes import written_out
     remarks: list[object] = []
     request = options.request(text, None, ())
-    primal = chosen(program, request.of and list(dict.fromkeys(name.partition("(")[0] for name in request.of)))
+    primal = chosen(program, request.of and list(dict.fromkeys(tensor_of(name) for name in request.of)))
     draws = sampling is not None and sampling.samples != 0
     at, point, correlations = given_elements(primal, points, options.covariance, draws, remarks.append)
     if not draws and not options.second_order and point.spreads and many(primal, point.spreads, at):

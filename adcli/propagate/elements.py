@@ -5,7 +5,7 @@ inputs and outputs are the elements. So the budgets, the second order and Monte 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.ir.names import composed
+from adcli.lang.ir.names import composed, tensor_of
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.propagate.given import GivenPoint
 from adcli.task.derive import chosen
@@ -50,15 +50,21 @@ def given_elements(program: Program, points: Sequence[GivenPoint], covariances: 
         uncertain, related = of_matrix(name, np.asarray(at[name]), matrix)
         spreads |= uncertain
         correlations += related
-    inputs_to_differentiate(program, list(dict.fromkeys(x.partition("(")[0] for x in spreads)))
+    inputs_to_differentiate(program, list(dict.fromkeys(tensor_of(x) for x in spreads)))
     return at, GivenPoint(given.plain, spreads), tuple(correlations)
 
 
 def with_elements(program: Program, wanted: Sequence[str] | None) -> Program:
     """The program of elements with the outputs that are wanted: single elements, and all those of an output."""
-    known = [r.name for r in program.results]
-    return chosen(program, wanted and [x for name in wanted
-                                       for x in [r for r in known if r.partition("(")[0] == name] or [name]])
+    return chosen(program, wanted and named_elements([r.name for r in program.results], wanted))
+
+
+def named_elements(known: Iterable[str], wanted: Sequence[str] | None) -> list[str]:
+    """The elements that are wanted (None: all that are known), each once: single ones, and all those of a tensor."""
+    whole: dict[str, list[str]] = {}
+    for name in known:
+        whole.setdefault(tensor_of(name), []).append(name)
+    return list(dict.fromkeys(x for name in (whole if wanted is None else wanted) for x in whole.get(name, [name])))
 
 
 # ---------------------------------------------------------------- spreads of tensors
@@ -109,7 +115,7 @@ def covariance(program: Program, spreads: Mapping[str, Spread], text: str) -> tu
     if name not in tensors:
         raise AdError(f"--covariance {text}: no input '{name}' is a tensor" if equals else f"--covariance {text} names no input",
                       help=nearest(name, list(tensors)) or f"write --covariance {next(iter(tensors), 'x')}=@C.npy")
-    if any(x.partition("(")[0] == name for x in spreads):
+    if any(tensor_of(x) == name for x in spreads):
         raise AdError(f"'{name}' has a spread and a covariance matrix", help=f"leave out ± behind {name}")
     if place[:1] not in ("@", "["):
         raise AdError(f"--covariance {text}: expected a matrix", help=f"write --covariance {name}=@C.npy")

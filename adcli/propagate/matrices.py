@@ -22,10 +22,11 @@ from adcli.lang.evaluate.recording import elements
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.errors import AdError, Note
-from adcli.lang.ir.names import Names
+from adcli.lang.ir.names import Names, tensor_of
 from adcli.output.layout import Row
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
+from adcli.propagate.elements import named_elements
 from adcli.propagate.given import GivenPoint
 from adcli.task.request import Request
 from adcli.task.signature import Column, Signature
@@ -42,38 +43,40 @@ class Linearised:
 
     def __init__(self, request: Request, options: ResultOptions, whole: Program, at: Mapping[str, Any], wrt: Sequence[str],
                  wanted: Sequence[str] | None) -> None:
-        tensors = list(dict.fromkeys(map(tensor_of, wrt)))
-        self.task = prepared(request._replace(verb="jacobian", wrt=tensors, order=1, correlations=(), moments=()), options, whole)
-        (row,) = evaluate(self.task, [dict(at)], options.jobs)
-        signature, sizes = self.task.signature, [np.size(at[x]) for x in tensors]
-        self.row, outputs = row, dict(zip(signature.outputs, row.results, strict=False))
-        blocks = {(c.of, c.wrt[0]): np.asarray(x, float)
-                  for c, x in zip(signature.derived, row.results[len(outputs):], strict=True)}
-        active = active_values(whole, tensors)
+        inputs = {x: np.asarray(at[x]) for x in map(tensor_of, wrt)}
+        asked = request._replace(verb="jacobian", wrt=[*inputs], order=1, correlations=(), moments=())
+        self.task = prepared(asked, options, whole)
+        (self.row,) = evaluate(self.task, [dict(at)], options.jobs)
+        signature, active = self.task.signature, active_values(whole, [*inputs])
+        outputs = dict(zip(signature.outputs, self.row.results, strict=False))
+        blocks = {(c.of or "", c.wrt[0]): np.asarray(x, float)
+                  for c, x in zip(signature.derived, self.row.results[len(outputs):], strict=True)}
         self.moving = {r.name for r in whole.results if r.atom in active}
-        values = {name: x for v, found in outputs.items() for name, x in elements(v, found).items()}
-        rows = [np.concatenate([blocks[v, x].reshape(np.size(y), n) if (v, x) in blocks else np.zeros((np.size(y), n))
-                                for x, n in zip(tensors, sizes, strict=True)], axis=1) for v, y in outputs.items()]
-        names = [name for x in tensors for name in elements(x, np.asarray(at[x]))]
-        place, kept = {name: i for i, name in enumerate(names)}, chosen_elements(list(values), wanted)
+        values, columns = elements_of(outputs), elements_of(inputs)
+        kept = named_elements(values, wanted)
+        if unknown := next((name for name in kept if name not in values), None):
+            raise AdError(f"no output '{unknown}'",
+                          help=f"the outputs are {', '.join([*values][:6])}{', …' if len(values) > 6 else ''}")
         self.values = {name: float(values[name]) for name in kept}
-        position = {name: i for i, name in enumerate(values)}
-        self.jacobian = np.concatenate(rows)[[position[name] for name in kept]][:, [place[x] for x in wrt]]
+        self.jacobian = matrix(blocks, outputs, inputs)[places(values, kept)][:, places(columns, wrt)]
 
 
-def chosen_elements(known: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
-    """The elements that are wanted: single ones, and all those of an output."""
-    found = list(known) if wanted is None else [x for name in wanted for x in
-                                                ([r for r in known if tensor_of(r) == name] or [name])]
-    for name in found:
-        if name not in known:
-            raise AdError(f"no output '{name}'", help=f"the outputs are {', '.join(known[:6])}{', …' if len(known) > 6 else ''}")
-    return list(dict.fromkeys(found))
+def elements_of(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The elements of all tensors, by their names."""
+    return {name: x for whole, found in tensors.items() for name, x in elements(whole, found).items()}
 
 
-def tensor_of(name: str) -> str:
-    """What an element is one of."""
-    return name.partition("(")[0]
+def matrix(blocks: Mapping[tuple[str, str], np.ndarray], of: Mapping[str, Any], wrt: Mapping[str, Any]) -> np.ndarray:
+    """Derivatives of tensors by tensors as one matrix, with a row for each element and zeros where there is no block."""
+    return np.concatenate([np.concatenate([blocks[v, x].reshape(np.size(y), np.size(a)) if (v, x) in blocks else
+                                           np.zeros((np.size(y), np.size(a))) for x, a in wrt.items()], axis=1)
+                           for v, y in of.items()])
+
+
+def places(known: Iterable[str], chosen: Iterable[str]) -> list[int]:
+    """Where the chosen names stand among the known ones."""
+    at = {name: i for i, name in enumerate(known)}
+    return [at[name] for name in chosen]
 
 
 class WatchOfElements(Watch):
@@ -167,7 +170,7 @@ def numbers_of(program: Program, at: Mapping[str, Any], spreads: Collection[str]
     """The elements of inputs at a point: not whole numbers, and not long tensors that are exact."""
     uncertain = {tensor_of(x) for x in spreads}
     kept = [p.name for p in program.params if not p.var.integer and (p.name in uncertain or np.size(at[p.name]) < LONG)]
-    return {name: float(x) for whole in kept for name, x in elements(whole, np.asarray(at[whole])).items()}
+    return {name: float(x) for name, x in elements_of({name: np.asarray(at[name]) for name in kept}).items()}
 
 
 def many(program: Program, spreads: Mapping[str, object], at: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from adcli.lang.derive.colouring import column_colours, row_colours, star_colour
 from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
 from adcli.lang.evaluate.unfolding import Unfolded
 from adcli.lang.ir import Program
+from adcli.lang.ir.names import tensor_of
 from adcli.solvers.functions import TensorVectorFunction, Vector
 from adcli.task.matrices import Matrix, scipy_coo
 from adcli.task.shapes import written_out
@@ -45,7 +46,7 @@ class ColouredMatrix:
 
 def elements(whole: Unfolded, names: Sequence[str]) -> list[str]:
     """The elements of the inputs, one input after another."""
-    of = {name: [p.name for p in whole.program.params if p.name.partition("(")[0] == name] for name in names}
+    of = {name: [p.name for p in whole.program.params if tensor_of(p.name) == name] for name in names}
     return [x for name in names for x in of[name]]
 
 

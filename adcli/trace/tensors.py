@@ -20,7 +20,7 @@ from adcli.lang.evaluate.recording import element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import Note
-from adcli.lang.ir.names import name_table
+from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.trace.labels import element_labels, no_element
@@ -74,7 +74,7 @@ def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seed
     spread = {kind: {element(name, place): float(x) for name, given in those.items()
                      for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
               for kind, those in seeds.items()}
-    moved = [x for x in whole.at if x.partition("(")[0] in wrt]
+    moved = [x for x in whole.at if tensor_of(x) in wrt]
     return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent")))
 
 

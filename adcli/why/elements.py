@@ -18,6 +18,7 @@ from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import tensor_of
 from adcli.why.causes import Words
 from adcli.why.groups import COMPARED, Explanation, WhyAt, rank
 
@@ -31,7 +32,7 @@ def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]
         from adcli.why.large import groups_of_large
         return groups_of_large(asked, at)
     whole = unfolded(asked.primal, at)
-    wrt = [x for x in whole.at if family(x) in set(asked.wrt)]
+    wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
     of = differentiated(asked, whole, wrt)
     found: list[Explanation] = []
     chosen = Choice(whole.program, wrt).chosen
@@ -78,7 +79,7 @@ class Choice:
     """What is explained: numbers that are not finite, and tensors all elements of which are 0."""
 
     def __init__(self, program: Program, wrt: Sequence[str]) -> None:
-        self.sizes = Counter([*(family(r.name) for r in program.results), *map(family, wrt)])
+        self.sizes = Counter([*(tensor_of(r.name) for r in program.results), *map(tensor_of, wrt)])
 
     def chosen(self, found: Iterable[Asked]) -> Iterator[Asked]:
         """Those numbers; of a tensor of zeros the first, with the name of the tensor."""
@@ -87,22 +88,17 @@ class Choice:
             if not math.isfinite(each[0].value):
                 yield each
             elif each[0].value == 0:
-                zeros.setdefault(family(each[0].name), []).append(each)
+                zeros.setdefault(tensor_of(each[0].name), []).append(each)
         for name, those in zeros.items():
             f, question = those[0]
-            if len(those) == math.prod(self.sizes[family(x)] for x in (f.of or "", *f.wrt)):
+            if len(those) == math.prod(self.sizes[tensor_of(x)] for x in (f.of or "", *f.wrt)):
                 yield replace(f, name=name if len(those) == 1 else f"every element of {name}"), question
-
-
-def family(name: str) -> str:
-    """The tensor that an element belongs to."""
-    return name.partition("(")[0]
 
 
 def operation(cause: Cause) -> Hashable:
     """What is the same of a cause in all elements of a tensor."""
     e = cause.equation
-    return (cause.kind, cause.position, cause.sweep, family(cause.name or ""), e and (e.span, e.op.name))
+    return (cause.kind, cause.position, cause.sweep, tensor_of(cause.name or ""), e and (e.span, e.op.name))
 
 
 def also(same: Sequence[Finding], words: Words) -> list[str]:

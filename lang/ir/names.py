@@ -21,6 +21,11 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}")
 
 
+def tensor_of(name: str) -> str:
+    """The tensor that an element belongs to: A of A(1, 0). A name without subscripts is itself."""
+    return name.partition("(")[0]
+
+
 def look(name: str) -> str:
     """What a name looks like (NFKC): a text cannot have two names that only their code points tell apart."""
     if name.isascii():

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.api.function import Function
 from adcli.codegen.machine.kernel import processors
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.ir import Program
@@ -30,6 +29,8 @@ from adcli.lang.ir.primitives import exp, log, relu, sigmoid
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.passes.simplify import simplify
+
+from adcli.api.function import Function
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(TESTS / "helpers"))
