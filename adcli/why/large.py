@@ -15,7 +15,7 @@ import numpy as np
 from adcli.answers.all_values import all_values
 from adcli.input.arrays import filled
 from adcli.lang.analyse.findings import Finding, explained
-from adcli.lang.derive.derivatives import partial_name
+from adcli.lang.derive.derivatives import PartialNames
 from adcli.lang.evaluate.one_element import Element, KnownValues, MadeElement
 from adcli.lang.evaluate.recording import TooLong, element
 from adcli.lang.evaluate.unfolding import elements_of
@@ -54,8 +54,8 @@ def of_derivatives(asked: WhyAt, at: Mapping[str, Any], output: str) -> list[Exp
     point = filled(swept, at, {p.name: 1.0 for p in swept.params if p.seed})
     made = evaluation_program(swept)
     plain = replace(made, params=tuple([replace(p, seed=None) for p in made.params]))
-    names = [r.name for r in plain.results[-len(asked.wrt):]]
-    return explanations(plain, point, {n: partial_name(output, [x]) for n, x in zip(names, asked.wrt, strict=True)})
+    names, called = [r.name for r in plain.results[-len(asked.wrt):]], PartialNames(asked.primal)
+    return explanations(plain, point, {n: called(output, [x]) for n, x in zip(names, asked.wrt, strict=True)})
 
 
 def explanations(program: Program, at: Mapping[str, Any], names: Mapping[str, str]) -> list[Explanation]:

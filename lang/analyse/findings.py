@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
-from adcli.lang.derive.derivatives import gradient, partial_name
+from adcli.lang.derive.derivatives import PartialNames, gradient
 from adcli.lang.ir import Program
 from adcli.lang.passes.simplify import simplify
 
@@ -44,7 +44,7 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
     which are the first derivatives of the gradient. `chosen` picks what is explained; `of` are the outputs whose derivatives are
     looked at, all by default."""
     program = simplify(primal)
-    explainer = Explainer(program, at, wrt)
+    explainer, names = Explainer(program, at, wrt), PartialNames(primal)
     differentiated = [r for r in program.results if of is None or r.name in of]
 
     def numbers() -> Iterator[Asked]:
@@ -52,7 +52,7 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
             yield Finding(r.name, explainer.number(r.atom), (), r.name), Question(r.atom)
         for r, x, number, question in explainer.derivatives(differentiated, forward):
             if kind_of(number) != "number":
-                yield Finding(partial_name(r.name, [x]), number, (), r.name, (x,)), question
+                yield Finding(names(r.name, [x]), number, (), r.name, (x,)), question
     yield explainer, [replace(f, causes=explainer.causes(question), question=question) for f, question in chosen(numbers())]
     if order == 2:
         gradients = gradient(primal, wrt, None, "forward" if forward else "reverse")
@@ -63,7 +63,7 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
                 if kind_of(number) != "number" and place[x] >= place[r.wrt[0]]:
                     assert r.of is not None
                     both = (*r.wrt, x)
-                    yield Finding(partial_name(r.of, both), number, (), r.of, both), question
+                    yield Finding(names(r.of, both), number, (), r.of, both), question
         yield second, [replace(f, causes=second.causes(question), question=question) for f, question in chosen(curvatures())]
 
 

@@ -19,7 +19,7 @@ from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.names import Names
+from adcli.lang.ir.names import Names, tensor_of
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
@@ -244,7 +244,7 @@ def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
 def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],
                   values: dict[tuple[str, str], Atom]) -> list[Result]:
     """The entries as results; mixed derivatives that there are already, in another order, are left out."""
-    names, position = Names.of(program), {x: i for i, x in enumerate(wrt)}
+    names, position = PartialNames(program), {x: i for i, x in enumerate(wrt)}
     rows = {r.name: r for r in program.results}
     wanted = tuple(wanted)
     orders = {1 + len(rows[row].wrt) for row, _ in wanted}   # others need no look, which is long at high orders
@@ -256,13 +256,30 @@ def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[s
         if key not in known:
             known.add(key)
             value = values.get((row, x), Lit(0.0))
-            results.append(Result(names.fresh(partial_name(*key)), value, *key))
+            results.append(Result(names(*key), value, *key))
     return results
 
 
 def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]:
     """The inputs of a mixed partial derivative in one order, since that of differentiation makes no difference."""
     return tuple(sorted(along, key=lambda x: (position.get(x, -1), x))) if len(set(along)) > 1 else tuple(along)
+
+
+class PartialNames:
+    """What the derivatives of a program are called: dv_dx, or dv_dx_1 where the program has a dv_dx. Of a program of elements
+    they are elements of what the derivatives of the tensors are called."""
+
+    def __init__(self, program: Program) -> None:
+        names = Names.of(program)
+        self.fresh = Names(map(tensor_of, names.taken)).fresh
+        self.found: dict[tuple[str, ...], str] = {}
+
+    def __call__(self, output: str, wrt: Sequence[str]) -> str:
+        key, name = tuple(map(tensor_of, (output, *wrt))), partial_name(output, wrt)
+        whole = tensor_of(name)
+        if key not in self.found:
+            self.found[key] = self.fresh(whole)
+        return self.found[key] + name[len(whole):]
 
 
 def partial_name(output: str, wrt: Sequence[str]) -> str:

@@ -214,3 +214,12 @@ def test_elements_and_steps_are_named(text, at, heading, sentence, others):
 def test_what_is_too_large_says_so():
     with pytest.raises(AdError, match=r"--order 2 writes out .* here there are 4,194,304"):
         compile("input A(n, n)\nB(i, j) +=! A(i, k)*A(k, j)\noutput B").why(A=np.ones((128, 128)) - 1, order=2)
+
+
+@pytest.mark.parametrize(("program", "at", "wanted"), [
+    ("input x\ndv_dx = 2*x\nv = sqrt(dv_dx)\noutput v, dv_dx", "x=0", "dv_dx_1 is inf"),
+    ("input x(N)\ndv_dx(i) = 2*x(i)\nv +=! sqrt(dv_dx(i))\noutput v, dv_dx", "x=[0,1]", "dv_dx_1(0) is inf")])
+def test_a_derivative_has_the_name_that_it_has_in_its_program(program: str, at: str, wanted: str) -> None:
+    """Where the program has a value of the usual name."""
+    assert succeeds("why", "-e", program, "--at", at).out.startswith(wanted)
+    assert wanted.partition("(")[0].split()[0] in adcli("jacobian", "-e", program, "--at", at).out
