@@ -19,7 +19,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
+from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import AdError, Note, Source, Span, plural
@@ -234,9 +234,10 @@ class PlannedKernel:
         """Steps by a team, in more parts of a step than there are threads: none waits long for another."""
         team = self.interface.team
         assert team is not None
-        for k in range(TEAM):
-            env[team + k] = THREAD_PARTS * jobs if k == PARTS else 0
-        roles = [(ctypes.c_int64 * 1)(HELPS if k else LEADS) for k in range(jobs)]
+        taken = (ctypes.c_char * (TAKEN_APART * THREAD_PARTS * jobs))()
+        first = {PARTS: THREAD_PARTS * jobs, TAKEN: addressof(taken)}
+        env[team:team + TEAM] = [first.get(k, 0) for k in range(TEAM)]
+        roles = [(ctypes.c_int64 * 2)(HELPS if k else LEADS, THREAD_PARTS * k) for k in range(jobs)]
         share(lambda k: self.kernel.function(env, roles[k], stretch.first, stretch.last, None), range(jobs), jobs)
 
     def targets(self, plan: CallPlan, given: Sequence[np.ndarray], places: Sequence[int],

@@ -1,27 +1,32 @@
 """A program that several threads share: one of them leads, the others help with what a step has for many.
 
     define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high)
-    define internal void @NAME.help(ptr %env)
+    define internal void @NAME.help(ptr %env, i64 %first)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
-`high` of the outermost index, in parts, of which whoever is free takes the next one; the leader goes on when all are done. So
-nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
-are counters that only grow, in cells of `env`: parts taken, parts open, parts done; the leader raises a flag at the end.
+`high` of the outermost index, in parts; the leader goes on when all are done. Each thread takes the parts from its own `first` on,
+which are the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So nobody
+waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads are
+numbers that only grow: in cells of `env` that of what is open and how many parts are done, and for each part the last time that
+somebody took it; the leader raises a flag at the end.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-TAKEN, OPEN, DONE, ENDED, PARTS, WHICH, FIRST, LOW, SIZE = range(9)
-"""Cells of a team: the counters, the flag, the number of parts, and what the parts that are open now belong to."""
+OPEN, DONE, ENDED, PARTS, TAKEN, WHICH, LOW, UNIT, UNITS = range(9)
+"""Cells of a team: the counters, the flag, the number of parts, where it is said of each when it was last taken, and what the
+parts that are open now belong to: so many units of so many values."""
 TEAM = 9
+TAKEN_APART = 64
+"""Bytes from what is said of one part to the next: a cache line."""
 YIELD = "sched_yield"
 """The system's function that lets others run, which a thread calls while it waits."""
 ALONE, LEADS, HELPS = 1, 2, 3
 """What a thread is: it has no team, or leads one, or helps."""
 WHOLE_TILES = 32
-"""Long parts have a multiple of so many values of the index."""
+"""Values of the index in a unit where the parts are longer; one else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +50,57 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
 
     def loaded(k: int) -> list[str]:
         return [cell(f"%cell.{k}", k), f"  %now.{k} = load i64, ptr %cell.{k}"]
+    def values(text: str, part: str) -> list[str]:
+        """The first value of a part."""
+        return [f"  %{text}.share = mul i64 {part}, %now.{UNITS}", f"  %{text}.unit = udiv i64 %{text}.share, %now.{PARTS}",
+                f"  %{text}.offset = mul i64 %{text}.unit, %now.{UNIT}", f"  %{text} = add i64 %now.{LOW}, %{text}.offset"]
+
     cases = " ".join(f"i64 {j}, label %run.{j}" for j in each)
-    take = [f"define internal void @{name}.take(ptr %env){lanes} {{", "entry:",
-            cell("%taken.at", TAKEN), cell("%open.at", OPEN), cell("%done.at", DONE), "  br label %try",
-            "try:",
-            "  %taken = load atomic i64, ptr %taken.at acquire, align 8",
+    take = [f"define internal void @{name}.take(ptr %env, i64 %first){lanes} {{", "entry:",
+            cell("%open.at", OPEN), cell("%done.at", DONE),
             "  %open = load atomic i64, ptr %open.at acquire, align 8",
-            "  %some = icmp slt i64 %taken, %open",
-            "  br i1 %some, label %ask, label %none",
+            "  %closed = sub i64 %open, 1",
+            *loaded(PARTS), *loaded(TAKEN), f"  %taken = inttoptr i64 %now.{TAKEN} to ptr",
+            "  br label %try",
+            "try:",
+            "  %k = phi i64 [ 0, %entry ], [ %more, %next ]",
+            f"  %some = icmp slt i64 %k, %now.{PARTS}",
+            "  br i1 %some, label %look, label %none",
+            "look:",
+            "  %beyond = add i64 %first, %k",
+            f"  %part = urem i64 %beyond, %now.{PARTS}",
+            f"  %offset = mul i64 %part, {TAKEN_APART}",
+            "  %at = getelementptr i8, ptr %taken, i64 %offset",
+            "  %last = load atomic i64, ptr %at monotonic, align 8",
+            "  %free = icmp eq i64 %last, %closed",
+            "  br i1 %free, label %ask, label %next",
             "ask:",
-            "  %next = add i64 %taken, 1",
-            "  %answer = cmpxchg ptr %taken.at, i64 %taken, i64 %next acq_rel acquire",
+            "  %answer = cmpxchg ptr %at, i64 %closed, i64 %open acq_rel monotonic",
             "  %mine = extractvalue { i64, i1 } %answer, 1",
-            "  br i1 %mine, label %part, label %try",
-            "part:",
-            *loaded(WHICH), *loaded(FIRST), *loaded(LOW), *loaded(SIZE),
-            f"  %place = sub i64 %taken, %now.{FIRST}",
-            f"  %offset = mul i64 %place, %now.{SIZE}",
-            f"  %begin = add i64 %now.{LOW}, %offset",
-            f"  %end = add i64 %begin, %now.{SIZE}",
+            "  br i1 %mine, label %part.taken, label %next",
+            "part.taken:",
+            *loaded(WHICH), *loaded(LOW), *loaded(UNIT), *loaded(UNITS),
+            *values("begin", "%part"), "  %following = add i64 %part, 1", *values("end", "%following"),
             f"  switch i64 %now.{WHICH}, label %done [ {cases} ]"]
     for j, symbol in each.items():
         take += [f"run.{j}:", f"  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)", "  br label %done"]
-    take += ["done:", "  %before = atomicrmw add ptr %done.at, i64 1 acq_rel", "  br label %try", "none:", "  ret void", "}", ""]
+    take += ["done:", "  %before = atomicrmw add ptr %done.at, i64 1 acq_rel", "  br label %next",
+             "next:", "  %more = add i64 %k, 1", "  br label %try", "none:", "  ret void", "}", ""]
     lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high){lanes} {{", "entry:",
             *loaded(PARTS), cell("%open.at", OPEN), cell("%done.at", DONE),
-            "  %open = load i64, ptr %open.at",
             "  %length = sub i64 %high, %low",
-            f"  %more = sub i64 %now.{PARTS}, 1",
-            "  %sum = add i64 %length, %more",
-            f"  %even = sdiv i64 %sum, %now.{PARTS}",
-            f"  %up = add i64 %even, {WHOLE_TILES - 1}",
-            f"  %tiles = sdiv i64 %up, {WHOLE_TILES}",
-            f"  %rounded = mul i64 %tiles, {WHOLE_TILES}",
-            f"  %long = icmp sgt i64 %even, {WHOLE_TILES}",
-            "  %size = select i1 %long, i64 %rounded, i64 %even",
-            *kept(WHICH, "%which"), *kept(FIRST, "%open"), *kept(LOW, "%low"), *kept(SIZE, "%size"),
-            f"  %all = add i64 %open, %now.{PARTS}",
-            "  store atomic i64 %all, ptr %open.at release, align 8",
-            f"  call void @{name}.take(ptr %env)",
+            f"  %many = mul i64 %now.{PARTS}, {WHOLE_TILES}",
+            "  %long = icmp sgt i64 %length, %many",
+            f"  %unit = select i1 %long, i64 {WHOLE_TILES}, i64 1",
+            "  %rest = sub i64 %unit, 1",
+            "  %sum = add i64 %length, %rest",
+            "  %units = sdiv i64 %sum, %unit",
+            *kept(WHICH, "%which"), *kept(LOW, "%low"), *kept(UNIT, "%unit"), *kept(UNITS, "%units"),
+            "  %closed = load i64, ptr %open.at",
+            "  %open = add i64 %closed, 1",
+            f"  %all = mul i64 %open, %now.{PARTS}",
+            "  store atomic i64 %open, ptr %open.at release, align 8",
+            f"  call void @{name}.take(ptr %env, i64 0)",
             "  br label %wait",
             "wait:",
             "  %done = load atomic i64, ptr %done.at acquire, align 8",
@@ -91,9 +108,10 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
             "  br i1 %over, label %end, label %pause",
             "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %wait",
             "end:", "  ret void", "}", ""]
-    help_ = [f"define internal void @{name}.help(ptr %env){lanes} {{", "entry:", cell("%ended.at", ENDED), "  br label %again",
+    help_ = [f"define internal void @{name}.help(ptr %env, i64 %first){lanes} {{", "entry:", cell("%ended.at", ENDED),
+             "  br label %again",
              "again:",
-             f"  call void @{name}.take(ptr %env)",
+             f"  call void @{name}.take(ptr %env, i64 %first)",
              "  %ended = load atomic i64, ptr %ended.at acquire, align 8",
              "  %over = icmp ne i64 %ended, 0",
              "  br i1 %over, label %end, label %pause",
