@@ -4,11 +4,11 @@
     define internal void @NAME.help(ptr %env, i64 %first)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
-`high` of the outermost index, in parts; the leader goes on when all are done. Each thread takes the parts from its own `first` on,
-which are the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So nobody
-waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads are
-numbers that only grow: in cells of `env` that of what is open and how many parts are done, and for each part the last time that
-somebody took it; the leader raises a flag at the end.
+`high` of the outermost index, in parts; the leader goes on when all are done. Each thread takes the parts from its own `first`
+on, which are the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So
+nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
+are numbers that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number
+of that of which somebody took it last; the leader raises a flag at the end.
 """
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 OPEN, DONE, ENDED, PARTS, TAKEN, WHICH, LOW, UNIT, UNITS = range(9)
-"""Cells of a team: the counters, the flag, the number of parts, where it is said of each when it was last taken, and what the
-parts that are open now belong to: so many units of so many values."""
+"""Cells of a team: the counters, the flag, the number of parts, where it is said of each which was taken last, and what the parts
+that are open now belong to: so many units of so many values."""
 TEAM = 9
 TAKEN_APART = 64
 """Bytes from what is said of one part to the next: a cache line."""
