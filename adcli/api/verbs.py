@@ -147,6 +147,7 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
 def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
               limit: bool) -> View:
     """See `Looks.why`."""
+    from adcli.output.tensors import point_lists
     from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
     from adcli.why.groups import WhyAt
     forward = one_of("mode", mode, SWEEPS) == "forward"
@@ -156,7 +157,8 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
     asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit))
     found = groups(asked, point)
     told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked, point)], html.paragraph)
-    return View("why", {"at": point, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
+    at_lists = point_lists(point, lambda x: np.asarray(x).tolist())
+    return View("why", {"at": at_lists, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
                 tuple(said))
 
 

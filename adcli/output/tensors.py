@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
@@ -121,6 +121,14 @@ def abridged(x: Array, written: Callable[[Array], object]) -> dict[str, object]:
     """Of a long tensor the extremes and the first elements, each as `written`."""
     smallest, largest = map(np.asarray, extremes(x))
     return {"smallest": written(smallest), "largest": written(largest), "first": written(x.reshape(-1)[:FIRST])}
+
+
+def point_lists(point: Mapping[str, Any], written: Callable[[Any], object]) -> dict[str, object]:
+    """A point with tensors as nested lists, each as `written`; of a long one the shape, the norm, the extremes and the first
+    elements."""
+    def long(x: Array) -> dict[str, object]:
+        return {"shape": list(x.shape), "norm": written(np.asarray(norm(x))), **abridged(x, written)}
+    return {name: long(x) if np.size(x) > MANY_ELEMENTS else written(x) for name, x in point.items()}
 
 
 def norm(x: Array) -> float:

@@ -206,7 +206,7 @@ class Tables:
         if isinstance(writer, Writer):
             exact = Writer(writer.trace, self.names, Unicode(shortest))
             return record(exact, *self.told(writer, point), level)
-        return writer.record(point, self.seeds, LEVELS[level], lambda x: x if x.shape else x.item())
+        return writer.record(point, self.seeds, LEVELS[level], lambda x: x.tolist())
 
     def notation(self) -> Notation:
         if self.form != "latex":

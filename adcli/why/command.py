@@ -187,18 +187,11 @@ def as_json(asked: WhyAt, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
 
 
 def json_values(point: Mapping[str, Any]) -> dict[str, object]:
-    """A point with its numbers, and tensors as nested lists; of a long one the shape, the norm, the extremes and the first
-    elements."""
+    """A point with its numbers, as `point_lists` has it."""
     if scalars(point.values()):
         return {name: json_number(x) for name, x in point.items()}
-    import numpy as np
-
-    from adcli.output.tensors import MANY_ELEMENTS, abridged, json_tensor, norm
-
-    def written(x: object) -> object:
-        return json_tensor(x, shortest)
-    return {name: written(x) if np.size(x) <= MANY_ELEMENTS else
-            {"shape": list(np.shape(x)), "norm": json_number(norm(x)), **abridged(x, written)} for name, x in point.items()}
+    from adcli.output.tensors import json_tensor, point_lists
+    return point_lists(point, lambda x: json_tensor(x, shortest))
 
 
 def record(group: Explanation, number: Callable[[float], object]) -> dict[str, Any]:
