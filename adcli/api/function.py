@@ -241,7 +241,7 @@ class Function(Looks):
         elements of tensors is a LinearOperator; `hessp(x, p)` is its product with p.
 
         `start` has values of the inputs in the vector, from which tensors have their shapes: x0 is their vector, `pack` makes
-        one of other values, and `unpack` the values of a vector.
+        one of other values, and `unpack` the values of a vector. What it has of other inputs fixes them.
         """
         from adcli.api.scientific import solver
         return solver(self._program, names(order), names(of), start, fixed)

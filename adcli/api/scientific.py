@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.api.arguments import DOUBLE, one_number, real_array
+from adcli.input.points import unknown_name
 from adcli.lang.ir import Param, Program, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.functions import Vector, moved_inputs, vector_function
@@ -41,7 +42,7 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
         raise AdError("no output is asked for", help="leave of= away for all of them")
     inputs = moved_inputs(program, order, fixed)
     begun = starts(program, inputs, start)
-    f = vector_function(program, inputs, constants(program, inputs, fixed), begun)
+    f = vector_function(program, inputs, constants(program, inputs, {**others(program, inputs, start), **fixed}), begun)
 
     def checked(x: Any) -> Vector:
         if type(x) is np.ndarray and x.dtype is DOUBLE and x.shape == vectors:
@@ -97,12 +98,25 @@ def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
     return found
 
 
+def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a start says of inputs that are not in the vector. AdError for names of no input."""
+    known = [p.name for p in program.params]
+    found = {name: start[name] for name in (start.keys() if start is not None else ()) if name not in inputs}
+    for name in found:
+        if name not in known:
+            raise unknown_name("input", str(name), known)
+    return found
+
+
 def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the other inputs."""
     rest = [p for p in program.params if p.name not in inputs]
-    missing = [p.name for p in rest if p.default is None and p.name not in fixed]
+    missing = [p for p in rest if p.default is None and p.name not in fixed]
     if missing:
-        raise AdError(f"no value for {', '.join(missing)}", help=f"name it in order, or fix it: scipy({missing[0]}=1.0)")
+        first = missing[0]
+        example = f"scipy({first.name}={'…' if first.var.shape else 2 if first.var.integer else 1.0})"
+        raise AdError(f"no value for {', '.join(p.name for p in missing)}",
+                      help=f"fix it: {example}" if first.var.integer else f"name it in order, or fix it: {example}")
     return {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}
 
 

@@ -119,7 +119,7 @@ def test_tensors_are_raveled_into_one_vector():
     hessian = np.array([(s.jac(s.x0 + h) - s.jac(s.x0 - h)) / 2e-6 for h in steps])
     assert s.hess(s.x0) == pytest.approx(hessian, rel=1e-6, abs=1e-8)
     assert s.hessp(s.x0, np.arange(9.0)) == pytest.approx(hessian @ np.arange(9.0), rel=1e-6, abs=1e-7)
-    both = f.scipy(order=["b", "k", "W"], start=start, x=[0.5, -1.0, 2.0])
+    both = f.scipy(order=["b", "k", "W"], start={**start, "x": [0.5, -1.0, 2.0]})
     slopes = np.array([(both.fun(s.x0 + h) - both.fun(s.x0 - h)) / 2e-6 for h in steps])
     assert both.jac(s.x0) == pytest.approx(slopes.T, rel=1e-6, abs=1e-8)
     weights = np.array([0.3, -2.0, 0.5])
@@ -132,6 +132,7 @@ def test_tensors_are_raveled_into_one_vector():
     (lambda f: f.scipy(x=[1.0, 2.0]), "the shape of 'W' is not known"),
     (lambda f: f.scipy(order="W", x=[1.0], start={"W": [[1.0]]}).fun([1.0, 2.0]), "2 components for 1 input"),
     (lambda f: f.scipy(order="W", start={"W": [[1.0]]}), "no value for x"),
+    (lambda f: f.scipy(order="W", start={"W": [[1.0]], "y": 1.0}, x=[1.0]), "no input 'y'"),
     (lambda f: f.scipy(order="W", start={}, x=[1.0]), "no value for W")])
 def test_what_is_wrong_with_tensors_is_said(call, message):
     with pytest.raises(AdError, match=message):
