@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.looks import Looks
+from adcli.api.spoken import says_python
 from adcli.api.words import OneOrMore, names, need_arrow, one_of, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
@@ -87,6 +88,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
     return Function(read, precision=one_of("precision", precision, [*PRECISIONS]))
 
 
+@says_python
 class Function(Looks):
     """Outputs of a program as a function of its inputs, in native code.
 

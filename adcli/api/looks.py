@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from adcli.api.spoken import says_python
 from adcli.api.words import OneOrMore, truth
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 
+@says_python
 class Looks:
     """The methods of a Function that say something of it."""
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from adcli.api.arguments import one_number
+from adcli.api.spoken import in_python
 from adcli.api.verbs import Given, given_point, heard, plain
 from adcli.api.view import PictureView, in_characters, picture_view
 from adcli.api.words import OneOrMore, by_name, names, together, unused, whole, word
@@ -33,7 +34,7 @@ def drawn(program: Program, at: Given | None, values: Given, stage: str, of: One
                     tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
                     fold=folded[0] if len(folded) == 1 else folded)
     if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
-        said.append(note)
+        said.append(in_python(note))
     nodes, edges = drawing.graph.nodes, drawing.graph.edges
     data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
             "dot": drawing.dot}

@@ -101,7 +101,7 @@ def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
 def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a start says of inputs that are not in the vector. AdError for names of no input."""
     known = [p.name for p in program.params]
-    found = {name: start[name] for name in (start.keys() if start is not None else ()) if name not in inputs}
+    found = {} if start is None else {name: start[name] for name in start.keys() if name not in inputs}   # noqa: SIM118 pandas
     for name in found:
         if name not in known:
             raise unknown_name("input", str(name), known)

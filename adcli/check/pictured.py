@@ -39,7 +39,7 @@ def picture(check: AnyCheck, points: Sequence[Point]) -> Picture:
                       help=f"choose: --of {','.join(outputs[:MOST_OUTPUTS])}")
     seen = next((s for s in check.see(points) if not s.level), None)
     if seen is None:
-        raise AdError("--plot needs a point where the program is smooth", help="give one: --at")
+        raise AdError("--plot needs a point where the program is smooth", help="give another point")
     from adcli.lang.analyse.taylor_remainder import sizes
     once = check.tangents
     derivatives = (check.tangents_twice if len(once.equations) <= LONG else None) or once

@@ -199,7 +199,7 @@ def elsewhere(check: AnyCheck) -> str:
     """Where the fault must be if no rule is wrong."""
     failed = {t.method for t in check.tallies if t.failed}
     if check.too_large:
-        return "at smaller points check looks at every operation, and names the one that is wrong: leave out --at"
+        return "at smaller points check looks at every operation, and names the one that is wrong: leave out the point"
     if failed == {"native against reference"}:
         return "the reference evaluator agrees with every other method: the fault is in native code"
     if "forward against reverse" in failed:

@@ -13,6 +13,7 @@ from markup import tables, visible
 from session_seed import half
 
 import adcli
+from adcli.api.spoken import in_python
 from adcli.output.numbers import NON_FINITE
 
 SAMPLES = [3.0, 3.5, 2.5, 4.0, 2.0]
@@ -72,7 +73,7 @@ def test_python_and_the_shell_say_the_same(verb, program, given, options, tmp_pa
     assert view.verb == verb and plain(view) == as_json.records[0]
     assert view.text.rstrip("\n") == as_text.out.rstrip("\n")
     if verb != "check":   # of which every point has its notes
-        assert "\n".join(view.notes) == as_text.err.rstrip("\n")
+        assert "\n".join(view.notes) == in_python(as_text.err.rstrip("\n"))
     assert repr(view) == "\n".join([*view.notes, view.text.rstrip("\n")])
     assert pickle.loads(pickle.dumps(view)).text == view.text
     shown = visible(view._repr_html_())
@@ -120,7 +121,7 @@ def test_derivatives_can_be_looked_at_too():
     ("v = x", lambda f: f.trace(x=1.0, tangent=1.0), "error: tangent is numbers by name, not float\n"
      "help: write tangent={'x': 1.0}"),
     ("v = x", lambda f: f.trace(x=1.0, tangent={"q": 1.0}), "error: no input 'q'\nhelp: the inputs are x"),
-    ("v = x", lambda f: f.trace(x=1.0, wrt="x"), "error: --wrt needs --tangent or --cotangent"),
+    ("v = x", lambda f: f.trace(x=1.0, wrt="x"), "error: wrt needs tangent or cotangent"),
     ("v = x", lambda f: f.trace({"x": 1.0}, x=2.0), "error: input 'x' is given twice"),
     ("v = x", lambda f: f.why(x=1.0, order=3), "error: order must be from 1 to 2, not 3"),
     ("v = x", lambda f: f.why(x=1.0, limit="yes"), "error: limit is True or False, not str"),
@@ -129,14 +130,14 @@ def test_derivatives_can_be_looked_at_too():
     ("v = x", lambda f: f.check(samples=1.5), "error: samples is a whole number, not float"),
     ("v = x", lambda f: f.check(against=len), "error: against is a word, not builtin_function_or_method"),
     ("v = x", lambda f: f.check(symbol="g"), "error: symbol says more of against, which is not given"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), of="v:x"), "error: --of v:x: propagate takes outputs, not derivatives"),
+    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), of="v:x"), "error: of='v:x': propagate takes outputs, not derivatives"),
     ("v = 3", lambda f: f.check(), "error: no input to differentiate with respect to"),
     ("v = x", lambda f: f.propagate(x=1.0), "error: no uncertainties\n"
      "help: give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'"),
     ("input x(N); v +=! x(i)", lambda f: f.propagate(x=np.ones(2)), "error: no uncertainties\n"
      "help: give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}"),
     ("v = x", lambda f: f.propagate(x=(1.0, 0.1), covariance={"x": [[1.0]]}),
-     "error: --covariance is of the elements of a tensor\nhelp: write --correlation x:y=0.5 for numbers"),
+     "error: covariance is of the elements of a tensor\nhelp: write correlation='x:y=0.5' for numbers"),
     ("v = x", lambda f: f.propagate(x=1.0, covariance=2.0), "error: covariance is matrices by name, not float\n"
      "help: write covariance={'x': C}"),
     ("v = x", lambda f: f.propagate(x=(1.0, 2.0, 3.0)), "error: input 'x' is given as 3 numbers\n"

@@ -15,6 +15,7 @@ from command import adcli as shell
 from markup import Reader, visible
 
 import adcli
+from adcli.api.spoken import in_python
 from adcli.api.view import PictureView, in_characters
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'
@@ -32,7 +33,7 @@ SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</
 def test_graphs_are_those_of_the_shell(program, given, options):
     view = adcli.compile(program, "-e").draw(**given)
     told = shell("draw", "-e", program, *options, "--format", "text")
-    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, in_python(told.err))
     dot = shell("draw", "-e", program, *options, "--format", "dot").out
     assert view["dot"].partition("{")[2] == dot.partition("{")[2]   # after its name
     assert len(view["nodes"]) == view["dot"].count("label=<") or len(view["nodes"]) > 1
@@ -48,7 +49,7 @@ def test_plots_are_those_of_the_shell(given, at):
     view = adcli.compile(program, "-e").plot(**given)
     more = ("--points", "7") if "points" in given else ()
     told = shell("plot", "-e", program, "--at", at, *more)
-    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, in_python(told.err))
     rows = list(csv.DictReader(shell("plot", "-e", program, "--at", at, *more, "--format", "csv").out.splitlines()))
     assert [list(row) for row in rows[:1]] == [list(row) for row in view["rows"][:1]] and len(rows) == len(view["rows"])
     for row, told in zip(view["rows"], rows, strict=True):
@@ -64,7 +65,7 @@ def test_pictures_beside_what_verbs_say_are_those_of_the_shell(verb, given, opti
     f = adcli.compile("v = x*sin(y)", "-e")
     view = getattr(f, verb)(**given, plot=True)
     told = shell(verb, "-e", "v = x*sin(y)", *options.split(), "--plot", "-")
-    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, in_python(told.err))
     assert {name: x for name, x in view.items() if name != "plot"} == getattr(f, verb)(**given)
     assert view.text.endswith(view.characters) and len(view["plot"]["rows"]) > 10 and view["plot"]["x"] in view.caption
     assert pickle.loads(pickle.dumps(view)) == view
@@ -90,7 +91,7 @@ def test_a_fit_has_its_picture():
     (lambda f: f.draw(x=1.0, y=1.0, stage="forward", cotangent="v=1"), "error: cotangent is no seed of stage forward"),
     (lambda f: f.plot(x=[0.0, 1.0], y=2.0), "error: input 'x' must be one number or a range, not a list\n"
      "help: write x=(-3, 3), a pair of ends"),
-    (lambda f: f.plot(x=1.0, y=2.0), "error: nothing varies in this plot\nhelp: give one input a range: --at x=-3:3,y=1"),
+    (lambda f: f.plot(x=1.0, y=2.0), "error: nothing varies in this plot\nhelp: give one input a range: x='-3:3', y=1"),
     (lambda f: f.plot(x=(0.0, math.inf), y=1.0), "error: x=0.0:inf: the ends of a range must be finite"),
     (lambda f: f.plot(x=(0, 1), y=1.0, derivatives=-1), "error: derivatives must be from 0 to 4, not -1"),
     (lambda f: f.plot(x=(0, 1), y=np.ones(2)), "error: input 'y' must be one number, not an array"),

@@ -35,7 +35,7 @@ def test_what_native_code_can_do_is_done_and_the_rest_is_said_to_be_left_out() -
 def test_a_rule_that_is_wrong_by_a_millionth_is_caught() -> None:
     with wrong_rule("tanh", 0, lambda m: m * (1 + 1e-6)):
         code, methods, record = checked(SUM)
-    assert code == 1 and methods["differences of the value"]["failed"] and "leave out --at" in record["fault"]["message"]
+    assert code == 1 and methods["differences of the value"]["failed"] and "leave out the point" in record["fault"]["message"]
 
 
 def test_what_stop_holds_is_not_moved_and_many_operations_are_taken_along_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,53 @@
+"""What is said of options in the shell is said of arguments in Python, and what to write does what it says."""
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import adcli
+from adcli.api.spoken import in_python
+
+TWO = adcli.compile("output v, w; v = x*y; w = x")
+SUM = adcli.compile("input x(N); v +=! x(i)**2")
+
+
+@pytest.mark.parametrize("shell, python", [
+    ("name the unknowns: --wrt x", "name the unknowns: wrt='x'"),
+    ("write --at x=-3:3,A=[[1,2],[3,4]],b=@b.npy", "write x='-3:3', A='[[1,2],[3,4]]', b='@b.npy'"),
+    ("give a spread: --at 'x=[1,2]±0.1'; or leave it", "give a spread: x='[1,2]±0.1'; or leave it"),
+    ("--at gives several points", "the point gives several points"),
+    ("choose outputs with --of, or fewer inputs with --wrt", "choose outputs with of=, or fewer inputs with wrt"),
+    ("try --second-order or --monte-carlo 100000", "try second_order=True or monte_carlo=100000"),
+    ("--second-order: x and y are correlated", "second_order: x and y are correlated"),
+    ("--of v:x,x: propagate takes outputs", "of='v:x,x': propagate takes outputs"),
+    ("leave out --monte-carlo: it needs draws", "leave out monte_carlo: it needs draws"),
+    ("write --equation 'px == 0.5'", "write equations='px == 0.5'"),
+    ("name inputs with --wrt, or derivatives with --of v:x,x,y", "name inputs with wrt, or derivatives with of='v:x,x,y'"),
+    ("--format json and --of", "--format json and of=")])
+def test_options_are_arguments(shell, python):
+    assert in_python(shell) == python
+
+
+@pytest.mark.parametrize("f, call, told, mended", [
+    (TWO, lambda f: f.solve(x=1.0, y=2.0, of="v"),
+     "1 equation for 2 unknowns, x, y\nhelp: name the unknowns: wrt='x'; the others are then given by the point",
+     lambda f: f.solve(x=1.0, y=2.0, of="v", wrt="x")),
+    (TWO, lambda f: f.hessian(), "a Hessian needs one output, and there are 2\nhelp: choose one: of='v'",
+     lambda f: f.hessian(of="v")),
+    (TWO, lambda f: f.propagate(x=(1.0, 0.1), y=2.0, plot=True),
+     "plot draws one output\nhelp: choose one: of='v'", lambda f: f.propagate(x=(1.0, 0.1), y=2.0, plot=True, of="v")),
+    (SUM, lambda f: f.propagate(x=[]),
+     "no uncertainties\nhelp: give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}",
+     lambda f: f.propagate(x=([1.0, 2.0], 0.1)))])
+def test_what_to_write_works(f, call, told, mended):
+    with pytest.raises(adcli.AdError) as caught:
+        call(f)
+    assert str(caught.value) == f"error: {told}" == str(pickle.loads(pickle.dumps(caught.value)))
+    mended(f)
+
+
+def test_remarks_have_the_words_of_python():
+    assert TWO.draw(x=1.0, y=2.0).notes == (
+        "note: adjoints need weights of the outputs: cotangent='v=1,w=1', or one output: of='v'",)
+    assert TWO.only("v").propagate(x=(0.0, 0.1), y=0.0).notes[0].endswith("try second_order=True or monte_carlo=100000")
