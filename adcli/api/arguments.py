@@ -110,13 +110,17 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
 def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,
                jobs: int | None) -> dict[str, Any]:
     """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
-    given, real = {}, kernel.real
+    given, real, short = {}, kernel.real, False
     for p, v in zip(program.params, values, strict=True):
         number = type(v) is float and not p.var.integer
         if not number and (type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else real)):
             from adcli.input.arrays import conformed
             v = conformed(p, v, real=real)
+            short = short or not v.size
         given[p.name] = v
+    if short:
+        from adcli.input.arrays import unfolded
+        given = unfolded(program, given)
     targets = {} if out is None else tensor_targets(out, [r.name for r in program.results], real)
     found = kernel(given, targets or None, jobs)
     return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}

@@ -1,7 +1,7 @@
 """The verb check: the derivatives of a program against methods that get them in other ways, and a verdict."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -179,11 +179,19 @@ def usable_points(check: AnyCheck, at: list[Point]) -> tuple[list[Point], dict[s
 def drawn_points(check: AnyCheck, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
     """Drawn points at which all values are finite. AdError where none is found."""
     from adcli.input.sampling import usable
-    points, failed = usable(check.draw(seed), count, lambda batch: [all(f) for f in check.finite(batch)])
+    points, failed = usable(check.draw(seed), count, lambda batch: all_finite(check, batch))
     if not points:
         raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with --at, or declare ranges:"
                       f" input {check.primal.params[0].name} in [1, 2]")
     return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
+
+
+def all_finite(check: AnyCheck, at: Sequence[Point]) -> list[bool]:
+    """At which drawn points all is finite; it is not where drawn whole numbers are no subscripts or sizes that fit."""
+    try:
+        return [all(finite) for finite in check.finite(at)]
+    except AdError:
+        return [all_finite(check, [p])[0] for p in at] if len(at) > 1 else [False]
 
 
 def report(check: AnyCheck, points: dict[str, Any], options: CheckOptions) -> int:

@@ -13,7 +13,6 @@ from adcli.codegen.nests.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
-from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
@@ -39,13 +38,11 @@ class TensorDerivatives(FirstSweeps):
         return native(with_status(adjoint_program(self.primal, self.wrt), self.primal, self.wrt))
 
     def finite(self, at: Point) -> list[bool]:
-        """Which of the inputs and then of the outputs are finite in all elements; an output without any is not."""
+        """Which of the inputs and then of the outputs are finite in all elements; an output without any is not. AdError where
+        shapes or subscripts do not fit."""
         inputs = [bool(np.isfinite(x).all()) for x in at.values()]
-        try:
-            sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
-            found = self.back({**at, **hot(self.back.program.params, sizes, "")})
-        except AdError:
-            return [*inputs, *[False for _ in self.primal.results]]
+        sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
+        found = self.back({**at, **hot(self.back.program.params, sizes, "")})
         return [*inputs, *(bool(np.size(found[r.name]) and np.isfinite(found[r.name]).all()) for r in self.primal.results)]
 
 

@@ -241,28 +241,29 @@ def given(p: Param, x: Any) -> InputValue:
 
 def fitting(program: Program, point: dict[str, Any]) -> dict[str, Any]:
     """The point, with empty lists as tensors of all dimensions. AdError where shapes do not fit the program or each other."""
-    point = {**point, **unfolded_empty(program, point)}
+    point = unfolded(program, point)
     bind(program, {name: np.shape(x) for name, x in point.items()}, point)
     return point
 
 
-def unfolded_empty(program: Program, point: Mapping[str, Any]) -> dict[str, Array]:
-    """The inputs whose nested lists end before all their dimensions show, with the extents behind that, which other inputs give.
-    AdError where none does."""
+def unfolded(program: Program, point: dict[str, Any]) -> dict[str, Any]:
+    """The point, with nested lists that end before all their dimensions show as tensors that have them: the extents behind come
+    from other inputs. AdError where none has them."""
     short = [p for p in program.params if p.name in point and ends_early(p, np.shape(point[p.name]))]
     if not short:
-        return {}
+        return point
     sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point, unseen=True)
-    found = {}
-    for p in short:
-        there = np.asarray(point[p.name])
-        behind = p.var.shape[there.ndim:]
-        open_names = [a for x in behind for a in atoms(x) if isinstance(a, str) and a not in sizes]
-        if open_names:
-            raise AdError(f"'{p.name}' has no elements, and nothing says what {open_names[0]} is in {shape_text(p.var.shape)}",
-                          help=f"give it as a file, {p.name}=@{p.name}.npy, whose header has the shape")
-        found[p.name] = there.reshape(*there.shape, *[extent(x, sizes) for x in behind])
-    return found
+    return {**point, **{p.name: unfolded_empty(p, np.asarray(point[p.name]), sizes) for p in short}}
+
+
+def unfolded_empty(p: Param, there: Array, sizes: Mapping[str, int]) -> Array:
+    """A tensor without elements, with the dimensions behind those that its lists show."""
+    behind = p.var.shape[there.ndim:]
+    open_names = [a for x in behind for a in atoms(x) if isinstance(a, str) and a not in sizes]
+    if open_names:
+        raise AdError(f"'{p.name}' has no elements, and nothing says what {open_names[0]} is in {shape_text(p.var.shape)}",
+                      help=f"give it as a file, {p.name}=@{p.name}.npy, whose header has the shape")
+    return there.reshape(*there.shape, *[extent(x, sizes) for x in behind])
 
 
 def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:

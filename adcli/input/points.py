@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, shortened, value
-from adcli.lang.ir import Param
+from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
 from adcli.lang.ir.names import composed, repeated
 
@@ -208,8 +208,13 @@ def located(params: Sequence[Param], specs: Sequence[str], remark: Callable[[obj
 
 def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note], None],
            source: Source | None) -> Iterator[Point]:
-    """The points as they are; one remark for each number that leaves the range it was declared with."""
+    """The points, with empty lists as tensors of all dimensions; one remark for each number that leaves the range it was declared
+    with."""
     bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
+    if any(len(p.var.shape) > 1 for p in params):
+        from adcli.input.arrays import unfolded
+        own = Program(tuple(params), (), ())
+        at = (unfolded(own, point) for point in at)
     if not bounded:
         yield from at
         return

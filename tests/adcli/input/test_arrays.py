@@ -17,6 +17,7 @@ from command import adcli
 from session_seed import drawn
 from tensor_cases import A, B, folder
 
+import adcli as api
 import adcli.input.arrays as tensors
 
 __all__ = ["folder"]
@@ -60,6 +61,8 @@ __all__ = ["folder"]
     ("eval gather.ad --at LUT=[[1]],I=[0,2.5]", "I(1): a tensor of integers cannot hold 2.5"),
     ("eval gather.ad --at LUT=[[1]],I=[0,nan]", "I(1): a tensor of integers cannot hold nan"),
     ("eval gather.ad --at LUT=[[1]],I=[0,1e300]", "I(1): a tensor of integers cannot hold 1e+300"),
+    ("check mv.ad --at A=[[1,2]],B=[1]",
+     "'B' has 1 element along dimension 0, and 'A' has 2 along dimension 1: both are N"),
     ("eval window.ad --at x=[1],w=[1,2,3]", None),
     ("eval gather.ad --at LUT=[[1]],I=[0,1]", None),
     ("vjp mv.ad --at @both.npz", "no --cotangent\nhelp: write --cotangent C=1 (a number fills a tensor), or read a file:"
@@ -400,6 +403,8 @@ def test_an_empty_list_has_the_extents_of_other_inputs(folder):
     assert (found.code, found.err) == (0, "")
     with np.load("empty.npz") as arrays:
         assert {name: x.shape for name, x in arrays.items()} == {"C": (0,), "dC_dA": (0, 0, 3), "dC_dB": (0, 3)}
+    assert adcli("trace", "mv.ad", "--at", "A=[],B=[1,2,3]").out.count("0 × 3") == 1
+    assert api.load("mv.ad").vjp()(A=[], B=[1, 2, 3], d_dC=[])["d_dA"].shape == (0, 3)
     rows = adcli("eval", "mv.ad", stdin=b'{"A": [], "B": [1]}\n{"A": [[2]], "B": [3]}\n')
     assert [line.rpartition('"C":')[2] for line in rows.out.splitlines()] == ["[]}", "[6.0]}"]
     assert adcli("eval", "-e", "input A(M, N)\nC(i) +=! A(i, j)", "--at", "A=[]").err == (
