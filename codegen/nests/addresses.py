@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import PIECE, Nest
+from adcli.codegen.nests.nests import BAND, PIECE, Nest
 from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var, shape_of
@@ -18,6 +18,8 @@ from adcli.lang.ir.precision import DOUBLE, Precision
 
 GROUP = 1 << 15
 """Numbers in the copies that are made together, at most, unless one panel has more."""
+GROUP_OF_BANDS = 1 << 17
+"""The same where rows are copied, too, for each group again."""
 
 
 class Environment:
@@ -67,6 +69,8 @@ class Addresses(FunctionWriter):
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
         self.rows_now = 1
         """How many values of the tile's index there are to each of the index beside it."""
+        self.band: tuple[str, str] | None = None
+        """The first row and the one after the last, where rows are done in bands."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
         self.found_strides: dict[Atom, list[str]] = {}
@@ -233,16 +237,27 @@ class Addresses(FunctionWriter):
     def place_in_copy(self, s: Read, width: int) -> Placed:
         """Where the copy of an element is: in its panel `width` elements stand together for each point of the reduced indices."""
         assert self.nest.vector is not None
-        stride, at = str(width), self.scratch(s)
+        return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin)
+
+    def place_in_band(self, s: Read) -> Placed:
+        """Where the copies of a tile's rows are, which stand together for each point of the reduced indices."""
+        assert self.nest.tile is not None and self.band is not None
+        size = self.product([str(BAND), self.points()])
+        memory = self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s))
+        return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0])
+
+    def among_points(self, at: str, width: int, along: Index, begin: str) -> Placed:
+        """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index."""
+        stride = str(width)
         steps = []
         for index in reversed(self.nest.inner):
             r = self.nest.range(index)
             low = self.piece[0] if self.piece is not None and index is self.nest.pieces else self.number(r.low)[0]
             steps.append((self.bound[index], low, stride))
             stride = self.product([self.length(r), stride])
-        steps.append((self.bound[self.nest.vector], self.group_begin, self.points()))
+        steps.append((self.bound[along], begin, self.points()))
         level = 0
-        for (text, level), low, factor in reversed(steps):
+        for (text, level), low, factor in sorted(steps, key=lambda step: step[0][1]):
             offset = self.times(self.place(level, f"sub i64 {text}, {low}", ("-", text, low)), level, factor)
             at = self.place(level, f"getelementptr {self.scalar}, ptr {at}, i64 {offset}", ("+", at, offset))
         return at, level
@@ -255,7 +270,8 @@ class Addresses(FunctionWriter):
         """How many values of the vectorised index are copied before their rows are computed: whole panels."""
         width = self.lanes * self.nest.blocks
         points = self.extreme((self.points(), 0), ("1", 0), True)[0]
-        most = self.place(0, f"sdiv i64 {GROUP // len(self.nest.packed) // width}, {points}", ("panels", points))
+        numbers = GROUP_OF_BANDS if self.nest.banded else GROUP
+        most = self.place(0, f"sdiv i64 {numbers // len(self.nest.packed) // width}, {points}", ("panels", points))
         panels = self.extreme((most, 0), ("1", 0), True)[0]
         return self.place(0, f"mul i64 {panels}, {width}", ("group", panels))
 

@@ -149,6 +149,8 @@ class BodyWriter:
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
+        if at.band is not None and s in nest.banded and self.rows > 1:
+            return self.rows_of_band(s)
         moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
         tiled = any(movement(s.subscripts, i) != STILL for i in nest.across)
         texts, known, level = list[list[str]](), dict[str, list[str]](), 0
@@ -173,6 +175,13 @@ class BodyWriter:
         at = self.at
         begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
         return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes * at.lanes}")
+
+    def rows_of_band(self, s: Read) -> BodyValue:
+        """The rows of a tile, of what was copied for a band of them."""
+        at = self.at
+        address, level = at.place_in_band(s)
+        places = [at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {t}") for t in range(self.rows)]
+        return BodyValue([[at.place(level, f"load {at.scalar}, ptr {x}, align {at.bytes}")] for x in places], True, False, level)
 
     def as_number(self, level: int, load: str, atom: Var, lanes: int) -> str:
         got = self.at.place(level, load)

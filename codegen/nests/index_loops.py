@@ -25,8 +25,6 @@ class IndexLoops(TileGuards):
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
         super().__init__(env, equation, nest)
         self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
-        self.band: tuple[str, str] | None = None
-        """The first row and the one after the last, where rows are done in bands."""
         self.begins = ""
         """Whether a piece is the first."""
 

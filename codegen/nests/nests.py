@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from adcli.lang.ir import Atom, Equation, Var, shape_of
@@ -34,12 +35,16 @@ STILL, CONSECUTIVE, STRIDED, WILD = range(4)
 COSTS = (0.3, 1.0, 8.0)
 OPERATION, CALL = 0.3, 8.0
 """What an operation of a body costs that is an instruction, and one that is a call."""
+FETCHED = 0.05
+"""What a register of points takes longer where the rows of a tile are fetched from places far apart."""
 ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 17
 """Numbers in copies that are made; they lie on the stack."""
 PIECE = 512
 """Points of a sum that are done for all elements before others are."""
+BAND = 128
+"""Rows that are done for all panels of a group before others are; whole tiles."""
 NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
 LEAST_EXPONENT = -4
@@ -96,7 +101,8 @@ class Nest:
     The loops are over `outer`, the `tile` index, the `vector` index where it is in the result, `inner`, and the `vector` index
     where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
-    read along it, the same for all rows, is copied first to where it lies together. With `last` that index of the result runs
+    read along it, the same for all rows, is copied first to where it lies together; and so is what is `banded`, whose rows lie
+    together at each of many places, for a band of rows. With `last` that index of the result runs
     innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory. Guards that are
     `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements. Those that
     are `by_rows` limit the innermost index differently for the rows of a tile, which have most of its range in common. With
@@ -115,6 +121,7 @@ class Nest:
     scatter: bool = False
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
+    banded: tuple[Read, ...] = ()
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()
     last: Index | None = None
@@ -189,7 +196,7 @@ class Nest:
             total *= -(-n // lanes) if index is self.vector else n + (ALONE - 1) * (n % together)
             elements *= 1 if index in self.inner or index is self.vector else n
         if self.packed and self.tile is not None:
-            if self.scratch(sizes, lanes) > SCRATCH:
+            if self.scratch(sizes, lanes) > SCRATCH or (self.banded and prod(lengths[i] for i in self.inner) <= PIECE):
                 return float("inf")
             copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 for s in self.packed if self.vector is not None)
             return total * self.per_point + total / max(1, lengths[self.tile]) * copied
@@ -210,7 +217,8 @@ class Nest:
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
             lengths[i] = min(lengths[i], max(1, PIECE // max(1, others)))
-        return lanes * self.blocks * len(self.packed) * prod(lengths.values())
+        each = lanes * self.blocks * len(self.packed) + BAND * len(self.banded)
+        return each * prod(lengths.values())
 
 
 # ---------------------------------------------------------------- accesses
@@ -331,6 +339,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         best = found[0]
         most += sum(n.tile is not best.tile for n in found if (n.vector, n.per_point) == (best.vector, best.per_point))
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
+    found += [n for n in map(_banded, found) if n is not None]
     return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))]
 
 
@@ -468,6 +477,17 @@ def _packed(nest: Nest) -> Nest | None:
         return None
     per_point = nest.per_point - sum(COSTS[movement(s.subscripts, nest.vector)] - COSTS[CONSECUTIVE] for s in reads) / nest.rows
     return replace(nest, packed=tuple(reads), per_point=per_point)
+
+
+def _banded(nest: Nest) -> Nest | None:
+    """The nest with copies of the rows, too, where they lie side by side and those for the next point of the sum far away."""
+    def apart(s: Read) -> bool:
+        value, how = nest.args[s.arg], partial(movement, s.subscripts)
+        return (isinstance(value, Var) and not value.integer and not value.truth and nest.tile is not None
+                and nest.vector is not None and how(nest.tile) == CONSECUTIVE and how(nest.vector) == STILL
+                and all(how(i) == STRIDED for i in nest.inner))
+    rows = tuple(s for _, s in nest.op.reads() if apart(s))
+    return replace(nest, banded=rows, per_point=nest.per_point - FETCHED) if rows and nest.packed and not nest.op.guards else None
 
 
 def _with_columns(nest: Nest) -> Nest | None:

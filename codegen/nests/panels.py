@@ -2,7 +2,7 @@
 
     for each piece of a reduced index
         for each group of panels: copy them
-            for each band of rows
+            for each band of rows: copy those that lie apart from point to point
                 for each panel of the group, for each tile of the band
 
 The copies of a group and what a band of rows reads for a piece stay in the second cache together, and a panel is read from there
@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
+from adcli.codegen.nests.nests import BAND
+from adcli.codegen.rows.instructions import vector
 
-BAND = 128
-"""Rows that are done for all panels of a group before others are; whole tiles."""
 CACHE_LINE = 64
 """Bytes that are fetched together."""
 
@@ -56,6 +56,8 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], BAND, ())
         top = f.frames[-1].index
         f.band = top, f.put(f"add i64 {top}, {BAND}")
+        if f.nest.banded:
+            rows_copied(f)
         f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
         f.band = None
         f.close_loop([])
@@ -82,6 +84,21 @@ def copied(f: IndexLoops, blocks: int) -> None:
         f.close(index, [])
     f.mask = None
     f.floor, f.undecided = saved
+
+
+def rows_copied(f: IndexLoops) -> None:
+    """What the whole tiles of a band read by their rows is copied."""
+    def one(rows: int) -> None:
+        kind = vector(f.scalar, rows)
+        for s in f.nest.banded if rows > 1 else ():
+            here, there = f.address(f.nest.args[s.arg], s.subscripts, 0)[0], f.place_in_band(s)[0]
+            x = f.put(f"load {kind}, ptr {here}, align {f.bytes}")
+            f.say(f"store {kind} {x}, ptr {there}, align {f.bytes}")
+    for index in f.nest.inner:
+        f.open_loop(index, *f.limits(index), 1, ())
+    f.rows(one)
+    for index in reversed(f.nest.inner):
+        f.close(index, [])
 
 
 def tiles(f: IndexLoops, blocks: int, tile: Callable[[int, int], None]) -> None:

@@ -757,9 +757,15 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
         for module in (nests, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
-        monkeypatch.setattr(panels, "BAND", band)
-        monkeypatch.setattr(addresses, "GROUP", group)
-        assert_same_bits(compile_tensors(program)(at)["C"], found, piece)
+        for module in (nests, addresses, panels):
+            monkeypatch.setattr(module, "BAND", band)
+        for name in ("GROUP", "GROUP_OF_BANDS"):
+            monkeypatch.setattr(addresses, name, group)
+        kernel = compile_tensors(program)
+        assert_same_bits(kernel(at)["C"], found, piece)
+        (plan,) = kernel.plans.values()
+        copied = kernel.module.steps[0].nests[plan.cells[kernel.module.choices]].banded
+        assert bool(copied) == (rows * columns > piece)
 
 
 def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns() -> None:
