@@ -276,6 +276,9 @@ def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) ->
         if p.seed:
             x, shape = seeds[p.name], tuple(extent(n, sizes) for n in p.var.shape)
             require_room(f"'{p.name}'", 8 * math.prod(shape))
+            if np.ndim(x) and np.shape(x) != shape and not ends_early(p, np.shape(x)):
+                raise AdError(f"what is given for '{p.seed}' has the shape {np.shape(x)}, and '{p.seed}' has {shape}",
+                              help=f"a number fills all of it: {p.seed}=1")
             whole[p.name] = np.full(shape, x) if np.ndim(x) == 0 else x
     return fitting(program, whole)
 

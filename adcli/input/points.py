@@ -18,7 +18,7 @@ from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, shortened, value
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
-from adcli.lang.ir.names import composed, repeated
+from adcli.lang.ir.names import composed, repeated, tensor_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -293,8 +293,9 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
     name, equals, text = (s.strip() for s in part.partition("="))
     name = composed(name)
     if not equals or not name:
+        known = f"{part}={LISTS.get(kinds[part], 1)}" if part in kinds else "x=2,y=5"
         raise AdError(f"'{part}' is not name=value", help=f"a file of values has @: {option} @{part}" if FILE.fullmatch(part)
-                      else f"write {option} x=2,y=5")
+                      else f"write {option} {known}")
     if kinds and text[:1] in ("@", "["):
         from adcli.input import arrays
         written = text[0] == "["
@@ -436,5 +437,7 @@ def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "inp
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> AdError:
+    if name != (whole := tensor_of(name)) and whole in known:
+        return AdError(f"'{name}' is an element, and a tensor is given whole", help=f"write {whole}=[…]")
     listed = f"the {what}s are {', '.join(known)}" if known else f"the program has no {what}s"
     return AdError(f"no {what} '{name}'", help=nearest(name, known) or listed)

@@ -234,11 +234,12 @@ def sweeps(plan: SweepPlan, wanted: Iterable[tuple[str, str]], wrt: Sequence[str
 
 def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
     """AdError where a gradient, or a Hessian, of a tensor is asked for."""
+    scalar = next((r.name for r in program.results if not shape_of(r.atom)), None)
     for r in program.results:
         if r.name in outputs and (shape := shape_of(r.atom)):
+            others = "take vjp for the adjoints of a cotangent, jvp for the tangent along a direction, jacobian for all derivatives"
             raise AdError(f"'{r.name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
-                          help="choose a scalar output with --of; or take vjp for the adjoints of a cotangent, jvp for the "
-                               "tangent along a direction, jacobian for all derivatives")
+                          help=f"choose the scalar output: --of {scalar}; or {others}" if scalar else others)
 
 
 def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],

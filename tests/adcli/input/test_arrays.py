@@ -68,7 +68,9 @@ __all__ = ["folder"]
     ("vjp mv.ad --at @both.npz", "no --cotangent\nhelp: write --cotangent C=1 (a number fills a tensor), or read a file:"
      " --cotangent C=@matrix.npy"),
     ("vjp mv.ad --at @both.npz --cotangent C=[1,2]",
-     "'d_dC' has 2 elements along dimension 0, and 'A' has 3 along dimension 0: both are M"),
+     "what is given for 'C' has the shape (2,), and 'C' has (3,)\nhelp: a number fills all of it: C=1"),
+    ("vjp mv.ad --at @both.npz --cotangent C(0)=1", "'C(0)' is an element, and a tensor is given whole\nhelp: write C=[…]"),
+    ("vjp mv.ad --at @both.npz --cotangent C", "'C' is not name=value\nhelp: write --cotangent C=[1, 2]"),
     ("vjp mv.ad --at @both.npz --cotangent D=1", "no output 'D'\nhelp: the outputs are C"),
     ("jvp mv.ad --at @both.npz --tangent B=0:1:3", "--tangent takes one direction, not 3"),
     ("jvp mv.ad --at @both.npz --tangent B=1,B=2", "--tangent: 'B' is given twice"),
@@ -393,7 +395,7 @@ def test_a_seed_that_is_a_number_fills_its_tensor(monkeypatch) -> None:
     monkeypatch.setattr(tensors, "require_room", lambda what, size: asked.append((what, size)))
     assert tensors.filled(program, at, {"d_dy": 2.5})["d_dy"].tolist() == [2.5, 2.5] and asked == [("'d_dy'", 16)]
     assert tensors.filled(program, at, {"d_dy": np.array([1.0, 2.0])})["d_dy"].tolist() == [1, 2]
-    with pytest.raises(AdError, match="has 3 elements along dimension 0"):
+    with pytest.raises(AdError, match=r"has the shape \(3,\), and"):
         tensors.filled(program, at, {"d_dy": np.ones(3)})
     assert tensors.is_zero(0.0) and tensors.is_zero(np.zeros(3)) and not tensors.is_zero(np.array([0.0, 1e-320]))
 
