@@ -237,7 +237,7 @@ def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
     scalar = next((r.name for r in program.results if not shape_of(r.atom)), None)
     for r in program.results:
         if r.name in outputs and (shape := shape_of(r.atom)):
-            others = "take vjp for the adjoints of a cotangent, jvp for the tangent along a direction, jacobian for all derivatives"
+            others = "take vjp for the adjoints of a cotangent, jvp for the tangent along a direction, jacobian for all of them"
             raise AdError(f"'{r.name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
                           help=f"choose the scalar output: --of {scalar}; or {others}" if scalar else others)
 

@@ -146,7 +146,8 @@ class Elements(EquationScope):
         if isinstance(atom, Lit):
             return self.literal(atom.value)
         if atom.shape:
-            subscripts = ", ".join("ijklmn"[:len(atom.shape)])
+            names = [*self.indices, *"ijklmn"][:len(atom.shape)]
+            subscripts = ", ".join(names)
             raise self.context.fault(f"'{token.text}' is a tensor", token, f"write an element of it: {token.text}({subscripts})")
         return self.input(("scalar", atom), Read(self.argument(atom), ()))
 

@@ -328,6 +328,8 @@ class MatrixStatement(TensorStatement):
                    f"{dimensions(count)}"
         wanted_rest = 2 if o.node is self.call.args[0] else 1
         help = None
+        if count < wanted_rest and self.call.name in SOLVES:
+            help = f"the matrix comes first: {self.call.name}({', '.join(map(self.context.text, reversed(self.call.args)))})"
         if count > wanted_rest:
             help = f"select with leading subscripts: X(t) = {self.call.name}({what}(t), ...)"
         return self.context.fault(said, o.node, help)

@@ -226,9 +226,10 @@ class TensorScope(EquationScope):
             for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
                 beyond = None if x is None else (x - extent).number
                 if x is not None and ((x.number or 0) < 0 or (beyond is not None and beyond >= 0)):
+                    first = "the first element is 0, and " * ((x.number or 0) < 0)
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
-                                  f"{text(extent)}", access.span(d), "subscripts start at 0" if (x.number or 0) < 0 else
-                                  f"the last element is {text(extent - 1)}", self.context.source)
+                                  f"{text(extent)}", access.span(d), f"{first}the last element is {text(extent - 1)}",
+                                  self.context.source)
         return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:

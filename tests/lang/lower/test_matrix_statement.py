@@ -48,7 +48,7 @@ def test_what_is_printed_reads_back(text):
 
 FAULTS = [
     ("x = solve(A)", "'solve' takes 2 arguments, not 1", "solve(A, b): x with A·x = b"),
-    ("x = solve(b, A)", "'solve' takes a matrix here, and b has 1 dimension", ""),
+    ("x = solve(b, A)", "'solve' takes a matrix here, and b has 1 dimension", "the matrix comes first: solve(A, b)"),
     ("x = solve(A, s)", "takes tensors by name, and this is a number", ""),
     ("x = solve(A + A, b)", "takes tensors by name, and this is an expression", "C(i, j) = ..."),
     ("x(i) = solve(A, b)", "reads nothing with index 'i'", "write x = solve(A, b)"),
