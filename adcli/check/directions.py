@@ -21,6 +21,7 @@ from adcli.lang.analyse.differences import extrapolated
 from adcli.lang.analyse.rounding import ULP, Bounded
 from adcli.lang.analyse.taylor_remainder import ORDERS
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.evaluate.unfolding import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.primitives import TABLE
@@ -41,6 +42,8 @@ MOST_EVALUATED = 20_000_000_000
 """Operations of all evaluations along directions; beyond, all inputs move together, along one."""
 MOST_BY_REFERENCE = 3_000_000
 """Operations up to which the reference evaluator carries out the program too."""
+MOST_ONE_BY_ONE = 20_000
+"""Statements up to which it does, those of a loop at every step: each takes tens of microseconds, however small it is."""
 LEFT_OUT = "left out: too many operations"
 STOP = TABLE["stop"]
 Arrays = Mapping[str, np.ndarray]
@@ -145,7 +148,7 @@ class DirectionalCheck:
     def by_reference(self) -> Tally:
         """Native code against the reference evaluator with arrays: tangents and adjoints, the element that differs most."""
         tally = Tally("native against reference")
-        if self.effort > MOST_BY_REFERENCE:
+        if self.effort > MOST_BY_REFERENCE or evaluations(self.of.primal, self.given) > MOST_ONE_BY_ONE:
             tally.note = LEFT_OUT
             return tally
         for kernel, program, seeds in ((self.of.ahead, self.of.tangents, self.direction),

@@ -42,6 +42,22 @@ def length(program: Program, at: Mapping[str, Any]) -> int:
     return sum(_length(e, sizes) for e in program.equations)
 
 
+def evaluations(program: Program, at: Mapping[str, Any]) -> int:
+    """How many statements the reference evaluator computes one after another: those of a loop at every step. AdError where the
+    point does not fit the program."""
+    sizes = dict(bound(program, {p.var: as_value(p, at[p.name], FLOAT) if p.var.shape else at[p.name] for p in program.params}))
+    return _evaluations(program.equations, sizes)
+
+
+def _evaluations(equations: Iterable[Equation], sizes: Mapping[Any, int]) -> int:
+    return sum(_at_every_step(e.op, sizes) if isinstance(e.op, Recurrence) else 1 for e in equations)
+
+
+def _at_every_step(op: Recurrence, sizes: Mapping[Any, int]) -> int:
+    steps = range(value(op.low, sizes), value(op.high, sizes))
+    return len(steps) * _evaluations(op.statements, {**sizes, op.step: steps[0]}) if steps else 0
+
+
 def _length(e: Equation, sizes: Mapping[Any, int]) -> int:
     match e.op:
         case Comprehension():

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.evaluate.unfolding import elements_of, length, unfolded
+from adcli.lang.evaluate.unfolding import elements_of, evaluations, length, unfolded
 from adcli.lang.ir.rounded import meaning
 from adcli.lang.lower.frontend import parse
 from tensors_at_points import PROGRAMS
@@ -21,6 +21,14 @@ def test_the_numbers_are_those_of_the_tensors(name):
         numbers = [found[f"{result}({', '.join(map(str, p))})" if p else result] for p in place]
         np.testing.assert_allclose(np.reshape(numbers, np.shape(expected)), expected, rtol=1e-12)
     assert len(whole.program.equations) <= 3 * length(program, at) + 20
+
+
+def test_statements_of_loops_are_carried_out_at_every_step():
+    text = ("input x(N, M)\ns(0, j) = x(0, j)\nfor t in 0:N {\n s(t+1, j) = s(t, j) + x(t, j)\n y(t, j) = s(t, j)\n}\n"
+            "v +=! y(i, j)")
+    few, many = (evaluations(parse(text), {"x": np.zeros((n, 5))}) for n in (100, 1100))
+    assert 2000 <= many - few <= 3000 and few <= 310
+    assert evaluations(parse("input x(N); v +=! x(i)"), {"x": np.zeros(10**6)}) == 1
 
 
 def test_every_number_belongs_to_an_element_and_has_a_place():
