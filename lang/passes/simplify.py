@@ -90,7 +90,8 @@ class Folder:
         return replace(old, equations=tuple(self.equations), results=results)
 
     def enter(self, equations: Iterable[Equation], later: Collection[Primitive]) -> None:
-        """Lines that stand already: what operations `later`, and those that these may become, can meet of them."""
+        """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value that
+        is known is among them: whatever reads one was folded."""
         met = {*later, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
         for e in equations:
             op = e.op
@@ -98,8 +99,6 @@ class Folder:
                 self.seen.setdefault(self.key(e), e.outs[0])
             if op is NEG or op is NOT:
                 self.opposite[e.outs[0]] = e.args[0]
-            if op.truth and op in FOLDS:
-                FOLDS[op](self, e, e.args)
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""

@@ -77,7 +77,8 @@ def test_a_machine_gets_no_zero_seeds_and_nothing_twice() -> None:
 
 
 LINES_BEHIND = ["x == 0 ? 1 : abs(x)", "x != x ? 1 : y*log(x)", "not (x > 0) ? abs(x) : max(x, y)",
-                "1 < 2 and x > y ? sqrt(x) : x/y", "tanh(x)*y", "x**-2 + abs(x - y)", "asin(1 - x) < 0 ? 1 - x : acos(1 - x)"]
+                "1 < 2 and x > y ? sqrt(x) : x/y", "tanh(x)*y", "x**-2 + abs(x - y)", "asin(1 - x) < 0 ? 1 - x : acos(1 - x)",
+                "((not (x > 0) and y > 0) ? x*x : y) + (x > 0 ? y : y*log(0))"]
 
 
 @pytest.mark.parametrize("text", LINES_BEHIND)
