@@ -90,8 +90,8 @@ class Folder:
         return replace(old, equations=tuple(self.equations), results=results)
 
     def enter(self, equations: Iterable[Equation], later: Collection[Primitive]) -> None:
-        """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value that
-        is known is among them: whatever reads one was folded."""
+        """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value
+        that is known is among them: whatever reads one was folded."""
         met = {*later, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
         for e in equations:
             op = e.op

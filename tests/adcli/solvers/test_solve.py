@@ -107,7 +107,7 @@ def test_what_is_wrong_is_said(options, message):
 
 
 @pytest.mark.parametrize("text, help", [
-    ("input x(N), s\nv +=! x(i)*s", "--wrt s; the others"), ("input x(N), s\nv(i) = x(i)*s", r"--wrt x; the others"),
+    ("input x(N), s\nv +=! x(i)*s", "wrt='s'; the others"), ("input x(N), s\nv(i) = x(i)*s", "wrt='x'; the others"),
     ("input x(N)\nv +=! x(i)", "write an equation for each element")])
 def test_unknowns_are_as_many_as_elements_of_equations(text, help):
     f = adcli.compile(text)
