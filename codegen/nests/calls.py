@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from adcli.codegen.machine.arrays import byte
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
-from adcli.codegen.machine.memory import require_room
+from adcli.codegen.machine.memory import available, require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
@@ -34,6 +34,8 @@ PLANS = 64
 SPARE_BYTES = 1 << 28
 """Bytes of memory that a plan keeps for the next call, and as many for its results; less where there are many plans, so that all
 keep some of these only."""
+SPARE_PART = 8
+"""The part of the memory that the system has left which a plan may keep that is the only one, where that is more."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell what is worth threads."""
 LONG_RUN = 2e11
@@ -120,6 +122,9 @@ class PlannedKernel:
             self.remark(long_run(plan.instructions))
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
+        for other in list(self.plans.values()):
+            if other.memory > SPARE_BYTES:   # kept while it was the only one
+                other.spare.clear()
         self.plans[key] = plan
         return plan
 
@@ -148,7 +153,7 @@ class PlannedKernel:
         plan = self.plans.get(key) or self.plan(key)
         if self.spend is not None:
             self.spend(plan.instructions)
-        spare = SPARE_BYTES // max(1, len(self.plans))
+        spare = self.spare_bytes(plan.results.bytes)
         results = plan.results.arrays(spare) if out is None else self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]
         try:
@@ -165,7 +170,7 @@ class PlannedKernel:
                 self.arrange(env, frame[1], action)
         if env[self.interface.flag]:
             raise self.fault(plan, env)
-        if plan.memory * len(self.plans) <= SPARE_BYTES and self.allocate is None:
+        if self.allocate is None and plan.memory <= self.spare_bytes(plan.memory):
             plan.spare.append(frame)
         found = dict(zip(self.made, results, strict=True))
         if self.copies or out is not None:
@@ -183,6 +188,12 @@ class PlannedKernel:
             help = "it comes from a NaN, from a number that is too large, or from a range that is empty"
             raise AdError(f"{name}{where} = {given[tuple(wrong[0])]} is no whole number", span, help, self.interface.source)
         return given.astype(np.int64)
+
+    def spare_bytes(self, needed: int) -> int:
+        """How many bytes a plan may keep for the next call that needs so many. The system is asked only for much: memory that is
+        new takes longer than asking, and a good part of what a run of that size takes."""
+        most = SPARE_BYTES // max(1, len(self.plans))
+        return most if needed <= most or len(self.plans) > 1 else available() // SPARE_PART
 
     def key(self, given: Sequence[np.ndarray]) -> Shapes:
         """What a plan depends on: the shapes, and the integers that are sizes where there are any."""

@@ -501,9 +501,11 @@ def test_plans_of_the_last_shapes_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(kernel.plans) == {((2,),), ((3,),), ((4,),)}
 
 
-@pytest.mark.parametrize(("spare", "kept"), [(16000, 1), (15999, 0)])
-def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pytest.MonkeyPatch, spare: int, kept: int) -> None:
+@pytest.mark.parametrize(("spare", "free", "kept"), [(16000, 0, 1), (15999, 127999, 0), (15999, 128000, 1)])
+def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pytest.MonkeyPatch, spare: int,
+                                                                             free: int, kept: int) -> None:
     monkeypatch.setattr(calls, "SPARE_BYTES", spare)
+    monkeypatch.setattr(calls, "available", lambda: free)
     kernel = compile_tensors(chain(12))
     for _ in range(3):
         kernel({"x0": np.ones(1000)})
@@ -511,6 +513,8 @@ def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pyt
         [plan] = kernel.plans.values()
         kernel({"x0": np.ones(1000)})
         assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for *_, (block,) in plan.spare)
+    kernel({"x0": np.ones(1001)})
+    assert len(plan.spare) == (spare == 16000)   # what is much is kept while there is no other plan
 
 
 def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -577,6 +581,7 @@ def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.Mon
         used |= {a.ctypes.data for a in found.values()}
     assert len(used) <= 6
     monkeypatch.setattr(calls, "SPARE_BYTES", 0)
+    monkeypatch.setattr(calls, "available", lambda: 0)
     plan = kernel.plan(((x.size + 1,),))
     assert kernel({"x": np.ones(x.size + 1)})["y"][0] == 2 and not plan.results.kept
 
