@@ -14,6 +14,7 @@ from adcli.input.arrays import fitting, read_tensor, text_array
 from adcli.input.distributions import Spread
 from adcli.input.points import located, parts
 from adcli.input.spreads import SIGN, split, spread_of, tensor_widths
+from adcli.lang.derive.uncertainty import MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation
 from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
@@ -94,7 +95,10 @@ def given_tensors(program: Program, spec: str) -> GivenPoint:
 
 def of_tensor(name: str, at: np.ndarray, text: str) -> dict[str, Spread]:
     """The spreads of all elements of x=[1,2]±0.1: one number or percentage for all, or a tensor of the same shape; a
-    distribution may follow."""
+    distribution may follow. AdError for more elements than any propagation takes."""
+    if at.size > MOST_RESULTS:
+        raise AdError(f"'{name}' has {at.size:,} uncertain elements, and a propagation takes {MOST_RESULTS:,} at most",
+                      help="give the spread of a smaller tensor")
     width, kind = text, None
     if "~" in text:
         width, _, kind = (part.strip() for part in text.rpartition("~"))

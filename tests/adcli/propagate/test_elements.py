@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.ir.errors import AdError
 from command import adcli
+
+from adcli.propagate.elements import of_tensor
 
 MATRIX, RIGHT = np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
 SOLVE = ("-e", "input A(N, N), b(N)", "-e", "x = solve(A, b)")
@@ -76,3 +79,8 @@ FAULTS = [
 def test_faults(words: tuple[str, ...], said: str) -> None:
     ended = adcli("propagate", *words)
     assert ended.code == 2 and said in ended.err
+
+
+def test_more_elements_than_a_propagation_takes_are_refused_before_they_are_named() -> None:
+    with pytest.raises(AdError, match="'x' has 100,001 uncertain elements, and a propagation takes 100,000 at most"):
+        of_tensor("x", np.ones(100_001), "0.1")
