@@ -119,8 +119,8 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
             short = short or not v.size
         given[p.name] = v
     if short:
-        from adcli.input.arrays import unfolded
-        given = unfolded(program, given)
+        from adcli.input.arrays import of_all_dimensions
+        given = of_all_dimensions(program, given)
     targets = {} if out is None else tensor_targets(out, [r.name for r in program.results], real)
     found = kernel(given, targets or None, jobs)
     return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}

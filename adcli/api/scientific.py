@@ -177,7 +177,7 @@ def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, o
 
 def whole_point(program: Program, at: Mapping[str, Any]) -> dict[str, Any]:
     """Every input, by its name, of the kind that the program declares."""
-    from adcli.input.arrays import unfolded
+    from adcli.input.arrays import of_all_dimensions
     from adcli.input.points import complete
     given = complete(program.params, at)
-    return unfolded(program, {p.name: constant(p, given[p.name]) for p in program.params})
+    return of_all_dimensions(program, {p.name: constant(p, given[p.name]) for p in program.params})

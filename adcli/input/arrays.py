@@ -241,22 +241,22 @@ def given(p: Param, x: Any) -> InputValue:
 
 def fitting(program: Program, point: dict[str, Any]) -> dict[str, Any]:
     """The point, with empty lists as tensors of all dimensions. AdError where shapes do not fit the program or each other."""
-    point = unfolded(program, point)
+    point = of_all_dimensions(program, point)
     bind(program, {name: np.shape(x) for name, x in point.items()}, point)
     return point
 
 
-def unfolded(program: Program, point: dict[str, Any]) -> dict[str, Any]:
+def of_all_dimensions(program: Program, point: dict[str, Any]) -> dict[str, Any]:
     """The point, with nested lists that end before all their dimensions show as tensors that have them: the extents behind come
     from other inputs. AdError where none has them."""
     short = [p for p in program.params if p.name in point and ends_early(p, np.shape(point[p.name]))]
     if not short:
         return point
     sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point, unseen=True)
-    return {**point, **{p.name: unfolded_empty(p, np.asarray(point[p.name]), sizes) for p in short}}
+    return {**point, **{p.name: empty_of_all_dimensions(p, np.asarray(point[p.name]), sizes) for p in short}}
 
 
-def unfolded_empty(p: Param, there: Array, sizes: Mapping[str, int]) -> Array:
+def empty_of_all_dimensions(p: Param, there: Array, sizes: Mapping[str, int]) -> Array:
     """A tensor without elements, with the dimensions behind those that its lists show."""
     behind = p.var.shape[there.ndim:]
     open_names = [a for x in behind for a in atoms(x) if isinstance(a, str) and a not in sizes]

@@ -212,9 +212,9 @@ def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note]
     with."""
     bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
     if any(len(p.var.shape) > 1 for p in params):
-        from adcli.input.arrays import unfolded
+        from adcli.input.arrays import of_all_dimensions
         own = Program(tuple(params), (), ())
-        at = (unfolded(own, point) for point in at)
+        at = (of_all_dimensions(own, point) for point in at)
     if not bounded:
         yield from at
         return
