@@ -125,6 +125,8 @@ class PlannedKernel:
         for other in list(self.plans.values()):
             if other.memory > SPARE_BYTES:   # kept while it was the only one
                 other.spare.clear()
+            if other.results.bytes > SPARE_BYTES:
+                other.results.kept.clear()
         self.plans[key] = plan
         return plan
 

@@ -582,7 +582,9 @@ def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.Mon
     assert len(used) <= 6
     monkeypatch.setattr(calls, "SPARE_BYTES", 0)
     monkeypatch.setattr(calls, "available", lambda: 0)
+    [first] = [p for p in kernel.plans.values() if p.results.kept]
     plan = kernel.plan(((x.size + 1,),))
+    assert not first.results.kept   # what is much is kept while there is no other plan
     assert kernel({"x": np.ones(x.size + 1)})["y"][0] == 2 and not plan.results.kept
 
 def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
