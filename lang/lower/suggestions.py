@@ -53,6 +53,8 @@ OF_MATRICES = {"pinv": "inverse", "chol": "cholesky", "slogdet": "logdet", "lins
 OF_A_MATRIX = {"inv": "inverse"}
 """The same where an argument is a tensor."""
 
+EXPRESSIONS_OF_MATRICES = dict.fromkeys([("det", 1), ("determinant", 1)], "exp(logdet({0}))")
+"""Functions of matrices that are expressions here."""
 EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
     ("if", 3): "{0:truth} ? {1:or} : {2}", ("iif", 3): "{0:truth} ? {1:or} : {2}", ("cond", 3): "{0:truth} ? {1:or} : {2}",
@@ -182,7 +184,7 @@ def written(text: str, instead_of: Call | Statement) -> Suggestion:
 
 def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
-    form = EXPRESSIONS.get((node.name.lower(), len(node.args)))
+    form = (EXPRESSIONS | EXPRESSIONS_OF_MATRICES).get((node.name.lower(), len(node.args)))
     if form is None:
         return None
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]

@@ -58,6 +58,7 @@ def test_a_function_of_tensors(name):
 
 @pytest.mark.parametrize("text, help", [
     ("input A(N, N)\nv = inv(A)", "did you mean 'inverse'?"),
+    ("input A(N, N)\nv = det(A)", "write exp(logdet(A))"), ("input A(N, N)\nv = 1/determinant(A)", "write (exp(logdet(A)))"),
     ("input S(T, N, N)\nv(t) +=! logdet(S(u))", "give it a name first, Y(u) = logdet(S(u)), and add its elements"),
     ("v = sum(x)", "write input x(N); v +=! x(i)"),
     ("input x(N)\nv = sum(x)", "write v +=! x(i)"),
