@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adcli.lang.ir.errors import AdError, Fix, Source, Span
+from adcli.lang.ir.errors import AdError, Fix, Source, Span, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.foreign import rewritings
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
-from adcli.lang.syntax.scan import OPERAND_END, scan
+from adcli.lang.syntax.scan import HEADER_WORDS, OPERAND_END, scan
 from adcli.lang.syntax.tree import Token
 
 LONGEST, MOST_READ, MOST_CHANGES = 400, 150, 8
@@ -137,10 +137,21 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
     apart = unit[index - 1].end < token.start
-    words = token.type == "NAME" and (unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR"))   # any words
+    words = token.type == "NAME" and (unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR")   # any words
+                                      or (unit[0].type == "FOR" and apart and header_word(token) is not None))
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source,
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
+
+
+LOOP_WORDS = {**dict.fromkeys(("reverse", "reversed", "downto", "backwards"), "down"),
+              **dict.fromkeys(("step", "by"), "2*t in place of t where you need every second one: an index goes by ones")}
+"""Words of other languages behind the range of a loop."""
+
+
+def header_word(token: Token) -> str | None:
+    """What may have been meant by a word behind the range of a loop."""
+    return nearest(token.text, HEADER_WORDS, LOOP_WORDS)
 
 
 def is_number_like(number: str, token: Token) -> bool:

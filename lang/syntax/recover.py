@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from itertools import chain, count, pairwise
 
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source, nearest
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.mend import LONGEST_QUOTE, mended, missing_operator
+from adcli.lang.syntax.mend import LONGEST_QUOTE, header_word, mended, missing_operator
 from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
@@ -289,11 +289,6 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     return fault(f"unexpected '{token.text}'")
 
 
-LOOP_WORDS = {**dict.fromkeys(("reverse", "reversed", "downto", "backwards"), "down"),
-              **dict.fromkeys(("step", "by"), "2*t in place of t where you need every second one: an index goes by ones")}
-"""Words of other languages behind the range of a loop."""
-
-
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
     """What is wrong with the header of a loop, in words, with what to write and the place."""
     brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
@@ -302,7 +297,7 @@ def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None
         return "a loop has its statements in braces", f"write for {step} in 0:T {{ ... }}", unit[0]
     if index < brace and unit[index].type == "NAME" and unit[index - 1].type in OPERAND_END:
         words = "behind the range of a loop there may be down, until with a condition, and checkpoint"
-        return f"unexpected '{unit[index].text}'", nearest(unit[index].text, HEADER_WORDS, LOOP_WORDS) or words, unit[index]
+        return f"unexpected '{unit[index].text}'", header_word(unit[index]) or words, unit[index]
     if index < brace and unit[index].type == "LPAR" and unit[index - 1].text in HEADER_WORDS:
         word = unit[index - 1].text
         return f"'{word}' takes nothing in parentheses", f"write for {step} in 0:T {word} {{ ... }}", unit[index]

@@ -203,6 +203,8 @@ FAULTS = [
     ("h(0) = a\nfor t in 0:T checkpoint(5) { h(t+1) = h(t)*x }", 2, 24, "'checkpoint' takes nothing in parentheses",
      "write for t in 0:T checkpoint { ... }"),
     ("h(0) = a\nfor t in 0:T step 2 { h(t+1) = h(t)*x }", 2, 14, "unexpected 'step'", "write 2*t in place of t"),
+    ("h(0) = a\nfor t in 0:5 step 2 { h(t+1) = h(t)*x }", 2, 14, "unexpected 'step'", "write 2*t in place of t"),
+    ("h(0) = a\nfor t in 0:5 checkpointed { h(t+1) = h(t)*x }", 2, 14, "unexpected 'checkpointed'", "did you mean 'checkpoint'?"),
     ("h(0) = a\nfor t in 0:T reversed { h(t+1) = h(t)*x }", 2, 14, "unexpected 'reversed'", "did you mean 'down'?"),
     ("h(0) = a\nfor t in 0:T until h < 1 { h(t+1) = h(t)*x }", 2, 20, "'h' is a tensor", "write an element of it: h(t)"),
     ("for t in 1:T { h(t) = h(t-1) + x }", 1, 25, "this reads h(0), which nothing has written", "h(0) = ..."),
