@@ -48,7 +48,7 @@ def first_nan(name: str, x: Any) -> str | None:
         return name if x != x else None
     import numpy as np
 
-    from adcli.input.arrays import element
+    from adcli.input.nested import element
     wrong = np.flatnonzero(np.isnan(x))
     return element(name, int(wrong[0]), np.shape(x)) if len(wrong) else None
 
@@ -230,7 +230,7 @@ def told_matrix(place: Place, found: Numbers) -> str:
     """Where an operation on matrices is not defined, in words: its pivot, counted from 1, or the element that is to blame."""
     import numpy as np
 
-    from adcli.input.arrays import element
+    from adcli.input.nested import element
     from adcli.lang.evaluate.matrices import failed_pivot
     e = place.equation
     op = e.op

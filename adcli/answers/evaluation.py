@@ -58,7 +58,8 @@ def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
     """Points with tensors: by code from the cache with its plan, as long as that is for them, then in the ordinary way."""
-    from adcli.task.replays import Unplanned, keep, replayed
+    from adcli.task.replays import keep, replayed
+    from adcli.task.small_replays import Unplanned
     replay, compute, remark = None, None, each_once(remark)
     for k, point in enumerate(at):
         replay = replay if k else replayed(task, point)
@@ -69,13 +70,21 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
         except Unplanned:
             replay = None
         if replay is None:
-            full = complete_point(task, point)
+            full = complete_point(task, arrays_of(point))
             compute = compute or computation(task, jobs, remark)
             with unfit_where_refused():
                 found, level = compute(full)
             if k == 0:
                 keep(task, point, compute.kernel)
         yield Row({**point, **task.seeds}, found, level)
+
+
+def arrays_of(point: dict[str, Any]) -> dict[str, Any]:
+    """The point with arrays for small tensors, which only code from the cache takes."""
+    if not any(isinstance(x, memoryview) for x in point.values()):
+        return point
+    import numpy as np
+    return {name: np.asarray(x) if isinstance(x, memoryview) else x for name, x in point.items()}
 
 
 def each_once(remark: Remark | None) -> Remark | None:
@@ -115,7 +124,7 @@ class TensorEvaluator:
 
     def __call__(self, point: dict[str, Any]) -> tuple[list[Any], int]:
         found = self.kernel(point, jobs=self.jobs)
-        return [x if (x := found[name]).ndim else x.item() for name in self.names], int(found[self.word])
+        return [x if (x := found[name]).ndim else x.tolist() for name in self.names], int(found[self.word].tolist())
 
 
 def computation(task: Task, jobs: int | None, remark: Remark | None) -> TensorEvaluator:

@@ -65,7 +65,7 @@ def evaluated(task: Task, options: ResultOptions, watch: Watch) -> Iterator[Row]
 
 def rows_at(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> Iterator[Row]:
     """The results at these points, watched."""
-    points = within(task.free, points_of(task.free, at), watch.say, task.signature.source)
+    points = within(task.free, points_of(task.free, at, light=True), watch.say, task.signature.source)
     return watch.over(evaluate(task, points, options.jobs, watch.say))
 
 

@@ -52,6 +52,9 @@ def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: st
 
 
 def array(p: Param, x: Any) -> Any:
+    """A seed as an array; a number, which fills a tensor, as it is."""
+    if isinstance(x, float):
+        return x
     from adcli.input.arrays import conformed
     return conformed(p, x)
 

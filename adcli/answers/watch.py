@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from adcli.codegen.machine.small import shape_of, unpacked
 from adcli.command.options import Options
+from adcli.input.nested import element
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.output.streams import say
@@ -96,8 +98,9 @@ class Watch:
     def explained(self, row: Row) -> Note | str:
         """What makes a result rough: the operation, or the first value that is not finite though nothing was rough on its way."""
         from adcli.answers.diagnose import note
+        from adcli.answers.evaluation import arrays_of
         if row.level:
-            return note(self.task, row, self.jobs)
+            return note(self.task, row._replace(at=arrays_of(row.at)), self.jobs)
         return next(not_finite([c.name for c in self.task.signature.results], row.results))
 
     def note(self, kind: str, made: Callable[[], Any]) -> None:
@@ -120,12 +123,14 @@ class Watch:
 
 def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
     """A note for each result with elements that are not finite."""
-    import numpy as np
-
-    from adcli.input.arrays import element
     for name, x in zip(names, values, strict=True):
-        wrong = np.flatnonzero(~np.isfinite(x))
-        if len(wrong):
-            number = float(np.reshape(x, -1)[wrong[0]])
-            several = f": {len(wrong):,} of {np.size(x):,} elements are not finite" if np.ndim(x) else " is not finite"
-            yield f"note: {element(name, int(wrong[0]), np.shape(x))} = {number!r}{several}"
+        if isinstance(x, memoryview | float | int):
+            elements = unpacked(x) if isinstance(x, memoryview) else [x]
+            wrong = [i for i, e in enumerate(elements) if not math.isfinite(e)]
+        else:
+            import numpy as np
+            elements = x.reshape(-1)
+            wrong = np.flatnonzero(~np.isfinite(elements)).tolist()
+        if wrong:
+            several = f": {len(wrong):,} of {len(elements):,} elements are not finite" if shape_of(x) else " is not finite"
+            yield f"note: {element(name, wrong[0], shape_of(x))} = {float(elements[wrong[0]])!r}{several}"

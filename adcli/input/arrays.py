@@ -13,9 +13,8 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
 from tokenize import TokenError
 from typing import IO, Any
 
@@ -23,125 +22,38 @@ import numpy as np
 
 from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import Fault, field_number
+from adcli.input.nested import MOST_DIMENSIONS, element, flattened, of_lists, of_text
 from adcli.input.standard import opened
-from adcli.input.values import json_number, malformed, one_text, shortened, value
+from adcli.input.values import malformed, one_text
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
 from adcli.lang.ir.sizes import bind, ends_early
 from adcli.lang.ir.sizes import number as extent
-from adcli.output.tensors import Array
 
+Array = np.ndarray
 InputValue = float | Array
 DOUBLE = np.dtype(np.float64)
-MOST_DIMENSIONS = 32
-"""Dimensions that every NumPy has."""
-TOKEN = re.compile(r'\s*([\[\],]|"[^"]*"|[^\[\],"\s][^\[\],"]*)')
 NPY, ZIP = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06")
 COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowError, EOFError, RecursionError)
 """What NumPy raises for a header that is none."""
 BYTES_PER_CHARACTER = 16
 """Bytes of memory that a character of numbers as text takes on the way to an array, at most."""
-SPACES, ROWS = re.compile(r"(?<=[\w.\]])\s+(?=[-+\w.\[])"), re.compile(r"\s*;\s*")
-"""What separates elements, and rows, in other notations."""
 PLAIN_LINE = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
 
 
 # ---------------------------------------------------------------- lists and text
 
 def text_array(name: str, text: str) -> Array:
-    """A tensor written as nested lists: [[1, 2], [3, pi/2]], with numbers as points have them."""
-    if text.count("[") != text.count("]"):
-        raise unreadable(name, text)
-    whole: list[Any] = []
-    stack = [whole]
-    after = False
-    for token in tokens(name, text):
-        if token == "[" and not after:
-            stack[-1].append([])
-            stack.append(stack[-1][-1])
-        elif token == "]" and (after or not stack[-1]) and len(stack) > 1:
-            stack.pop()
-            after = True
-        elif token == "," and after and len(stack) > 1:
-            after = False
-        elif token not in ("[", "]", ",") and not after and len(stack) > 1:
-            stack[-1].append(element_value(name, text, token))
-            after = True
-        else:
-            raise unreadable(name, text)
-    if len(stack) > 1 or not whole:
-        raise unreadable(name, text)
-    shape, leaves = flattened(name, whole[0])
-    return np.array(leaves, dtype=np.float64).reshape(shape)
-
-
-def element_value(name: str, text: str, token: str) -> float:
-    """The number that an element of a tensor, which is written as `text`, is written as."""
-    try:
-        return json_number(f"{name}: {token}", token[1:-1]) if token[0] == '"' else value(name, token)
-    except AdError as fault:
-        mended = ROWS.sub("], [", SPACES.sub(", ", text))
-        if mended != text:
-            fault.message = f"{name}={shortened(text)} is not a tensor"
-            mended = f"[{mended}]" if ROWS.search(text) else mended
-            fault.help = f"commas separate elements, and brackets rows: write {name}={mended}"
-        raise
-
-
-def tokens(name: str, text: str) -> Iterator[str]:
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        found = TOKEN.match(text, at)
-        if found is None:
-            raise unreadable(name, text)
-        yield found[1].strip()
-        at = found.end()
-
-
-def unreadable(name: str, text: str) -> AdError:
-    return AdError(f"{name}={shortened(text)} is not a tensor",
-                   help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
+    """A tensor written as nested lists; see `of_text`."""
+    return np.asarray(of_text(name, text))
 
 
 def json_array(name: str, nested: Any, where: str = "") -> Array:
-    """Nested lists of numbers, as JSON has them, as an array. AdError where they are ragged or hold something else."""
-    shape, leaves = flattened(name, nested, where)
-    if not set(map(type, leaves)) <= {float} or not math.isfinite(sum(leaves)):
-        leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
-    return np.array(leaves, dtype=np.float64).reshape(shape)
-
-
-def flattened(name: str, nested: Any, where: str = "") -> tuple[tuple[int, ...], list[Any]]:
-    """The shape of nested lists and their elements in order."""
-    shape: tuple[int, ...] = ()
-    level = [nested]
-    while any(issubclass(kind, list | tuple) for kind in set(map(type, level))):
-        lengths = [len(x) if isinstance(x, list | tuple) else -1 for x in level]
-        if lengths.count(lengths[0]) < len(lengths):
-            raise ragged(name, shape, lengths, where)
-        if len(shape) == MOST_DIMENSIONS:
-            raise AdError(f"{where}'{name}' has more than {MOST_DIMENSIONS} dimensions")
-        shape = (*shape, lengths[0])
-        level = list(chain.from_iterable(level))
-    return shape, level
-
-
-def ragged(name: str, shape: tuple[int, ...], lengths: Sequence[int], where: str) -> AdError:
-    """Two parts of a tensor with different numbers of elements."""
-    def part(i: int) -> str:
-        n = lengths[i]
-        return f"{element(name, i, shape)} {'is a number' if n < 0 else 'has 1 element' if n == 1 else f'has {n} elements'}"
-
-    other = next(i for i, n in enumerate(lengths) if n != lengths[0])
-    return AdError(f"{where}'{name}' is ragged along dimension {len(shape)}: {part(0)}, and {part(other)}")
-
-
-def element(name: str, position: int, shape: tuple[int, ...]) -> str:
-    """A(1, 0): an element by its position in the order of memory."""
-    return f"{name}({', '.join(str(int(i)) for i in np.unravel_index(position, shape))})" if shape else name
+    """Nested lists of numbers as an array; see `of_lists`."""
+    return np.asarray(of_lists(name, nested, where))
 
 
 # ---------------------------------------------------------------- what an input needs

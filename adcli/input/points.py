@@ -11,9 +11,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adcli.codegen.machine.small import shape_of
+from adcli.input.nested import of_lists, of_text, small
 from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, shortened, value
 from adcli.lang.ir import Param, Program
@@ -97,10 +101,10 @@ def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str]
     return points_of(params, checked(params, specs, remark))
 
 
-def points_of(params: Sequence[Param], found: Grids) -> Iterator[Point]:
-    """The points of grids, made one by one."""
+def points_of(params: Sequence[Param], found: Grids, light: bool = False) -> Iterator[Point]:
+    """The points of grids, made one by one. In `light` ones tensors that were given as lists are small ones, no arrays."""
     kinds, (grids, spare) = ranks(params), found
-    return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point))
+    return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point), light)
             for grid in grids for point in combined(grid))
 
 
@@ -132,12 +136,15 @@ def ranks(params: Sequence[Param]) -> dict[str, int]:
     return {}
 
 
-def typed(params: Sequence[Param], kinds: Mapping[str, int], point: Point) -> Point:
-    """The point with arrays where inputs are tensors or integers."""
+def typed(params: Sequence[Param], kinds: Mapping[str, int], point: Point, light: bool = False) -> Point:
+    """The point with arrays where inputs are tensors or integers, or small tensors."""
     if not kinds:
         return point
+    found = {p.name: small(p, point[p.name]) if light else None for p in params}
+    if None not in found.values():
+        return found
     from adcli.input.arrays import given
-    return {p.name: given(p, point[p.name]) for p in params}
+    return {p.name: given(p, point[p.name]) if x is None else x for p, x in zip(params, found.values(), strict=True)}
 
 
 def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "") -> None:
@@ -212,24 +219,32 @@ def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note]
     with."""
     bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
     if any(len(p.var.shape) > 1 for p in params):
-        from adcli.input.arrays import of_all_dimensions
-        own = Program(tuple(params), (), ())
-        at = (of_all_dimensions(own, point) for point in at)
+        at = map(partial(with_dimensions, Program(tuple(params), (), ())), at)
     if not bounded:
         yield from at
         return
     for point in at:
         for each in list(bounded):
             p, low, high = each
+            x = point[p.name]
             if p.var.shape:
-                import numpy as np  # start-up: the value is an array
-                wrong = np.argwhere(~((point[p.name] >= low) & (point[p.name] <= high)))[:1].tolist()
+                import numpy as np  # start-up: few inputs that are tensors have ranges
+                x = np.asarray(x)
+                wrong = np.argwhere(~((x >= low) & (x <= high)))[:1].tolist()
             else:
-                wrong = [] if low <= point[p.name] <= high else [()]
+                wrong = [] if low <= x <= high else [()]
             for place in wrong:
-                remark(out_of_range(p, point[p.name][tuple(place)].item() if place else point[p.name], source, place))
+                remark(out_of_range(p, x[tuple(place)].item() if place else x, source, place))
                 bounded.remove(each)
         yield point
+
+
+def with_dimensions(program: Program, point: Point) -> Point:
+    """The point, with empty lists as tensors of all dimensions."""
+    if all(map(prod, map(shape_of, point.values()))):
+        return point
+    from adcli.input.arrays import of_all_dimensions
+    return of_all_dimensions(program, point)
 
 
 def first_outside(column: np.ndarray, low: float, high: float) -> float | None:
@@ -297,9 +312,10 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
         raise AdError(f"'{part}' is not name=value", help=f"a file of values has @: {option} @{part}" if FILE.fullmatch(part)
                       else f"write {option} {known}")
     if kinds and text[:1] in ("@", "["):
-        from adcli.input import arrays
-        written = text[0] == "["
-        return [{name: arrays.text_array(name, text) if written else arrays.read_tensor(name, text[1:], kinds.get(name, 2))}]
+        if text[0] == "[":
+            return [{name: of_text(name, text)}]
+        from adcli.input.arrays import read_tensor
+        return [{name: read_tensor(name, text[1:], kinds.get(name, 2))}]
     if text[:1] == "@":
         return [{name: file_number(name, text[1:])}]
     if SPREAD.search(text):
@@ -413,8 +429,7 @@ def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
 
 def json_value(where: str, name: str, x: object, tensors: bool) -> Any:
     if tensors and isinstance(x, list):
-        from adcli.input.arrays import json_array
-        return json_array(name, x, where)
+        return of_lists(name, x, where)
     return json_number(f"{where}'{name}'", x)
 
 

@@ -8,17 +8,18 @@ import math
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, BinaryIO
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adcli.codegen.machine.memory import require_room
+from adcli.codegen.machine.small import shape_of, unpacked
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import SHORTEST, Number, json_number
-from adcli.output.singles import as_spelled
+from adcli.output.numbers import SHORTEST, Number, json_number, shortest
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray
 
 TENSOR_WIDTH = 100
 """Characters of a line that numbers are wrapped at."""
@@ -35,31 +36,38 @@ CHARACTERS = 100
 
 def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
     """One result: on one line where it fits, else a line or more for each row."""
-    if np.ndim(x) == 0:
+    shape = shape_of(x)
+    if not shape:
         yield f"{name} = {element(x, number)}"
         return
-    head = f"{name} = "
-    cut = cut and x.size > MANY_ELEMENTS
-    if x.size * 4 <= TENSOR_WIDTH:
-        short = head + " ".join(map(str.strip, nested_lines(x, number, cut)))
+    head, size = f"{name} = ", math.prod(shape)
+    cut = cut and size > MANY_ELEMENTS
+    x = x.tolist() if isinstance(x, memoryview) else x
+    if size * 4 <= TENSOR_WIDTH:
+        short = head + " ".join(map(str.strip, nested_lines(x, len(shape), number, cut)))
         if len(short) <= TENSOR_WIDTH:
             yield short
             return
-    for i, line in enumerate(nested_lines(x, number, cut)):
+    for i, line in enumerate(nested_lines(x, len(shape), number, cut)):
         yield (" " * len(head) if i else head) + line
 
 
 def element(x: Any, number: Number) -> str:
     """A number; whole numbers have no fraction, whatever the format."""
-    return str(int(x)) if isinstance(x, int | np.integer) else number(float(x))
+    return str(int(x)) if is_whole(x) else number(float(x))
 
 
-def nested_lines(x: Array, number: Number, cut: bool) -> Iterator[str]:
-    """The lines of nested lists, those within a bracket one place to the right of it."""
-    if x.ndim == 1:
+def is_whole(x: Any) -> bool:
+    """Whether a number, or an array of one, is of a kind of whole numbers."""
+    return isinstance(x, int) or (not isinstance(x, float) and x.dtype.kind != "f")
+
+
+def nested_lines(x: Any, dimensions: int, number: Number, cut: bool) -> Iterator[str]:
+    """The lines of an array, or of nested lists, those within a bracket one place to the right of it."""
+    if dimensions == 1:
         yield from wrapped(["…" if k is None else element(x[k], number) for k in shown(len(x), cut)])
         return
-    rows = [["…"] if k is None else nested_lines(x[k], number, cut) for k in shown(len(x), cut)]
+    rows = [["…"] if k is None else nested_lines(x[k], dimensions - 1, number, cut) for k in shown(len(x), cut)]
     before = "["
     for i, row in enumerate(rows):
         for line, last in marked(row):
@@ -100,16 +108,22 @@ def marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def is_cut(rows: Sequence[Any]) -> bool:
     """Whether a terminal is not shown all of these results."""
-    return any(np.size(x) > MANY_ELEMENTS for x in rows)
+    return any(math.prod(shape_of(x)) > MANY_ELEMENTS for x in rows)
 
 
 # ---------------------------------------------------------------- JSON and CSV
 
 def json_tensor(x: Any, number: Number) -> object:
     """A tensor as nested lists, with strings for what JSON has no number for."""
-    if np.ndim(x) == 0:
-        whole = isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind != "f")
-        return int(x) if whole else json_number(float(x), number)
+    if not shape_of(x):
+        x = x.tolist() if isinstance(x, memoryview) else x
+        return int(x) if is_whole(x) else json_number(float(x), number)
+    if isinstance(x, memoryview) and number is shortest and all(map(math.isfinite, unpacked(x))):
+        return x.tolist()
+    import numpy as np
+
+    from adcli.output.singles import as_spelled
+    x = np.asarray(x)
     if x.dtype.kind != "f" or (number in SHORTEST and np.isfinite(x).all()):
         return as_spelled([x], number)[0].tolist()
     leaves = np.empty(x.size, object)
@@ -119,6 +133,7 @@ def json_tensor(x: Any, number: Number) -> object:
 
 def abridged(x: Array, written: Callable[[Array], object]) -> dict[str, object]:
     """Of a long tensor the extremes and the first elements, each as `written`."""
+    import numpy as np
     smallest, largest = map(np.asarray, extremes(x))
     return {"smallest": written(smallest), "largest": written(largest), "first": written(x.reshape(-1)[:FIRST])}
 
@@ -126,6 +141,8 @@ def abridged(x: Array, written: Callable[[Array], object]) -> dict[str, object]:
 def point_lists(point: Mapping[str, Any], written: Callable[[Any], object]) -> dict[str, object]:
     """A point with tensors as nested lists, each as `written`; of a long one the shape, the norm, the extremes and the first
     elements."""
+    import numpy as np
+
     def long(x: Array) -> dict[str, object]:
         return {"shape": list(x.shape), "norm": written(np.asarray(norm(x))), **abridged(x, written)}
     return {name: long(x) if np.size(x) > MANY_ELEMENTS else written(x) for name, x in point.items()}
@@ -133,12 +150,14 @@ def point_lists(point: Mapping[str, Any], written: Callable[[Any], object]) -> d
 
 def norm(x: Array) -> float:
     """The Euclidean norm of all elements."""
+    import numpy as np
     with np.errstate(all="ignore"):
         return float(np.linalg.norm(x.reshape(-1)))
 
 
 def extremes(x: Array) -> tuple[float, float]:
     """The smallest and the largest element that is a number."""
+    import numpy as np
     return float(np.fmin.reduce(x, axis=None)), float(np.fmax.reduce(x, axis=None))
 
 
@@ -146,9 +165,10 @@ def csv_matrix(layout: Layout, row: Row, number: Number, separator: str) -> Iter
     """The one result as a matrix, a line for each row; a vector is a column."""
     form = "tsv" if separator == "\t" else "csv"
     name, x = one(layout, row, f"--format {form}")
-    if np.ndim(x) > 2:
-        raise AdError(f"--format {form} writes matrices, but '{name}' has {np.ndim(x)} dimensions", help="write -o FILE.npy")
-    for line in x.tolist() if np.ndim(x) == 2 else np.reshape(x, (-1, 1)).tolist():
+    dimensions = len(shape_of(x))
+    if dimensions > 2:
+        raise AdError(f"--format {form} writes matrices, but '{name}' has {dimensions} dimensions", help="write -o FILE.npy")
+    for line in [[x]] if not dimensions else x.tolist() if dimensions == 2 else [[e] for e in x.tolist()]:
         yield separator.join(map(number, line)) + "\n"
 
 
@@ -166,7 +186,7 @@ def require_one(layout: Layout, what: str) -> None:
 
 
 def require_text_room(values: Iterable[Any]) -> None:
-    elements = sum(map(np.size, values))
+    elements = sum(math.prod(shape_of(x)) for x in values)
     if elements > MANY_ELEMENTS:
         require_room(f"the text of {elements:,} numbers", CHARACTERS * elements)
 
@@ -185,7 +205,7 @@ def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row],
         if not rows:
             if kind == "npy":
                 require_one(layout, "an .npy file")
-            numbers = sum(map(np.size, row.results))
+            numbers = sum(math.prod(shape_of(x)) for x in row.results)
             require_room(f"a file of {numbers:,} × {points:,} numbers", (HELD * numbers + HELD_POINT) * points,
                          "take fewer points, or write --format json, which takes any number")
         rows.append(row)
@@ -198,6 +218,7 @@ def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row],
 
 def together(name: str, values: Sequence[Any]) -> Array:
     """The values of one result at all points."""
+    import numpy as np
     if len(values) == 1:
         return np.asarray(values[0])
     shapes = list(dict.fromkeys(np.shape(x) for x in values))
@@ -210,6 +231,7 @@ def together(name: str, values: Sequence[Any]) -> Array:
 
 def write_npy(file: Any, array: Array) -> None:
     """An array as a file. NumPy is not told which: by its number it would write around the stream, and lose what went wrong."""
+    import numpy as np
     np.lib.format.write_array(SimpleNamespace(write=file.write), np.asarray(array, order="C"), allow_pickle=False)
 
 

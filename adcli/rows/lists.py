@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from adcli.input.arrays import Array, element, flattened, given, json_array
+from adcli.input.arrays import Array, given, json_array
 from adcli.input.fields import Fault, shown
+from adcli.input.nested import element, flattened
 from adcli.lang.ir import Param
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError

@@ -123,7 +123,7 @@ def require_start(name: str, begin: Begin) -> None:
 
 def elements(name: str, begin: Begin) -> Iterator[tuple[str, float]]:
     """The elements of a start, of tensors by names such as W(0, 1)."""
-    from adcli.input.arrays import element
+    from adcli.input.nested import element
     shape = np.shape(begin.value)
     for i, x in enumerate(np.ravel(begin.value).tolist()):
         yield element(name, i, shape), x

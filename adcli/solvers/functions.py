@@ -121,7 +121,7 @@ class VectorFunction(ABC):
     @cached_property
     def components(self) -> list[str]:
         """What the components of x are called: x, W(1, 0)."""
-        from adcli.input.arrays import element
+        from adcli.input.nested import element
         return [element(name, i, shape) for name, shape, size in zip(self.names, self.shapes, self.sizes, strict=True)
                 for i in range(size)]
 

@@ -6,95 +6,31 @@ that is outside, is Unplanned: then the run is made again in the ordinary way, w
 """
 from __future__ import annotations
 
-import ctypes
 import json
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from adcli.codegen.machine import cache
 from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.machine.small import SMALL_BYTES, shape_of
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Stretch
-from adcli.codegen.nests.calls import CallInterface, CallPlan, PlannedKernel, Shapes, refuse_much
-from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.rows.compiled import code_name, kept
-from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.precision import PRECISIONS
+from adcli.task.small_replays import KINDS, Replay, action
 from adcli.task.tasks import LANES, Slot, Task, fits, keep_tensors
 
 if TYPE_CHECKING:
     from adcli.codegen.nests.runtime import TensorKernel
 
-KINDS: tuple[Any, ...] = (Stretch, Move, Fill, Base)
 FORMS: tuple[Any, ...] = (
     (int, int, [(int, int)]), ((int, int), (int, int), int), ((int, int), int, int | float), (int, int))
-"""The actions of a plan, by their numbers in an entry, and what each of them has."""
+"""What each kind of action of a plan has in an entry, by its number."""
 ENTRY = {"key": str, "code": str, "entry": (str, int, int, int, int, [str], str), "inputs": [str], "counts": [int], "made": [str],
          "copies": [(str, int | float)], "whole": [str], "flag": int, "team": int | None, "results": [str], "given": [[int]],
          "cells": [int], "places": [(int, int, int)], "memory": int, "needed": int, "outputs": [[int]], "actions": [list],
          "shared": bool, "instructions": int | float, "worth": int | float}
 """What an entry is; see `adcli.task.tasks.fits`. Its code is `worth` so many instructions, or any number where that is 0."""
-
-
-class Unplanned(Exception):
-    """A run that the plan at hand is not for."""
-
-
-class Replay(PlannedKernel):
-    """Code from the cache, for one set of shapes; `results` are the names of what it gives, the status as the last."""
-
-    def __init__(self, found: Mapping[str, Any], task: Task, kernel: Any) -> None:
-        params = {p.name: p for p in task.signature.inputs}
-        super().__init__(CallInterface(
-            [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
-            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision],
-            task.signature.source), kernel)
-        self.results: list[str] = found["results"]
-        self.shapes: Shapes = tuple(map(tuple, found["given"]))
-        outputs = [tuple(shape) for shape in found["outputs"]]
-        self.only = CallPlan(
-            (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
-            found["memory"], found["needed"], outputs, ResultMemory(outputs, self.real), list(map(action, found["actions"])),
-            found["shared"], found["instructions"])
-        self.left: float = found["worth"]
-        self.spend = self.spent if self.left else None
-
-    def spent(self, instructions: float) -> None:
-        """Code that was made in haste is for a few runs."""
-        self.left -= instructions
-        if self.left < 0:
-            raise Unplanned
-
-    def plan(self, key: Shapes) -> CallPlan:
-        if key != self.shapes:
-            raise Unplanned
-        refuse_much(self.only.needed, self.limit)
-        return self.kept(key, self.only)
-
-    def fault(self, plan: CallPlan, env: Any) -> BaseException:
-        return Unplanned()
-
-    def whole_numbers(self, name: str, given: np.ndarray, span: Span | None) -> np.ndarray:
-        try:
-            return super().whole_numbers(name, given, span)
-        except AdError:
-            raise Unplanned from None
-
-    def filled(self, point: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
-        """The point with its seeds; those that are numbers become the tensors that have them everywhere."""
-        whole = {**point, **seeds}
-        for (_, name, _), shape in zip(self.inputs, self.shapes, strict=False):
-            if name in seeds and shape and np.ndim(seeds[name]) == 0:
-                whole[name] = np.full(shape, seeds[name])
-        return whole
-
-
-def action(packed: Sequence[Any]) -> CallAction:
-    kind, *values = packed
-    made: CallAction = KINDS[kind](*values)
-    return made
 
 
 def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
@@ -111,7 +47,18 @@ def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
     head, _, code = (task.slot.store.get(found["code"]) or b"").partition(b"\n")
     *entry, externals, kind = found["entry"]
     kernel = kept(code, EntryPoint._make([*entry, tuple(externals), kind])) if head == found["code"].encode() else None
-    return None if kernel is None else Replay(found, task, kernel)
+    if kernel is None:
+        return None
+    if is_small(found, task, point):
+        return Replay(found, task, kernel)
+    from adcli.task.array_replays import ArrayReplay
+    return ArrayReplay(found, task, kernel)
+
+
+def is_small(found: Mapping[str, Any], task: Task, point: Mapping[str, Any]) -> bool:
+    """Whether a run needs no arrays: it is given small tensors and numbers, and all that it makes is small."""
+    return task.request.precision == "double" and found["needed"] <= SMALL_BYTES and all(map(prod, found["outputs"])) \
+        and all(isinstance(x, float | memoryview) for x in (*point.values(), *task.seeds.values()))
 
 
 def in_order(found: Mapping[str, Any], task: Task) -> bool:
@@ -153,8 +100,8 @@ def inside(x: CallAction, found: Mapping[str, Any], size: int) -> bool:
 
 def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:
     """The name of the entry for points of such shapes, with such integers that are sizes, and seeds that are zero or not."""
-    given = [(name, np.shape(x), int(x) if name in counts else 0) for name, x in point.items()]
-    directions = [(name, np.shape(x), bool(np.any(x))) for name, x in seeds.items()]
+    given = [(name, shape_of(x), int(x.tolist()) if name in counts else 0) for name, x in point.items()]
+    directions = [(name, shape_of(x), bool(x if isinstance(x, float) else x.any())) for name, x in seeds.items()]
     return cache.key([slot.key, json.dumps([given, directions])])
 
 

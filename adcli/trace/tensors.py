@@ -114,7 +114,7 @@ class StatementRows:
             return NOTHING
         if not found.shape:
             return Cell(label, "", "", self.number(found.item()))
-        text = " ".join(line.strip() for line in nested_lines(found, self.number, True))
+        text = " ".join(line.strip() for line in nested_lines(found, found.ndim, self.number, True))
         text = text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
         size = f"{' × '.join(map(str, found.shape))}, norm {self.number(norm(found))}"
         if self.found.abridged and found.size:

@@ -6,14 +6,14 @@ other, which costs as much as the arithmetic of a program with many outputs.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import addressof
 from itertools import pairwise
 
 import numpy as np
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers, check_columns, pointers, shared
+from adcli.codegen.machine.small import byte
 
-byte: Callable[[object], ctypes.c_char] = ctypes.c_char.from_buffer  # type: ignore[assignment]  # an array is a buffer
 STAGGER = 3 * CACHE_LINE
 """Bytes between the end of one result column and the beginning of the next."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import prod
 from typing import Any
@@ -91,7 +92,8 @@ class CallPlanner:
         actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
         places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
         outputs = [found[v] for v in self.made]
-        return CallPlan(cells, places, live[1], live[1] + results, outputs, ResultMemory(outputs, self.real), joined(actions),
+        memory = ResultMemory(outputs, self.real.itemsize, partial(np.empty, dtype=self.real))
+        return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
                         worth_team(shared, sum(taken)), instructions, of_inputs, found, segments.bytes)
 
     def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:

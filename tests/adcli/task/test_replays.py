@@ -23,6 +23,10 @@ PRODUCT = ("-e", "input x(N), y; s *=! x(i) * y\nd(i) = s - x(i)\noutput s, d")
 LOOP = ("-e", "input x(N), s0(M), int32 T; s(0, m) = s0(m)\nfor t in 0:T checkpoint { s(t+1, m) = sin(s(t, m)) * x(m) }\n"
               "L +=! s(T, m) where m in 0:M")
 COPIES = ("-e", "param T = 0.5\ninput x(N) in [0, 1]; y = x\nz = 3\nw(i) = x(i) + T\nv = w\noutput y, z, w, v")
+WHOLE = ("-e", "input int32 k(N), int32 n, x(N,M)\nm(i) = k(i) + n\nint32 f(i,j) = floor(x(i,j)/1e300)\nc = n\nl = k\n"
+                "y +=! x(i,j)\noutput m, f, c, y, l")
+FILLED = ("-e", "input x(N,M)\ny(i,j) = 0.7 where i in 0:N, j in 0:M\nz(0) = 1.5; for t in 0:N { z(t+1) = z(t)*x(t,0) }\n"
+                "output y, z")
 
 RUNS = [
     ("grad", NETWORK, "--at", f"@{NETWORK[:-2]}json"),
@@ -32,15 +36,26 @@ RUNS = [
     ("hvp", *PRODUCT, "--of", "s", "--at", "x=[1,2,3],y=2", "--tangent", "x=[1,0,0.5],y=1", "--precision", "single"),
     ("grad", *LOOP, "--at", "x=[0.5,2],s0=[1,2],T=40"),
     ("eval", *COPIES, "--at", "x=[-0.0,2],T=0:1:3", "--jobs", "2"),
+    ("eval", *COPIES, "--at", "x=[0.5,7]", "--format", "json"),
+    ("eval", *WHOLE, "--at", "k=[1,-2],n=3,x=[[0.5],[3.3e300]]", "--format", "json"),
+    ("eval", *WHOLE, "--at", "k=[1,-2],n=3,x=[[0.5],[3.3e300]]", "--at", "k=[1,-2],n=3,x=[[0.5],[-3.3e300]]"),
+    ("eval", *FILLED, "--at", "x=[[1,2],[3,4]]", "--fmt", "%.3g"),
+    ("eval", "-e", "input x(N,M); y(j,i) = x(i,j)/3", "--at", "x=[[1,2],[3,4]]", "--format", "csv"),
+    ("grad", "-e", "input x(N); y +=! x(i)**2/3", "--at", f"x={[k / 7 for k in range(9000)]}"),
 ]
 """What is worked out once."""
 ORDINARY = [
     ("grad", "-e", "input x(N); y +=! sqrt(x(i))", "--at", "x=[1,0]"),
     ("eval", "-e", "input x(N); y(i) = log(x(i))", "--at", "x=[1,-1]", "--strict"),
     ("grad", "-e", "input A(N,N), b(N); x = solve(A, b); v +=! x(i)**2", "--at", "A=[[2,1],[1,3]],b=[1,2]"),
+    ("eval", "-e", "input x(N,M), b(M); y(j) +=! x(i,j)*b(j)", "--at", "x=[],b=[1]", "--at", "x=[[1,2]],b=[3,4]"),
+    ("eval", "-e", "input x(N,M), b(M); y(j) +=! x(i,j)*b(j)", "--at", "x=[[1,2]],b=[3,4]", "--at", "x=[],b=[1]"),
+    ("eval", *WHOLE, "--at", "k=[1,-2],n=3,x=[[0.5],[nan]]"),
+    ("eval", *WHOLE, "--at", "k=[1,-2.5],n=3,x=[[0.5],[1]]"),
+    ("eval", "-e", "input x(N); y(i) = x(i)*1e300", "--at", "x=[1,1e300]"),
     ("eval", "-e", "input x(N), y(N); v +=! x(i) * y(i)", "--at", "x=[1,2],y=[1]"),
 ]
-"""What is explained by the program, or needs it."""
+"""What is explained by the program, or needs it, as other shapes do."""
 GATHER = ("eval", "-e", "input x(N), int32 k(M); s +=! x(k(i))**2", "--at")
 
 
@@ -67,13 +82,13 @@ def test_such_a_run_imports_nothing_that_works_out(folder):
     succeeds(*RUNS[0])
     run = [sys.executable, "-X", "importtime", "-m", "adcli", *RUNS[0]]
     said = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert "numpy.ma\n" not in said.stderr
+    assert "numpy" not in said.stderr
     imported = set(re.findall(r"\| +(adcli\.(?:lang|codegen)\.\w+)", said.stderr))
     assert "adcli.codegen.nests" in imported
     assert imported.isdisjoint({f"adcli.lang.{room}" for room in ("lower", "passes", "derive", "evaluate")})
 
 
-@pytest.mark.parametrize("run", ORDINARY, ids=["kink", "domain", "matrices", "shapes"])
+@pytest.mark.parametrize("run", ORDINARY, ids=lambda run: " ".join(run[1 + run.index("--at"):]))
 def test_what_the_program_has_to_explain_it_explains_again(folder, run):
     first = adcli(*run)
     assert adcli(*run) == first == adcli(*run, "--no-cache")

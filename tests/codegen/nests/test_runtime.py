@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
-from adcli.codegen.nests import addresses, calls, nests, panels, plans, result_memory
+from adcli.codegen.nests import addresses, array_calls, calls, nests, panels, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -602,7 +602,7 @@ def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
 def test_arrays_that_lie_between_words_are_read() -> None:
     data = np.frombuffer(b"\0" * 3 + np.arange(6.0).tobytes(), np.uint8)[3:]
     askew = data.view(np.float64) if data.ctypes.data % 8 == 0 else np.ndarray(6, np.float64, data)
-    assert (calls.address(askew) is None) is (askew.ctypes.data % 8 != 0)
+    assert (array_calls.address(askew) is None) is (askew.ctypes.data % 8 != 0)
     kernel = compile_tensors(chain(1))
     assert kernel({"x0": askew})["x1"].tobytes() == kernel({"x0": np.arange(6.0)})["x1"].tobytes()
 
@@ -614,9 +614,9 @@ def test_arrays_that_lie_between_words_are_read() -> None:
 def test_integers_that_are_none(given: object, said: str, help: str | None) -> None:
     k, _ = parse("input int32 k(N), x(N) \nv +=! x(i)*k(i)\n").params
     with pytest.raises(AdError) as fault:
-        calls.converted(k, given, calls.INT64)
+        array_calls.converted(k, given, np.dtype(np.int64))
     assert (fault.value.message, fault.value.help) == (said, help or "it is a tensor of integers")
-    assert calls.converted(k, [2.0**62, -1.0], calls.INT64).tolist() == [2**62, -1]
+    assert array_calls.converted(k, [2.0**62, -1.0], np.dtype(np.int64)).tolist() == [2**62, -1]
 
 
 def test_an_input_that_is_not_given_has_its_default() -> None:
