@@ -369,9 +369,10 @@ def column_lengths(j: Matrix) -> Vector:
 # ---------------------------------------------------------------- what the answer is worth
 
 class NullDirection(NamedTuple):
-    """Parameters that can be moved together, each by so much, without a change of any residual."""
+    """Parameters that can be moved together, each by so much, without a change of any residual; the `names` of all, in order."""
 
     moves: Mapping[str, float]
+    names: Sequence[str]
 
 
 def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
@@ -386,7 +387,8 @@ def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
 def said_of(directions: Sequence[NullDirection]) -> str:
     """What is not determined along directions that are connected: parameters that can only be had together, with the one sum of
     them that the data determine, or with the moves that change nothing where there are several such sums."""
-    names = list(dict.fromkeys(name for d in directions for name in d.moves))
+    moved = {name for d in directions for name in d.moves}
+    names = [name for name in directions[0].names if name in moved]
     if len(names) == 1:
         return f"{names[0]} has no influence: no residual changes with it here"
     together = f"{', '.join(names[:-1])} and {names[-1]} can only be had together"
@@ -462,7 +464,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
         u[free], correlation[np.ix_(free, free)] = spread(end.triangle[:, free], lost)
     u *= scatter
     names = [name for name, x in zip(start.names, free, strict=True) if x]
-    directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}) for d in lost]
+    directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}, names) for d in lost]
     held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
     chi2 = float(plain @ plain)
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
