@@ -242,7 +242,8 @@ def qualified(at: Callable[[Vector], PointDerivatives], found: Assessment, bound
         other = assess(here, bounds, size, without=int(i))
         found = other if other.verdict == MINIMUM and steady(at, other) else found
     firm = steady_rows(at, found, bounds, size)
-    if not firm or (found.verdict == MOVING and not sides_agree(rows, side)):
+    if not firm or (found.verdict == MOVING and not sides_agree(rows, side)) \
+            or (found.verdict != MOVING and not spanned(here.gradient * size, rows)):
         alone[:] = False
         found = replace(found, verdict=DEGENERATE)
     c, x = found.multipliers.copy(), found.bound_multipliers.copy()
@@ -262,6 +263,15 @@ def independent(rows: Vector) -> Vector:
     left_vectors, singular, _ = np.linalg.svd(of_length_one(rows))
     null = left_vectors[:, int(np.sum(singular > STEP)):]   # of a point that is known no better
     return np.asarray(np.linalg.norm(null, axis=1) <= 1e-6)
+
+
+def spanned(gradient: Vector, rows: Vector) -> bool:
+    """Whether a gradient is a combination of rows, where directions in which these hardly differ do not count: multipliers that
+    are made of such a difference are those of a point that is known no better."""
+    _, singular, right = np.linalg.svd(of_length_one(rows), full_matrices=False)
+    if not (lost := right[singular <= STEP]).size:
+        return True
+    return float(np.linalg.norm(lost @ gradient)) <= STEP * float(np.linalg.norm(gradient))
 
 
 def of_length_one(rows: Vector) -> Vector:
