@@ -7,13 +7,13 @@ name that only the fault made disappear.
 """
 from __future__ import annotations
 
-from itertools import chain, count, pairwise
+from itertools import chain, count, pairwise, takewhile
 
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, Source
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.mend import LONGEST_QUOTE, header_word, mended, missing_operator
+from adcli.lang.syntax.mend import LONGEST_QUOTE, fewest_changes, header_word, mended, missing_operator, reads
 from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
@@ -23,6 +23,9 @@ DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
+LOOP_BRACES = "a loop has its statements in braces"
+BLOCK_STARTS, BLOCK_ENDS = frozenset(("do", "loop")), frozenset(("end", "done", "od", "enddo", "endfor"))
+"""Words of other languages in place of braces."""
 CARRY = "an expression in parentheses may span several lines"
 
 FOREIGN = {
@@ -42,12 +45,12 @@ def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
     statements: list[Statement] = []
     faults: list[AdError] = []
     carried = False
-    units = with_types(cut(tokens, source))
+    units = with_braces(with_types(cut(tokens, source)), source)
     for unit, structural in units:
         bad = {t.text: t for t in reversed(unit) if t.type == "BAD"}   # the first of each character
         found = structural + [wrong_character(t, source) for t in bad.values()]
         if found:
-            found = foreign(unit, source, len(units) == 1) or found
+            found = found if found[0].message == LOOP_BRACES else foreign(unit, source, len(units) == 1) or found
         else:
             read, found = read_unit(unit, source, len(units) == 1)
             statements += read
@@ -130,6 +133,67 @@ def with_types(units: list[tuple[list[Token], list[AdError]]]) -> list[tuple[lis
             unit, faults = before + unit, joined.pop()[1] + faults
         joined.append((unit, faults))
     return joined
+
+
+def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) -> list[tuple[list[Token], list[AdError]]]:
+    """The units, with the statements of a loop that is written without braces joined to its head, which has the fault: those up
+    to a word that ends blocks elsewhere, else those that stand further to the right."""
+    joined: list[tuple[list[Token], list[AdError]]] = []
+    waiting = units[::-1]
+    while waiting:
+        unit, faults = waiting.pop()
+        if unit[0].type == "FOR" and not any(t.type == "LBRACE" for t in unit):
+            unit, rest = first_line(unit, source)
+            waiting = [part for each in [*waiting, (rest, [])] for part in without_end(each) if part[0]]
+            following = [each for each, _ in reversed(waiting)]
+            ends = next((k for k, each in enumerate(following) if each[0].text in BLOCK_ENDS or each[0].type == "FOR"), None)
+            if ends is None or following[ends][0].type == "FOR":
+                body = further_right(following, column(unit[0], source), source)
+                taken = len(body) + (following[len(body):] != [] and following[len(body)][0].text in BLOCK_ENDS)
+            else:
+                body, taken = following[:ends], ends + 1
+            if taken:
+                faults = [without_braces(unit, body, following[taken - 1][-1].end, source)]
+                unit = [*unit, *chain.from_iterable(following[:taken])]
+                del waiting[-taken:]
+        joined.append((unit, faults))
+    return joined
+
+
+def further_right(units: list[list[Token]], left: int, source: Source) -> list[list[Token]]:
+    """The first of the units, as far as they begin to the right of a column."""
+    return list(takewhile(lambda each: column(each[0], source) > left, units))
+
+
+def column(token: Token, source: Source) -> int:
+    return token.start - source.text.rfind("\n", 0, token.start)
+
+
+def first_line(unit: list[Token], source: Source) -> tuple[list[Token], list[Token]]:
+    """The tokens on the line where a unit begins, and the others: behind a colon it goes on."""
+    line = source.text.find("\n", unit[0].start) % (len(source.text) + 1)
+    return [t for t in unit if t.start < line], [t for t in unit if t.start >= line]
+
+
+def without_end(part: tuple[list[Token], list[AdError]]) -> list[tuple[list[Token], list[AdError]]]:
+    """A word that ends the block, if there is one behind a statement, and the statement."""
+    unit, faults = part
+    return [([unit[-1]], []), (unit[:-1], faults)] if len(unit) > 1 and unit[-1].text in BLOCK_ENDS else [part]
+
+
+def without_braces(head: list[Token], body: list[list[Token]], end: int, source: Source) -> AdError:
+    """What is wrong with a loop that has no braces, with the loop as it should be where its head can be read then."""
+    filler = "{ v = 0 }"
+    text = f"{source.text[head[0].start:head[-1].end]} {filler}"
+    found = (None, 0, text) if reads(text, False) else fewest_changes(text, False, False, source.text)
+    if found is None or not body or any(each[0].type == "FOR" for each in body):
+        message, help, at = header_fault(head, 0) or ("", "", head[0])
+        return AdError(message, (at.start, at.end), help, source)
+    written, lines = found[2].removesuffix(filler).rstrip(), source.text[body[0][0].start:body[-1][-1].end]
+    short = len(body) == 1 and len(lines) <= LONGEST_QUOTE and "\n" not in lines
+    fixed = f"{written} {{ {lines} }}" if short else f"{written} {{\n{' ' * (column(body[0][0], source) - 1)}{lines}\n}}"
+    return AdError(LOOP_BRACES, (head[0].start, head[0].end), f"write {fixed if short else written + ' { ... }'}", source,
+                   fix=Fix(head[0].start, end, fixed))
 
 
 def block_ends(tokens: list[Token], index: int) -> bool:
@@ -294,7 +358,7 @@ def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None
     brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
     step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
     if brace is None:
-        return "a loop has its statements in braces", f"write for {step} in 0:T {{ ... }}", unit[0]
+        return LOOP_BRACES, f"write for {step} in 0:T {{ ... }}", unit[0]
     if index < brace and unit[index].type == "NAME" and unit[index - 1].type in OPERAND_END:
         words = "behind the range of a loop there may be down, until with a condition, and checkpoint"
         return f"unexpected '{unit[index].text}'", header_word(unit[index]) or words, unit[index]
