@@ -8,6 +8,7 @@ from typing import Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.command.usage import Unfit
+from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
@@ -77,14 +78,6 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
             if k == 0:
                 keep(task, point, compute.kernel)
         yield Row({**point, **task.seeds}, found, level)
-
-
-def arrays_of(point: dict[str, Any]) -> dict[str, Any]:
-    """The point with arrays for small tensors, which only code from the cache takes."""
-    if not any(isinstance(x, memoryview) for x in point.values()):
-        return point
-    import numpy as np
-    return {name: np.asarray(x) if isinstance(x, memoryview) else x for name, x in point.items()}
 
 
 def each_once(remark: Remark | None) -> Remark | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from adcli.codegen.machine.small import shape_of, unpacked
 from adcli.command.options import Options
-from adcli.input.nested import element
+from adcli.input.nested import arrays_of, element
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.output.streams import say
@@ -98,7 +98,6 @@ class Watch:
     def explained(self, row: Row) -> Note | str:
         """What makes a result rough: the operation, or the first value that is not finite though nothing was rough on its way."""
         from adcli.answers.diagnose import note
-        from adcli.answers.evaluation import arrays_of
         if row.level:
             return note(self.task, row._replace(at=arrays_of(row.at)), self.jobs)
         return next(not_finite([c.name for c in self.task.signature.results], row.results))

@@ -40,6 +40,14 @@ def small(p: Param, x: Any) -> float | SmallTensor | None:
     return packed(shape_of(x), list(map(int, elements)), "q") if whole else None
 
 
+def arrays_of(point: dict[str, Any]) -> dict[str, Any]:
+    """The point with arrays for small tensors, for whatever computes with it but code from the cache."""
+    if not any(isinstance(x, memoryview) for x in point.values()):
+        return point
+    import numpy as np
+    return {name: np.asarray(x) if isinstance(x, memoryview) else x for name, x in point.items()}
+
+
 def of_text(name: str, text: str) -> Any:
     """A tensor written as nested lists: [[1, 2], [3, pi/2]], with numbers as points have them."""
     if text.count("[") != text.count("]"):

@@ -24,6 +24,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
+from adcli.input.nested import arrays_of
 from adcli.input.points import axes, complete, ranks, unknown_name
 from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
@@ -229,7 +230,7 @@ def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOpti
         for axis in axes(spec, kinds):
             if len(axis) != 1:
                 raise AdError("--at gives inputs one value for all rows", help="write --at k=3")
-            for name, x in axis[0].items():
+            for name, x in arrays_of(axis[0]).items():
                 if name in begins:
                     raise AdError(f"'{name}' is a parameter, which --at fixes", help=f"its start: --params {name}=1")
                 if name not in known:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.command.usage import Unfit
+from adcli.input.nested import arrays_of
 from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, plural
@@ -51,7 +52,7 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
         name, equals, given = (s.strip() for s in piece.partition("="))
         if equals and given[:1] in ("@", "["):
             name, bounds = composed(name), BOUNDS.search(piece)
-            array = axis(piece[:bounds.start()] if bounds else piece, ranks or {"": 1})[0][name]
+            array = arrays_of(axis(piece[:bounds.start()] if bounds else piece, ranks or {"": 1})[0])[name]
             range_ = declared(f"{name} {bounds[1]}")[1] if bounds else None
             begin: Begin | None = (range_ or Begin(array))._replace(value=array)
         else:
