@@ -423,7 +423,8 @@ def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
     if isinstance(item, dict) and isinstance(item.get("at"), dict):
         item = item["at"]
     if not isinstance(item, dict):
-        raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}')
+        raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}' if not tensors else
+                      f'write {{"x": [1, 2]}}, or name what a file is: --at x=@{path}')
     return {composed(name): json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
 
 

@@ -27,6 +27,9 @@ def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen:
     known = {p.name: p for p in program.params}
     for name in wrt:
         if name not in known:
+            from adcli.lang.ir.affine import atoms  # start-up: for a fault only
+            if any(name in atoms(extent) for p in program.params for extent in p.var.shape):
+                raise AdError(f"no input '{name}'", help=f"'{name}' is a size, which has no derivative")
             whole, element = parted(name)
             raise AdError(f"no input '{name}'", help=f"derivatives are by all elements: {whole}" if element and whole in known
                           else nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")

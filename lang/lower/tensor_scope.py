@@ -41,6 +41,7 @@ from adcli.lang.syntax.tree import (
     Def,
     For,
     Node,
+    Op,
     Statement,
     TensorAssign,
     Token,
@@ -164,6 +165,8 @@ class TensorScope(EquationScope):
     def change(self, node: Node, whole: bool, name: str | None = None) -> Node | None:
         if type(node) is Token and node.type == "NAME":
             return self.name(node, whole)
+        if type(node) is Op and node.name == "pow":
+            self.refuse_power(node)
         if type(node) is not Call:
             return None
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
@@ -178,6 +181,15 @@ class TensorScope(EquationScope):
         if row is not None and row.variadic:   # max(x) of a tensor
             self.check_count(node, row.arity, None)
         return None
+
+    def refuse_power(self, node: Op) -> None:
+        """A whole matrix to the power -1 is no power of its elements."""
+        base = bare(node.args[0])
+        atom = self.env.get(base.text) if type(base) is Token else None
+        written = self.context.source.text[node.args[1].start:node.args[1].end].replace(" ", "")
+        if type(base) is Token and atom is not None and len(shape_of(atom)) > 1 and written in ("-1", "(-1)"):
+            raise self.context.fault(f"'{base.text}' is a tensor, whose powers are those of its elements", node,
+                                     f"the inverse of a matrix is inverse({base.text}); solve(A, b) needs none")
 
     def matrix_value(self, node: Call, name: str | None) -> Token:
         return self.number(self.matrix_call(node, name), node)

@@ -239,6 +239,8 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
     ("x", ["@none.json"], "none.json: No such file or directory"),
     ("x", ["@bytes.json"], "bytes.json: not UTF-8: a stray byte at byte offset 2"),
     ("x", ["@list.json"], 'list.json: item 2 is not an object\nhelp: write {"x": 2, "y": 5}'),
+    ("input b, X(N)\ns +=! b*X(i)", ["@list.json"],
+     'list.json: item 2 is not an object\nhelp: write {"x": [1, 2]}, or name what a file is: --at x=@list.json'),
     ("x", ["@lines.json"], "lines.json:3:7: not JSON: Expecting value"),
     ("x", ["@half.json"], "half.json:1:9: not JSON: Expecting ',' delimiter"),
     ("x", ["@two.json"], "two.json:2:2: not JSON: Expecting property name enclosed in double quotes"),

@@ -22,6 +22,7 @@ def test_outputs_by_name_and_order():
 
 @pytest.mark.parametrize("call, said", [
     (lambda: inputs_to_differentiate(PROGRAM, ["q"]), "no input 'q'"),
+    (lambda: inputs_to_differentiate(parse("input x(M)\ny(i) = x(i)"), ["M"]), "no input 'M'\nhelp: 'M' is a size"),
     (lambda: outputs_to_differentiate(PROGRAM, ["s"]), "no output 's'"),
     (lambda: inputs_to_differentiate(parse("input int32 I(N), x(M)\ny(i) = x(I(i))"), ["I"]), "holds whole numbers"),
     (lambda: inputs_to_differentiate(parse("input x(M)\ny(i) = x(i)"), ["x[0]"]), r"no input 'x\[0\]'\nhelp: derivatives are by "

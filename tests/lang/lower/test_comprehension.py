@@ -502,6 +502,7 @@ def test_gathers_are_no_deeper_than_allowed():
     ("input x(N)\nN = 3\ny(i) = x(i) * N", "f.ad:2:1: error: 'N' is a size and cannot be assigned"),
     ("input x(N)\n(N, k) = dup(3)\ny(i) = x(i) * N", "f.ad:2:2: error: 'N' is a size and cannot be assigned"),
     ("def f(float(N) x) -> (y) { y(i) = x(i) }\ninput u(K)\nv = f(u) + 1", "f.ad:3:5: error: 'f' gives a tensor here"),
+    ("input A(N, N)\nC = 2*A^(-1)", "f.ad:2:7: error: 'A' is a tensor, whose powers are those of its elements"),
     ("input A(M, N)\nC(i, j) = exp(A)", "f.ad:2:15: error: 'A' is a tensor"),
     ("input A(M, N)\nC(i, j) = A(i, j) * t where t = A", "f.ad:2:33: error: 'A' is a tensor"),
     ("def f(float(N) x) -> (y) { y(i) = f(x) }", "f.ad:1:35: error: function 'f' calls itself"),
