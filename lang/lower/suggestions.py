@@ -166,10 +166,17 @@ def quoted(tree: Tree, node: Node) -> str | None:
 
 
 def reduction(tree: Tree, node: Call) -> Suggestion | None:
-    """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned."""
-    if node.name not in REDUCING or len(node.args) != 1 or isinstance(bare(node.args[0]), Token):
+    """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and
+    `sum(x(i), i, 0, n)`, which has the last value of the index where a range here has the one behind it."""
+    if node.name not in REDUCING or len(node.args) not in (1, 4) or isinstance(bare(node.args[0]), Token):
         return None
     value = quoted(tree, node.args[0])
+    if len(node.args) == 4 and value is not None:
+        index, low, high = (quoted(tree, a) or "" for a in node.args[1:])
+        if not index.isidentifier() or not low or not high:
+            return None
+        before = re.fullmatch(r"(.+?)\s*-\s*1", high)
+        value = f"{value} where {index} in {low}:{before[1] if before else f'{high} + 1'}"
     around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
     if value is None or not around or not any(type(n) is Call for n in postorder(node.args[0])):
         return None

@@ -71,6 +71,8 @@ def test_a_function_of_tensors(name):
     ("input A(N, M)\nC(i) = sum(A(i, j))", "write C(i) +=! A(i, j)"),
     ("input x(N)\nv = sum(x(j))", "write v +=! x(j)"),
     ("input A(N, M)\nC(i) = exp(2*sum(A(i, j)))", "write s(i) +=! A(i, j); C(i) = exp(2*s(i))"),
+    ("input x(N)\nv = sum(x(i)**2, i, 0, N - 1)/N", "write s +=! x(i)**2 where i in 0:N; v = s/N"),
+    ("input x(N)\nv = prod(x(i), i, 1, 2)", "write v *=! x(i) where i in 1:2 + 1"),
     ("input A(N, M)\nC(i) = where(A(i, 0) > 0, A(i, 1), 0)", "write A(i, 0) > 0 ? A(i, 1) : 0"),
     ("input A(M, N), x(N)\ny = matmul(A, x)", "write y(i) +=! A(i, j) * x(j)"),
     ("def f(float(N) x) -> (v) { v = sum(x) }", "write v +=! x(i)"),
