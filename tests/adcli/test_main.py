@@ -91,7 +91,7 @@ def test_names_outside_ascii_in_a_plain_locale(tmp_path):
 
 def long_run(folder: pathlib.Path, *options: str) -> subprocess.Popen[bytes]:
     """adcli at work on a program that takes it long."""
-    (folder / "long.ad").write_text("a0 = x\n" + "".join(f"a{i + 1} = sin(a{i}*x + {i})\n" for i in range(60_000)))
+    (folder / "long.ad").write_text("a0 = x\n" + "".join(f"a{i + 1} = sin(a{i}*x + {i})\n" for i in range(150_000)))
     command = [sys.executable, "-m", "adcli", "grad", "long.ad", *options]
     return subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
