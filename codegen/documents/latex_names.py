@@ -21,8 +21,11 @@ def latex_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def typeset(name: str) -> tuple[str, str]:
-    """x_max as x with the index max, alpha2 as α with the index 2."""
+    """x_max as x with the index max, alpha2 as α with the index 2, the element A(0, 1) as A with 0,1."""
     base, index = name, ""
+    if m := re.fullmatch(r"(\w+)\(([\d, ]+)\)", name):
+        (base, index), subscripts = typeset(m[1]), m[2].replace(" ", "")
+        return base, f"{index};\\,{subscripts}" if index else subscripts
     if m := re.fullmatch(r"([^\W\d]+?)_?(\d+)|([^\W_]+)_([^\W_]+)", name):
         base, index = (m[1], m[2]) if m[1] else (m[3], m[4])
     return letter(base), index if index.isdecimal() or not index or letter(index) == index else f"\\text{{{index}}}"

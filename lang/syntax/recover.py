@@ -142,12 +142,12 @@ def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) 
     waiting = units[::-1]
     while waiting:
         unit, faults = waiting.pop()
-        if unit[0].type == "FOR" and not any(t.type == "LBRACE" for t in unit):
+        if begins_loop(unit) and not any(t.type == "LBRACE" for t in unit):
             unit, rest = first_line(unit, source)
             waiting = [part for each in [*waiting, (rest, [])] for part in without_end(each) if part[0]]
             following = [each for each, _ in reversed(waiting)]
-            ends = next((k for k, each in enumerate(following) if each[0].text in BLOCK_ENDS or each[0].type == "FOR"), None)
-            if ends is None or following[ends][0].type == "FOR":
+            ends = next((k for k, each in enumerate(following) if each[0].text in BLOCK_ENDS or begins_loop(each)), None)
+            if ends is None or begins_loop(following[ends]):
                 body = further_right(following, column(unit[0], source), source)
                 taken = len(body) + (following[len(body):] != [] and following[len(body)][0].text in BLOCK_ENDS)
             else:
@@ -158,6 +158,11 @@ def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) 
                 del waiting[-taken:]
         joined.append((unit, faults))
     return joined
+
+
+def begins_loop(unit: list[Token]) -> bool:
+    """Whether a unit begins as a loop does, its head in parentheses or not."""
+    return unit[0].type == "FOR" or (unit[0].text == "for" and any(t.type == "IN" for t in unit))
 
 
 def further_right(units: list[list[Token]], left: int, source: Source) -> list[list[Token]]:
@@ -184,9 +189,10 @@ def without_end(part: tuple[list[Token], list[AdError]]) -> list[tuple[list[Toke
 def without_braces(head: list[Token], body: list[list[Token]], end: int, source: Source) -> AdError:
     """What is wrong with a loop that has no braces, with the loop as it should be where its head can be read then."""
     filler = "{ v = 0 }"
-    text = f"{source.text[head[0].start:head[-1].end]} {filler}"
+    last = head[-2] if head[-1].text in BLOCK_STARTS else head[-1]
+    text = f"{source.text[head[0].start:last.end]} {filler}"
     found = (None, 0, text) if reads(text, False) else fewest_changes(text, False, False, source.text)
-    if found is None or not body or any(each[0].type == "FOR" for each in body):
+    if found is None or not body or any(begins_loop(each) for each in body):
         message, help, at = header_fault(head, 0) or ("", "", head[0])
         return AdError(message, (at.start, at.end), help, source)
     written, lines = found[2].removesuffix(filler).rstrip(), source.text[body[0][0].start:body[-1][-1].end]
@@ -304,9 +310,11 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         if isinstance(expression, AdError):
             return expression
         if expression is None:
-            span = (unit[0].start, unit[-1].end)
-            return AdError(ALONE, span,
-                           f"give it a name: f = {quoted(0, len(unit) - 1)}", source)
+            span, word = (unit[0].start, unit[-1].end), unit[0].text
+            if len(unit) == 1 and word in HEADER_WORDS:
+                word += " c" * (word == "until")
+                return AdError(ALONE, span, f"a loop has it before its braces: for t in 0:T {word} {{ ... }}", source)
+            return AdError(ALONE, span, f"give it a name: f = {quoted(0, len(unit) - 1)}", source)
         index = expression
     token = unit[index] if index < len(unit) else separator(unit)
     before = unit[index - 1] if index else None

@@ -28,6 +28,8 @@ def test_names_in_latex_are_told_apart():
     ("Α", r"\textit{Α}", ""), ("ά", r"\textit{ά}", ""), ("é", r"\textit{é}", ""),
     ("größe", r"\textit{größe}", ""),
     ("Alpha", r"\mathit{Alpha}", ""), ("x_alpha", "x", r"\text{alpha}"), ("T_α", "T", r"\text{α}"),
+    ("x(0)", "x", "0"), ("A(10, 2)", "A", "10,2"), ("x_m(0)", "x", r"m;\,0"),
+    ("alpha(3)", r"\alpha", "3"), ("long(1)", r"\mathit{long}", "1"),
     ("ς", r"\textit{ς}", ""), ("ж", r"\textit{ж}", "")])
 def test_a_name_in_latex(name, base, index):
     assert latex_names([name]) == [(base, index)]
