@@ -44,6 +44,8 @@ LONGEST_RANGE = 1 << 53
 """Points of one range."""
 FILE = re.compile(r"[^=,{}\[\]()]+\.(npy|npz|csv|tsv|txt|dat|json|jsonl|ndjson|parquet)(\.gz)?", re.IGNORECASE)
 """What is meant as the name of a file."""
+TABLES = (".csv", ".tsv", ".tab", ".parquet")
+"""How files of rows end that can be no points."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
 """Tensors of so many dimensions, as they are written."""
 
@@ -373,6 +375,9 @@ def file_points(path: str, kinds: Mapping[str, int]) -> list[Point]:
         if not any(kinds.values()):
             raise AdError(f"{path}: a file of arrays, and every input is a number", help="write --at x=2,y=5, or --data ROWS")
         raise AdError(f"{path}: an array needs the name of an input", help=f"write {max(kinds, key=kinds.__getitem__)}=@{path}")
+    if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(TABLES):
+        from shlex import quote  # start-up: only faults ask
+        raise AdError(f"{path}: a table of rows, and --at has points as JSON", help=f"write --data {quote(path)}")
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8-sig")

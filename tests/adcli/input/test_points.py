@@ -235,6 +235,8 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
     ("x", ["@"], "'@' needs a file name\nhelp: write --at @points.json"),
     ("x", ["@f.npz"], "f.npz: a file of arrays, and every input is a number\nhelp: write --at x=2,y=5, or --data ROWS"),
     ("input b, X(N)\ns +=! b*X(i)", ["@f.npy"], "f.npy: an array needs the name of an input\nhelp: write X=@f.npy"),
+    ("x", ["@rows 1.csv.gz"], "rows 1.csv.gz: a table of rows, and --at has points as JSON\nhelp: write --data 'rows 1.csv.gz'"),
+    ("input X(N)\ns +=! X(i)", ["@t.TSV"], "t.TSV: a table of rows, and --at has points as JSON\nhelp: write --data t.TSV"),
     ("x", ["x=@empty.txt"], "x=@empty.txt: 'x' is one number, and there are 0 words"),
     ("x", ["@none.json"], "none.json: No such file or directory"),
     ("x", ["@bytes.json"], "bytes.json: not UTF-8: a stray byte at byte offset 2"),
