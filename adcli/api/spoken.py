@@ -15,6 +15,8 @@ OPTION = re.compile(r"(?P<asked>: |\(|\b(?:write|try|or|with) )?--(?P<name>[a-z]
                     r"(?P<value> (?!or |and )(?:'[^']*'|[^\s;'-](?:[^\s;]*[^\s;,.:)])?)(?=[\s;,.:)]|$))?")
 """An option, with a value where the text asks for it."""
 NUMBER = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
+MATRIX = re.compile(r"(\w+)=@(\w+)\.npy")
+"""A matrix of a name, which is an array in Python."""
 FLAGS = {"all", "limit", "maximize", "plot", "second_order", "shortest"}
 RENAMED = {"equation": "equations"}
 ALONE = {"at": "the point", "of": "of="}
@@ -68,6 +70,8 @@ def argument(option: re.Match[str]) -> str:
     if not value or not (asked or begins):
         return f"{asked}{ALONE.get(name, name)}{option['value'] or ''}"
     value = value.strip("'")
+    if matrix := MATRIX.fullmatch(value):
+        return f"{asked}{name}={{'{matrix[1]}': {matrix[2]}}}"
     if name == "at":
         return asked + ", ".join(f"{x.strip()}={written(v)}" for x, _, v in (part.partition("=") for part in parts(value)))
     return f"{asked}{name}={written(value)}"

@@ -117,10 +117,11 @@ def covariance(program: Program, spreads: Mapping[str, Spread], text: str) -> tu
         (name,), place = tensors, text.strip()
     name = composed(name)
     if name not in tensors:
-        raise AdError(f"--covariance {text}: no input '{name}' is a tensor" if equals else f"--covariance {text} names no input",
+        why = f"of {name}: no input '{name}' is a tensor" if equals else f"{text} names no input"
+        raise AdError(f"--covariance {why}",
                       help=nearest(name, list(tensors)) or f"write --covariance {next(iter(tensors), 'x')}=@C.npy")
     if any(tensor_of(x) == name for x in spreads):
-        raise AdError(f"'{name}' has a spread and a covariance matrix", help=f"leave out ± behind {name}")
+        raise AdError(f"'{name}' has a spread and a covariance matrix", help=f"give {name} without a spread")
     if place[:1] not in ("@", "["):
         raise AdError(f"--covariance {text}: expected a matrix", help=f"write --covariance {name}=@C.npy")
     matrix = text_array(name, place) if place[0] == "[" else read_tensor(name, place[1:], 2)

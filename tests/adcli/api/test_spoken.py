@@ -39,7 +39,10 @@ def test_options_are_arguments(shell, python):
      "plot draws one output\nhelp: choose one: of='v'", lambda f: f.propagate(x=(1.0, 0.1), y=2.0, plot=True, of="v")),
     (SUM, lambda f: f.propagate(x=[]),
      "no uncertainties\nhelp: give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}",
-     lambda f: f.propagate(x=([1.0, 2.0], 0.1)))])
+     lambda f: f.propagate(x=([1.0, 2.0], 0.1))),
+    (SUM, lambda f: f.propagate(x=[1.0, 2.0], covariance={"q": [[1.0, 0.0], [0.0, 1.0]]}),
+     "covariance of q: no input 'q' is a tensor\nhelp: write covariance={'x': C}",
+     lambda f: f.propagate(x=[1.0, 2.0], covariance={"x": [[1.0, 0.0], [0.0, 1.0]]}))])
 def test_what_to_write_works(f, call, told, mended):
     with pytest.raises(adcli.AdError) as caught:
         call(f)

@@ -64,7 +64,7 @@ FAULTS = [
     ((*POINT, "--covariance", "b=[[1,2],[2,1]]"), "more than their standard"),
     ((*POINT, "--covariance", "b=[[1,0.5],[0.4,1]]"), "is not symmetric: b(0):b(1)"),
     ((*POINT, "--covariance", "b=[[1]]"), "'b' has 2 elements"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "b=[[1,0],[0,1]]"), "leave out ± behind b"),
+    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "b=[[1,0],[0,1]]"), "give b without a spread"),
     ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "c=[[1]]"), "no input 'c' is a tensor"),
     ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--of", "x(2)"), "no output 'x(2)'"),
     ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--plot", "-"), "choose one: --of x(0)"),
