@@ -5,8 +5,8 @@ import re
 
 from adcli.lang.ir.names import composed
 
-SEPARATOR, COMMA = re.compile(r",(?![^(]*\))"), re.compile(r"\s*,\s*")
-"""A comma between names, and one within the parentheses of an element."""
+SEPARATOR, COMMA = re.compile(r",(?![^(\[]*[)\]])"), re.compile(r"\s*,\s*")
+"""A comma between names, and one within the brackets of an element."""
 
 
 def listed(text: str) -> list[str]:

@@ -74,6 +74,8 @@ FAULTS = [
     ("grad f.ad --wrt xx --at x=1,y=2", 2, "adcli: error: no input 'xx'\nhelp: did you mean 'x'?\n"),
     ("grad f.ad --wrt , --at x=1,y=2", 2, "adcli: error: --wrt names nothing\nhelp: write --wrt x,y\n"),
     ("grad f.ad --of w --at x=1,y=2", 2, "adcli: error: no output 'w'\nhelp: the outputs are v\n"),
+    ("grad -e A=[[1,2],[3,4]] -e C(i,j)=2*A(i,j) --of C[0,1]", 2,
+     "adcli: error: no output 'C[0, 1]'\nhelp: give the element a name: e = C(0, 1), and choose e\n"),
     ("jvp f.ad --at x=1,y=2", 2, "adcli: error: no --tangent\nhelp: write --tangent x=1,y=1\n"),
     ("jvp f.ad --at x=1,y=2 --tangent z=1", 2, "adcli: error: no input 'z'\nhelp: the inputs are x, y\n"),
     ("jvp f.ad --at x=1,y=2 --tangent x=1,x=2", 2, "adcli: error: --tangent: 'x' is given twice\n"),
