@@ -43,8 +43,10 @@ TICK = 0.5
 IN_COMPANY = 2
 """Failures of a part after which it is tried alone."""
 CONFIG = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.timeouts.connect": f"{CONNECT}s",
-          "distributed.deploy.lost-worker-timeout": "1h", "distributed.scheduler.worker-saturation": 1.0}
-"""What a cluster of our own is told: a death counts here and not there, and a worker may take its time to come back."""
+          "distributed.deploy.lost-worker-timeout": "1h", "distributed.scheduler.worker-saturation": 1.0,
+          "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+"""What a cluster of our own is told: a death counts here and not there, a worker may take its time to come back, and its
+processes log nothing (they set the levels of their loggers on import, so that only the environment reaches them in time)."""
 
 
 def executor(where: str | None, options: ResultOptions) -> Executor:

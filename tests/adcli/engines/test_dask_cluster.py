@@ -1,6 +1,7 @@
 """Dask as an engine: the same bits as without it, whoever is killed; and what ends in a message instead of a wait."""
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -17,6 +18,8 @@ import pytest
 from command import adcli, succeeds
 from engines import package
 from session_seed import drawn
+
+from adcli.engines.dask_cluster import client_of
 
 pytestmark = pytest.mark.engine
 PROGRAM = ("grad", "-e", "v = x*sin(y)")
@@ -188,6 +191,14 @@ def test_a_part_that_kills_its_workers_is_named_and_the_rest_is_done(tables):
     assert count(tables / "poisoned") == PARTS - 2
     assert ended(start(tables, "-o", "poisoned/", "--resume", "-q")) == (0, "")
     assert held(tables / "poisoned") == held(tables / "want")
+
+
+def test_processes_of_our_own_cluster_log_nothing():
+    """Not even before the first part: a worker whose neighbour dies says so while it starts."""
+    package("distributed")
+    with client_of(None, 1, False) as client:
+        level = client.submit(lambda: __import__("logging").getLogger("distributed.batched").getEffectiveLevel()).result()
+    assert level == logging.CRITICAL
 
 
 @pytest.fixture(scope="module")
