@@ -60,7 +60,8 @@ def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
     yield f"memory: {plan.memory:,} bytes for values on the way"
     if plan.shared and module.env.team is not None:
         first = module.env.team.cells + TEAM
-        shared = sum(plan.cells[first + 2 * k] < plan.cells[first + 2 * k + 1] for k in range(len(module.choosers)))
+        count = len(module.choosers) + len(module.rows)
+        shared = sum(plan.cells[first + 2 * k] < plan.cells[first + 2 * k + 1] for k in range(count))
         yield f"threads: several share {plural(shared, 'step')}"
     else:
         yield "threads: one; the whole is too short for more"

@@ -43,7 +43,8 @@ from adcli.codegen.nests.recurrences import (
 )
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
-from adcli.codegen.nests.sequence import StepCall, loop, main
+from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
+from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
@@ -67,7 +68,7 @@ class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
     `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
     keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
-    one matrix."""
+    one matrix. A sum over rows that are done in parts has one for what these come to."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
@@ -101,6 +102,7 @@ class TensorModule:
     gathering: Mapping[tuple[Atom, Atom, int], Span | None] = field(default_factory=dict)
     parts: Sequence[StepPart] = ()
     """What the steps do along the steps of time; none where there is no loop."""
+    rows: Sequence[RowBlocks] = ()
     threads: bool = False
     nests: Sequence[int] | None = None
 
@@ -155,13 +157,18 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     """These steps with what they need in `env`, which a team may share with `threads`; without, the module stands alone: it
     computes operations on matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
-    steps, parts = in_blocks(program, steps, home) if threads else (steps, [])
+    parts, rows = list[StepPart](), list[RowBlocks]()
+    if threads and any(s.loop is not None for s in steps):
+        steps, parts = in_blocks(program, steps, home)
+    elif threads:
+        steps, rows = along_rows(steps, home)
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}
     names = sorted(bound_names([*(p for p in program.params if p.var.shape), *counts(program)]))
     names += [s.loop.step for s in steps if s.loop is not None]
-    names += [name for s in steps if s.block is not None for name in s.block.names]
+    names += [name for s in steps if s.block is not None and not rows for name in s.block.names]
+    names += [name for g in rows for name in g.names]
     sizes = {n: len(values) + k for k, n in enumerate(names)}
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
@@ -169,9 +176,10 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
     end = flag + FLAG + 1
     if threads and any(map(shareable, choosers)):
-        env.team, end = Team(name, end), end + TEAM + 2 * len(choosers)
+        env.team, end = Team(name, end), end + TEAM + 2 * (len(choosers) + len(rows))
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
-    return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, threads=threads)
+    return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
+                        threads=threads)
 
 
 def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
@@ -180,11 +188,12 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
     env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
     env.written = {}
     calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None) for k, s in enumerate(choosers)]
+    groups = [StepCall(f"{name}.rows.{k}", len(choosers) + k, True) for k, _ in enumerate(module.rows)]
     body: list[str] = []
     if env.team is not None:
         env.declare(YIELD, f"declare i32 @{YIELD}()")
         env.on(1).externals.add(YIELD)
-        body += functions(env.team, {c.number: c.symbol for c in calls if c.shared}, env.stack)
+        body += functions(env.team, {c.number: c.symbol for c in (*calls, *groups) if c.shared}, env.stack)
     if not module.threads and any(s.calls for s in choosers):
         body += matrix_functions(env, name)
     for k, step in enumerate(choosers):
@@ -202,7 +211,9 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
             f = loop(env, step.loop, [calls[choosers.index(s)] for s in step.each])
             lines_of = f.text()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(f.cells)), *lines_of[1:], "}", ""]
-    body += main(env, calls[:len(steps)], name, linkage)
+    for call, group in zip(groups, module.rows, strict=True):
+        body += [head(call.symbol, env), *in_blocks_of_rows(env, group, calls, module.cells), "}", ""]
+    body += main(env, calls[:len(steps)], list(zip(groups, module.rows, strict=True)), name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
     helpers = [line for i in used for s in sorted(i.helpers) for line in i.helpers[s]]
@@ -281,8 +292,6 @@ def in_blocks(program: Program, steps: list[ModuleStep],
     """The steps, those that go along the steps of a loop with cells that say for which; and what they do there. Sums are always
     in blocks, the rest where a loop is checkpointed."""
     loops = [s.equations[0].op for s in steps if s.loop is not None]
-    if not loops:
-        return steps, []
     checkpointed = any(isinstance(op, Recurrence) and op.checkpoint for op in loops)
     lying = set(crossing(program, [stored(s) for s in steps] if checkpointed else steps))
     inputs = {p.var for p in program.params}
@@ -307,6 +316,22 @@ def in_blocks(program: Program, steps: list[ModuleStep],
             s = limited(s, p, names)
         found.append(s)
     return found, parts
+
+
+def along_rows(steps: Sequence[ModuleStep], home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[RowBlocks]]:
+    """The steps of a program without loops, with those that go along rows of one tensor behind each other, and these groups."""
+    def places(atoms: Iterable[Atom]) -> frozenset[Var]:
+        return frozenset(home.get(a, a) for a in atoms if isinstance(a, Var))
+
+    seen = [RowStep(s.equations, s.nests, not s.fills and not s.stays, places(a for e in s.equations for a in e.args),
+                    places(out for e in s.equations for out in e.outs)) for s in steps]
+    order, groups = in_row_blocks(seen, lambda v: home.get(v, v))
+    found = [steps[k] for k in order]
+    for k, block in [(k, block) for g in groups for k, block in g.blocks.items()]:
+        found[k] = replace(found[k], nests=[replace(n, block=block) for n in found[k].nests], block=block)
+    for k, apart in [(k, apart) for g in groups for k, (_, apart) in g.sums.items()]:
+        found[k] = replace(found[k], place=apart)
+    return found, groups
 
 
 def limited(s: ModuleStep, p: StepPart, names: tuple[str, str, str]) -> ModuleStep:

@@ -20,6 +20,7 @@ from adcli.codegen.nests.matrices import cost
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
 from adcli.codegen.nests.sweeps import Sweeps
@@ -86,6 +87,7 @@ class CallPlanner:
             best = cells[module.choices + k] = cheapest(costs)
             taken.append(costs[best] if costs else 0.0)
             shared += self.share_step(k, step.nests[best], [sizes], cells) if step.nests else 0.0
+        shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
         instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
         refuse_long(instructions)
         numbers = self.numbers(live[0])
@@ -153,9 +155,22 @@ class CallPlanner:
         cells[first], cells[first + 1] = ends.pop()
         return taken
 
+    def share_rows(self, k: int, g: RowBlocks, sizes: Mapping[str, int], taken: Sequence[float], cells: Any) -> float:
+        """Enter the parts of rows that steps go along for a team, in place of what each of these has entered; the instructions
+        that are entered so and have not been before."""
+        team, parts = self.module.env.team, sizes[g.name("parts")]
+        if team is None or not parts:
+            return 0.0
+        first = team.cells + TEAM + 2 * (len(self.module.choosers) + k)
+        cells[first + 1] = parts
+        before = [team.cells + TEAM + 2 * n for n in range(g.first, g.last)]
+        return sum(t for at, t in zip(before, taken, strict=True) if cells[at] >= cells[at + 1])
+
     def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """What says that a step goes along all steps of time."""
+        """What says that a step goes along all steps of time, and which rows are done together."""
         found: dict[str, int] = {}
+        for g in self.module.rows:
+            found |= g.cells(sizes, self.size, EVERYTHING)
         for step, p in zip(self.module.steps, self.module.parts, strict=False):
             if step.block is not None:
                 ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, sizes), number(p.high, sizes))
@@ -166,7 +181,13 @@ class CallPlanner:
         """What is to be done in which order."""
         module = self.module
         if not module.parts:
-            return SegmentPlan([Run(k) for k in range(len(module.steps))], {}, [{k} for k in range(len(module.steps))])
+            together = {k: range(g.first, g.last) for g in module.rows for k in range(g.first, g.last)}
+            touched = list(dict.fromkeys(together.get(k, range(k, k + 1)) for k in range(len(module.steps))))
+            apart: dict[object, int] = {}
+            for g in module.rows:
+                given = g.cells(sizes, self.size, EVERYTHING)
+                apart |= {v: max(0, given[g.name("parts")] - 1) * given[g.bytes_of_sum(k)] for k, (_, v) in g.sums.items()}
+            return SegmentPlan([Run(k) for k in range(len(module.steps))], apart, [set(x) for x in touched])
         sweeps = Sweeps(module.parts, sizes, found, self.real.itemsize)
         loops = [(k, s) for k, s in enumerate(module.steps) if s.loop is not None]
         checkpointed = {k for k, s in loops if isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint}
@@ -242,7 +263,8 @@ def cheapest(costs: Sequence[float]) -> int:
 
 def made(step: ModuleStep) -> list[Var]:
     """The values that a step makes."""
-    return [out for e in step.equations for out in e.outs] + (step.loop.own if step.loop is not None else [])
+    beside = [*(step.loop.own if step.loop is not None else []), *([] if step.place is None else [step.place])]
+    return [out for e in step.equations for out in e.outs] + beside
 
 
 def used(step: ModuleStep) -> list[Atom]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.teams import ALONE, ENDED, HELPS, LEADS, TEAM
+from adcli.lang.ir import Var
 
 EVERYTHING = 1 << 62
 """More than any index."""
@@ -30,8 +32,9 @@ class StepCall:
     loops: bool = False
 
 
-def main(env: Environment, calls: Sequence[StepCall], name: str, linkage: str) -> list[str]:
-    """The function that runs steps `first` to `last`, alone or with a team as `share` says."""
+def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
+         linkage: str) -> list[str]:
+    """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together."""
     for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
                          ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
                          ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
@@ -47,10 +50,16 @@ def main(env: Environment, calls: Sequence[StepCall], name: str, linkage: str) -
         f.close_condition()
         f.open_condition(f.put(f"xor i1 {helps}, true"))
     leads = f.put(f"icmp eq i64 {role}, {LEADS}")
+    groups = {k: each for each in rows for k in range(each[1].first, each[1].last)}
     for k, call in enumerate(calls):
+        if (group := groups.get(k)) is not None and k > group[1].first:
+            continue
         begun, left = f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp slt i64 {k}, %last")
         f.open_condition(f.put(f"and i1 {begun}, {left}"))
-        run(f, env, call, role, leads)
+        if group is None:
+            run(f, env, call, role, leads)
+        else:
+            run_rows(f, env, calls, *group, role, leads)
         f.close_condition()
     if env.team is not None:
         f.say(f"store atomic i64 1, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.team.cells + ENDED}')} release, align 8")
@@ -76,6 +85,76 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
     f.close_loop([])
     f.say("ret void")
     return f
+
+
+def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], together: StepCall, group: RowBlocks,
+             role: str, leads: str) -> None:
+    """Steps that go along rows, all of them by parts of the rows where these are many; then the sums of parts are added up."""
+    parts = in_cell(f, env, group.name("parts"))
+    many = f.put(f"icmp sgt i64 {parts}, 0")
+    f.open_condition(many)
+    run(f, env, together, role, leads)
+    for k, (result, apart) in group.sums.items():
+        size = in_cell(f, env, group.bytes_of_sum(k))
+        at, first = (tensor_at(f, env, v) for v in (result, apart))
+        f.open_loop(None, "1", parts, 1, ())
+        before = f.put(f"mul i64 {f.put(f'sub i64 {f.frames[-1].index}, 1')}, {size}")
+        part = f.put(f"getelementptr i8, ptr {first}, i64 {before}")
+        f.open_loop(None, "0", size, env.precision.bytes, ())
+        here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {f.frames[-1].index}") for x in (at, part))
+        one, other = (f.put(f"load {env.scalar}, ptr {x}") for x in (here, there))
+        f.say(f"store {env.scalar} {f.put(f'fadd {env.scalar} {one}, {other}')}, ptr {here}")
+        f.close_loop([])
+        f.close_loop([])
+    f.close_condition()
+    f.open_condition(f.put(f"xor i1 {many}, true"))
+    for k in range(group.first, group.last):
+        run(f, env, calls[k], role, leads)
+    f.close_condition()
+
+
+def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], cells: int) -> list[str]:
+    """The function of steps that go along rows, without its head: parts `begin` to `end` of the rows. A thread has an `env` of
+    its own for it, with its rows and, but for the first part, other places for sums, which start from nothing there."""
+    f, copy = FunctionWriter(env.sizes), "%copy"
+    f.chunks[0].append(f"  {copy} = alloca i64, i64 {cells}")
+    f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {copy}, ptr %env, i64 {8 * cells}, i1 false)")
+    rows, blocks, parts = (in_cell(f, env, group.name(of)) for of in ("rows", "blocks", "parts"))
+    low = f.put("call i64 @llvm.smax.i64(i64 %begin, i64 0)")
+    f.open_loop(None, low, f.put(f"call i64 @llvm.smin.i64(i64 %end, i64 {parts})"), 1, ())
+    part = f.frames[-1].index
+    more = f.put(f"icmp sgt i64 {part}, 0")
+    for k, (result, apart) in group.sums.items():
+        size = in_cell(f, env, group.bytes_of_sum(k))
+        before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
+        there = f.put(f"getelementptr i8, ptr {tensor_at(f, env, apart)}, i64 {before}")
+        f.open_loop(None, "0", f.put(f"select i1 {more}, i64 {size}, i64 0"), env.precision.bytes, ())
+        f.say(f"store {env.scalar} -0.0, ptr {f.put(f'getelementptr i8, ptr {there}, i64 {f.frames[-1].index}')}")
+        f.close_loop([])
+        chosen = f.put(f"select i1 {more}, ptr {there}, ptr {tensor_at(f, env, result)}")
+        f.say(f"store ptr {chosen}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.tensors[result]}')}")
+    first, last = (f.put(f"sdiv i64 {f.put(f'mul i64 {x}, {blocks}')}, {parts}") for x in (part, f.put(f"add i64 {part}, 1")))
+    f.open_loop(None, first, last, 1, ())
+    block = f.frames[-1].index
+    row = f.put(f"mul i64 {block}, {rows}")
+    for name, x in zip(group.names, (row, f.put(f"add i64 {row}, {rows}"), block), strict=False):   # 0 for the first of all
+        f.say(f"store i64 {x}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.sizes[name]}')}")
+    for k in range(group.first, group.last):
+        f.say(f"call void @{calls[k].symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
+    f.close_loop([])
+    f.close_loop([])
+    f.say("ret void")
+    return f.text()
+
+
+def in_cell(f: FunctionWriter, env: Environment, name: str) -> str:
+    """The number in the cell of this name."""
+    return f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.sizes[name]}')}")
+
+
+def tensor_at(f: FunctionWriter, env: Environment, v: Var) -> str:
+    """The address of a tensor."""
+    return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
 
 
 def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: str) -> None:

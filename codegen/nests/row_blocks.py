@@ -1,0 +1,220 @@
+"""Statements that go along the rows of one tensor, done together: all of them for a block of rows, then for the next.
+
+    y(i) +=! A(i,j) * x(j)
+    d_x(j) +=! A(i,j) * d_y(i)
+
+Where A is larger than the caches each statement waits for memory, once for every element of A. In blocks of rows the second one
+finds in the second cache what the first has read. The rows are the first dimension. A statement has a part for each row if it
+writes to that row, or if it is a sum over rows; then what blocks come to is added up in their order. What is made in such a group
+may be read in it, too, row by row.
+
+Only statements with no more points than the tensor has elements are done so, those for which memory is what takes the time: a
+product of matrices loses more by having its operands copied for every block.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+from adcli.codegen.nests.nests import Nest, StepBlock, indices
+from adcli.lang.ir import Equation, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.sizes import number
+from adcli.lang.ir.step_order import reads
+
+NEAR = 1 << 18
+"""Bytes of rows that are done together; twice as many where that takes LEAST_ROWS. The smallest second caches have as many."""
+FAR = 1 << 21
+"""Bytes of a tensor's rows beyond which they are no longer near by themselves."""
+LEAST_ROWS = 8
+"""Rows of the shortest blocks, which have whole tiles."""
+PARTS = 16
+"""Parts of all rows at most, each of which has sums of its own and may be another thread's."""
+REACH = 8
+"""Statements behind the last of a group among which another one for it is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlocks:
+    """Steps `first` to `last` of a module go along `rows` rows of `tensors`. With `parts` in the cell of that name the rows are
+    done so, each part block by block; with 0 there one step is done after the other, as those of no group are."""
+
+    first: int
+    last: int
+    rows: Affine
+    tensors: tuple[Var, ...]
+    blocks: Mapping[int, StepBlock]
+    """For each of these steps what says which rows are done."""
+    sums: Mapping[int, tuple[Var, Var]]
+    """For the sums over rows where the result lies, and where what parts come to, but for the first, which is in its place."""
+
+    def name(self, of: str) -> str:
+        """The name of a cell: for the `rows` of a block, the `blocks`, or the `parts`."""
+        return f"{of} {self.first}"
+
+    def bytes_of_sum(self, k: int) -> str:
+        """The name of the cell for the bytes of a sum's result."""
+        return f"bytes {k}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all cells, those first that say which rows are done."""
+        block = next(iter(self.blocks.values())).names
+        return (*block, *map(self.name, ("rows", "blocks", "parts")), *map(self.bytes_of_sum, self.sums))
+
+    def cells(self, sizes: Mapping[str, int], bytes_of: Callable[[Var], int], everything: int) -> dict[str, int]:
+        """What the cells have at these sizes."""
+        def bytes_in(v: Var, shape: Sequence[Affine]) -> int:
+            return bytes_of(v) * prod([number(x, sizes) for x in shape])
+
+        rows, row = number(self.rows, sizes), sum(bytes_in(v, v.shape[1:]) for v in self.tensors)
+        many = max(LEAST_ROWS, NEAR // max(1, row) // LEAST_ROWS * LEAST_ROWS)
+        blocks = -(-rows // many) if row * rows > FAR and row * many <= 2 * NEAR else 0
+        found = (-everything, everything, 0, many, blocks, min(PARTS, blocks))
+        return dict(zip(self.names, (*found, *(bytes_in(v, v.shape) for v, _ in self.sums.values())), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class RowStep:
+    """A step as it is looked at here: its equations, its nests, whether it `covers` all elements of its result, and which places
+    in memory it reads and writes."""
+
+    equations: Sequence[Equation]
+    nests: Sequence[Nest]
+    covers: bool
+    reads: frozenset[Var]
+    writes: frozenset[Var]
+
+    def clashes(self, other: RowStep) -> bool:
+        """Whether the two must stay in their order."""
+        return bool(self.writes & (other.reads | other.writes) or other.writes & self.reads)
+
+
+def in_row_blocks(steps: Sequence[RowStep], home: Callable[[Var], Var]) -> tuple[list[int], list[RowBlocks]]:
+    """The order in which steps are to be done, by their numbers, and the groups, whose numbers are places in that order."""
+    order, groups, k = list[int](), list[RowBlocks](), 0
+    while k < len(steps):
+        made = [g for v in dict.fromkeys(v for v, _ in _reads(steps[k], home)) if (g := _Group(steps, k, v, home)).many > 1]
+        if not made:
+            order.append(k)
+            k += 1
+            continue
+        best = max(made, key=lambda g: g.many)
+        before, members, behind = best.parted()
+        order += before
+        first = len(order)
+        names = f"row {first}", f"to row {first}", f"more rows {first}"
+        blocks = {first + n: StepBlock(best.index[m], best.adds(m), names) for n, m in enumerate(members)}
+        made_by = {first + n: next(iter(steps[m].writes)) for n, m in enumerate(members) if best.adds(m)}
+        sums = {n: (v, replace(v, name=None)) for n, v in made_by.items()}
+        groups.append(RowBlocks(first, first + len(members), best.rows, tuple(best.large), blocks, sums))
+        order += [*members, *behind]
+        k = best.last + 1
+    return order, groups
+
+
+class _Group:
+    """The steps from number `k` on that go along the rows of a tensor, which that step reads."""
+
+    def __init__(self, steps: Sequence[RowStep], k: int, tensor: Var, home: Callable[[Var], Var]) -> None:
+        self.steps, self.home = steps, home
+        self.large: dict[Var, None] = {}
+        self.index: dict[int, Index] = {}
+        self.written: set[Var] = set()
+        self.many, self.last = 0, k
+        """The steps that read the tensor, or another one as large that the group makes, and the last of them."""
+        if len(tensor.shape) < 2:
+            return
+        self.rows, self.large = tensor.shape[0], {tensor: None}
+        before, behind = list[int](), list[int]()
+        for m in range(k, len(steps)):
+            if m > self.last + REACH or (m > k and not self.index):
+                break
+            joins = [steps[n].clashes(steps[m]) for n in self.index]
+            waits = any(steps[n].clashes(steps[m]) for n in behind)
+            i = None if waits else self.along(steps[m])
+            if i is not None and (self.reads_rows(steps[m], i) or any(joins)):
+                self.add(m, i)
+            else:
+                (behind if waits or any(joins) else before).append(m)
+        self.before, self.behind = ([n for n in x if n < self.last] for x in (before, behind))
+
+    def parted(self) -> tuple[list[int], list[int], list[int]]:
+        """What is done before the group, the group, and what is done behind it."""
+        return self.before, [n for n in self.index if n <= self.last], self.behind
+
+    def add(self, m: int, i: Index) -> None:
+        step = self.steps[m]
+        self.index[m] = i
+        if self.reads_rows(step, i):
+            self.many, self.last = self.many + 1, m
+        (out,) = step.writes
+        self.written.add(out)
+        e = step.equations[0]
+        assert isinstance(e.op, Comprehension)
+        if self.whole(e.op, e.op.write, i):
+            self.large[out] = None
+
+    def adds(self, m: int) -> bool:
+        """Whether a step is a sum over rows."""
+        return not any(self.index[m] in indices(s) for s in _comprehension(self.steps[m]).write)
+
+    def along(self, step: RowStep) -> Index | None:
+        """The index of a step that goes along the rows, if there is one: what the group makes is read row by row only."""
+        if not step.nests or not step.covers or len(step.equations) != 1 or step.writes & self.read():
+            return None
+        e, op = step.equations[0], _comprehension(step)
+        if op.guards or (op.onto is not None and isinstance(a := e.args[op.onto], Var) and self.home(a) in self.written):
+            return None
+        found = list(_reads(step, self.home))
+        if not all(isinstance(x, Affine) for _, subscripts in found for x in subscripts):
+            return None
+        for r in op.ranges:
+            i, ends = r.index, {j for q in op.ranges for x in (q.low, q.high) for j in indices(x)}
+            if r.low != affine(0) or r.high != self.rows or i in ends:
+                continue
+            mine = [d for d, s in enumerate(op.write) if i in indices(s)]
+            each = mine == [0] and op.write[0] == affine(i)
+            if not each and (mine or op.reduction != "+"):
+                continue
+            plain = all(subscripts and subscripts[0] == affine(i) for v, subscripts in found if v in self.written)
+            short = len(op.ranges) == 1 or self.reads_rows(step, i)
+            if plain and short and all(map(partial(does, i), step.nests)):
+                return i
+        return None
+
+    def read(self) -> set[Var]:
+        """Where steps of the group read or write."""
+        return {v for n in self.index for v in (*self.steps[n].reads, *self.steps[n].writes)}
+
+    def reads_rows(self, step: RowStep, i: Index) -> bool:
+        """Whether a step reads a large tensor's rows along an index, at no more points than it has elements."""
+        return any(v in self.large and self.whole(_comprehension(step), s, i) for v, s in _reads(step, self.home))
+
+    def whole(self, op: Comprehension, subscripts: Sequence[Subscript], i: Index) -> bool:
+        """Whether an access has a row for the index, and all other indices are within a row."""
+        plain = len(subscripts) > 1 and subscripts[0] == affine(i)
+        return plain and {r.index for r in op.ranges} <= {j for s in subscripts for j in indices(s)}
+
+
+def does(i: Index, nest: Nest) -> bool:
+    """Whether a nest can do some values of an index."""
+    return not nest.scatter and any(r.index is i for r in nest.op.ranges) and all(p.along is not i for p in nest.powers)
+
+
+def _comprehension(step: RowStep) -> Comprehension:
+    op = step.equations[0].op
+    assert isinstance(op, Comprehension)
+    return op
+
+
+def _reads(step: RowStep, home: Callable[[Var], Var]) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
+    """The tensors that a comprehension reads, with the subscripts."""
+    if step.nests:
+        e = step.equations[0]
+        for a, subscripts in reads(e, _comprehension(step)):
+            if isinstance(a, Var):
+                yield home(a), subscripts
