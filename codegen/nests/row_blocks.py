@@ -25,8 +25,8 @@ from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.sizes import number
 from adcli.lang.ir.step_order import reads
 
-NEAR = 1 << 18
-"""Bytes of rows that are done together; twice as many where that takes LEAST_ROWS. The smallest second caches have as many."""
+NEAR, STILL_NEAR = 1 << 16, 1 << 19
+"""Bytes of rows that are done together, a part of the smallest second caches; and where so many are needed for LEAST_ROWS."""
 FAR = 1 << 21
 """Bytes of a tensor's rows beyond which they are no longer near by themselves."""
 LEAST_ROWS = 8
@@ -72,7 +72,7 @@ class RowBlocks:
 
         rows, row = number(self.rows, sizes), sum(bytes_in(v, v.shape[1:]) for v in self.tensors)
         many = max(LEAST_ROWS, NEAR // max(1, row) // LEAST_ROWS * LEAST_ROWS)
-        blocks = -(-rows // many) if row * rows > FAR and row * many <= 2 * NEAR else 0
+        blocks = -(-rows // many) if row * rows > FAR and row * many <= STILL_NEAR else 0
         found = (-everything, everything, 0, many, blocks, min(PARTS, blocks))
         return dict(zip(self.names, (*found, *(bytes_in(v, v.shape) for v, _ in self.sums.values())), strict=True))
 

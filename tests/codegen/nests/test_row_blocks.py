@@ -160,8 +160,8 @@ def test_rows_that_are_near_or_too_long_are_not_cut() -> None:
         return [found[group.name(of)] for of in ("rows", "blocks", "parts")]
 
     assert [cells(m, n)[1:] for m, n in ((10, 10), (0, 5), (5, 0), (1000, 100), (9, 1 << 30))] == [[0, 0]] * 5
-    assert cells(1024, 1024) == [32, 32, 16]
-    assert cells(100_000, 100) == [320, 313, 16]
+    assert cells(1024, 1024) == [8, 128, 16]
+    assert cells(100_000, 100) == [80, 1250, 16]
     assert cells(4000, 4000) == [8, 500, 16]
 
 
@@ -172,7 +172,7 @@ def test_a_gradient_of_many_rows_is_that_of_numpy() -> None:
     at = {"A": r.standard_normal((3001, 130)), "x": r.standard_normal(130), "b": r.standard_normal(3001)}
     (group,) = kernel.module.rows
     plan = kernel.plan(kernel.key(list(at.values())))
-    assert plan.cells[kernel.module.env.sizes[group.name("parts")]] == 13
+    assert plan.cells[kernel.module.env.sizes[group.name("parts")]] == 16
     assert kernel.plan(((300, 130), (130,), (300,))).cells[kernel.module.env.sizes[group.name("parts")]] == 0
     for jobs in (1, 2):
         found = kernel(at, jobs=jobs)["dv_dx"]
