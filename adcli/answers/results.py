@@ -15,6 +15,7 @@ from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
 from adcli.output.streams import packed_destination, require_parquet, write_points, write_rows
 from adcli.output.suffixes import ARRAYS
+from adcli.task.matrices import Matrix, MatrixPoint
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS, TEXT_FORMATS
 
@@ -136,8 +137,14 @@ def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], nu
 
 def matrices(task: Task, form: str, rows: Iterable[Row], number: Number, numbered: bool) -> Iterator[str]:
     """The matrix that the task is about, at every point."""
-    from adcli.task.matrices import coo, matrix_among, matrix_market
+    from adcli.task.matrices import matrix_among
     assert task.verb.matrix is not None, "the format is one of matrices"
     matrix, places = matrix_among(task.signature.results, task.signature.wrt, task.verb.matrix)
     points = ((row.at, [row.results[k] for k in places]) for row in rows)
+    return matrices_of(matrix, form, points, number, numbered)
+
+
+def matrices_of(matrix: Matrix, form: str, points: Iterable[MatrixPoint], number: Number, numbered: bool) -> Iterator[str]:
+    """A matrix at points, as --format coo or mtx; of several points each has its number where they are `numbered`."""
+    from adcli.task.matrices import coo, matrix_market
     return matrix_market(matrix, points, number) if form == "mtx" else coo(matrix, points, number, numbered)

@@ -1,8 +1,11 @@
 """Matrices of tensors by elements: --format coo and mtx, --pattern, against derivatives written down."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from command import adcli, succeeds
+
+from adcli.answers import elements
 
 CHAIN = ("-e", "input x(N)", "-e", "y(i) = x(i+1)**2 - x(i)")
 VALLEY = ("-e", "input x(N)", "-e", "f +=! 100*(x(i+1) - x(i)**2)**2 + (1 - x(i))**2")
@@ -39,3 +42,56 @@ def test_a_pattern_has_the_colours() -> None:
 def test_faults(words: tuple[str, ...], said: str) -> None:
     ended = adcli(*words)
     assert ended.code == 2 and said in ended.err
+
+
+FULL = {
+    "one tensor": ("hessian", "-e", "input x(N), c", "-e", "y(i) +=! x(i) * x(j) * sin(c * x(j))", "-e", "v +=! y(i)**2",
+                   "--at", "x=[0.1,0.2,0.3],c=2"),
+    "an order of one's own": ("hessian", "-e", "input x(N), A(N, M), b", "-e", "y(j) +=! A(i, j) * x(i) + b",
+                              "-e", "v +=! exp(y(j)) * b", "--wrt", "b,A,x", "--at", "x=[1,2],A=[[1,2,3],[4,5,6]],b=0.5"),
+    "entries that are zero by construction": ("hessian", "-e", "input x(N), z(N)", "-e", "v +=! x(i)**3 * z(i) + z(i)",
+                                              "--at", "x=[1,2],z=[3,4]"),
+    "several outputs": ("jacobian", "-e", "input x(N), k", "-e", "y(i) = k * x(i)**2", "-e", "s +=! y(i) * x(i)",
+                        "-e", "T(i, j) = x(i) / x(j) + k", "--at", "x=[1,2,4],k=3"),
+    "chosen ones": ("jacobian", "-e", "input x(N), k", "-e", "y(i) = k * x(i)**2", "-e", "s +=! y(i)", "--of", "s",
+                    "--wrt", "k,x", "--at", "x=[1,2,4],k=3"),
+    "a loop": ("jacobian", "-e", "input h0(N), w(N)", "-e", "h(0, i) = h0(i)", "-e",
+               "for t in 0:3 { s(t) +=! h(t, i) * w(i); h(t+1, i) = tanh(s(t) + w(i)) }", "-e", "y(i) = h(3, i)",
+               "--at", "h0=[0.1,0.2],w=[0.3,-0.4]"),
+    "linear algebra": ("hessian", "-e", "input A(N, N), b(N)", "-e", "x = solve(A, b)", "-e", "v +=! x(i)**2",
+                       "--at", "A=[[2,1],[0,3]],b=[1,2]"),
+    "nothing beside something": ("jacobian", "-e", "input x(N), z(M)", "-e", "y(i) = x(i)**2", "-e", "u(i) = z(i)",
+                                 "--at", "x=[1,2],z=[]"),
+    "nothing": ("hessian", "-e", "input x(N)", "-e", "v +=! x(i)**2", "--at", "x=[]"),
+}
+
+
+@pytest.mark.parametrize("form", ["coo", "mtx"])
+@pytest.mark.parametrize("name", FULL)
+def test_derivatives_as_tensors_have_the_entries_that_formulas_have(name: str, form: str,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = [adcli(*FULL[name], "--format", form)]
+    monkeypatch.setattr(elements, "MANY", -1)
+    monkeypatch.setattr(elements, "FULL", 1 << 60)
+    ended.append(adcli(*FULL[name], "--format", form))
+    assert [e.code for e in ended] == [0, 0], ended[0].err + ended[1].err
+    lines = [[line.replace(",", " ").split() for line in e.out.splitlines()] for e in ended]
+    assert [line[:-1] for line in lines[1]] == [line[:-1] for line in lines[0]]
+    numbers = [[float(line[-1]) for line in found if line[0].isdigit() and len(line) > 2] for found in lines]
+    np.testing.assert_allclose(numbers[1], numbers[0], rtol=1e-12, atol=1e-12)
+
+
+def test_a_full_hessian_of_many_elements_is_computed_as_a_tensor() -> None:
+    """As formulas these are more operations than a program may have."""
+    n = 150
+    x = np.linspace(-1, 1, n)
+    got = entries(succeeds("hessian", "-e", "input x(N)", "-e", "w(i, j) = cos(x(i) * x(j))", "-e", "y(i) +=! w(i, j) * x(j)",
+                           "-e", "v +=! exp(-y(i)**2)", "--at", f"x={x.tolist()}", "--format", "coo", "--no-cache").out)
+    assert len(got) == n * n and all(got[j, i] == value for (i, j), value in got.items())
+
+
+def test_what_is_not_finite_or_rough_is_said_of_full_matrices_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "MANY", -1)
+    ended = adcli("hessian", "-e", "input x(N)", "-e", "v +=! abs(x(i)) * x(j)**2", "--at", "x=[0,1]", "--format", "coo",
+                  "--strict")
+    assert ended.code == 4 and "abs" in ended.err
