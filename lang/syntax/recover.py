@@ -175,9 +175,16 @@ def column(token: Token, source: Source) -> int:
 
 
 def first_line(unit: list[Token], source: Source) -> tuple[list[Token], list[Token]]:
-    """The tokens on the line where a unit begins, and the others: behind a colon it goes on."""
-    line = source.text.find("\n", unit[0].start) % (len(source.text) + 1)
-    return [t for t in unit if t.start < line], [t for t in unit if t.start >= line]
+    """The tokens on the line where a unit begins, and the others: behind a colon it goes on. Of a loop whose head is in
+    parentheses the head alone, where a statement follows."""
+    end = source.text.find("\n", unit[0].start) % (len(source.text) + 1)
+    depth = 0
+    for t, following in pairwise(unit if len(unit) > 1 and unit[1].type == "LPAR" else ()):
+        depth += (t.type == "LPAR") - (t.type == "RPAR")
+        if t.type == "RPAR" and not depth:
+            end = following.start if following.type == "NAME" and following.text not in BLOCK_STARTS else end
+            break
+    return [t for t in unit if t.start < end], [t for t in unit if t.start >= end]
 
 
 def without_end(part: tuple[list[Token], list[AdError]]) -> list[tuple[list[Token], list[AdError]]]:

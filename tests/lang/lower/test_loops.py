@@ -263,6 +263,8 @@ FAULTS = [
     (START + "for t = 0:10\n  h(t+1) = h(t)\n  g(t) = 2\nend", 2, 1, "in braces", "for t in 0:10 { ... }"),
     (START + "for t in 0..T do\nh(t+1) = h(t)\ndone\ny = h(T)", 2, 1, "in braces", "write for t in 0:T { h(t+1) = h(t) }"),
     (START + "for (t in 0:T)\n  h(t+1) = h(t)\ny = h(T)", 2, 1, "in braces", "write for t in 0:T { h(t+1) = h(t) }"),
+    (START + "for (t in 0:T) h(t+1) = h(t)\ny = h(T)", 2, 1, "in braces", "write for t in 0:T { h(t+1) = h(t) }"),
+    (START + "for (t in 0:(T)) h(t+1) = (h(t))\ny = h(T)", 2, 1, "in braces", "write for t in 0:(T) { h(t+1) = (h(t)) }"),
     (START + "for (t in 0:T) do\nh(t+1) = h(t)\nend\ny = h(T)", 2, 1, "in braces", "write for t in 0:T { h(t+1) = h(t) }"),
     (START + "for t in 0:T { checkpoint; h(t+1) = h(t) }", 2, 16, "by itself", "for t in 0:T checkpoint { ... }"),
     (START + "for t in 0:T do h(t+1) = h(t) end", 2, 1, "in braces", "write for t in 0:T { h(t+1) = h(t) }"),
