@@ -6,7 +6,8 @@
 Where A is larger than the caches each statement waits for memory, once for every element of A. In blocks of rows the second one
 finds in the second cache what the first has read. The rows are the first dimension. A statement has a part for each row if it
 writes to that row, or if it is a sum over rows; then what blocks come to is added up in their order. What is made in such a group
-may be read in it, too, row by row.
+may be read in it, too, row by row. All rows are in up to 16 parts, whatever threads there are: a part is what a thread takes, and
+its sums are its own until the end.
 
 Only statements with no more points than the tensor has elements are done so, those for which memory is what takes the time: a
 product of matrices loses more by having its operands copied for every block.
@@ -141,6 +142,8 @@ class _Group:
             else:
                 (behind if waits or any(joins) else before).append(m)
         self.before, self.behind = ([n for n in x if n < self.last] for x in (before, behind))
+        made = {v for n in self.index if n > self.last for v in steps[n].writes}
+        self.large = {v: None for v in self.large if v not in made}
 
     def parted(self) -> tuple[list[int], list[int], list[int]]:
         """What is done before the group, the group, and what is done behind it."""
