@@ -89,9 +89,21 @@ class RowStep:
     reads: frozenset[Var]
     writes: frozenset[Var]
 
-    def clashes(self, other: RowStep) -> bool:
-        """Whether the two must stay in their order."""
-        return bool(self.writes & (other.reads | other.writes) or other.writes & self.reads)
+
+class _Touched:
+    """The places in memory that some steps read and write."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes = set[Var](), set[Var]()
+
+    def add(self, step: RowStep) -> None:
+        self.reads |= step.reads
+        self.writes |= step.writes
+
+    def clashes(self, step: RowStep) -> bool:
+        """Whether a step must stay behind one of these."""
+        return not (step.writes.isdisjoint(self.reads) and step.writes.isdisjoint(self.writes)
+                    and step.reads.isdisjoint(self.writes))
 
 
 def in_row_blocks(steps: Sequence[RowStep], home: Callable[[Var], Var]) -> tuple[list[int], list[RowBlocks]]:
@@ -124,23 +136,25 @@ class _Group:
         self.steps, self.home = steps, home
         self.large: dict[Var, None] = {}
         self.index: dict[int, Index] = {}
-        self.written: set[Var] = set()
+        self.touched = _Touched()
         self.many, self.last = 0, k
         """The steps that read the tensor, or another one as large that the group makes, and the last of them."""
         if len(tensor.shape) < 2:
             return
         self.rows, self.large = tensor.shape[0], {tensor: None}
-        before, behind = list[int](), list[int]()
+        before, behind, waiting = list[int](), list[int](), _Touched()
         for m in range(k, len(steps)):
             if m > self.last + REACH or (m > k and not self.index):
                 break
-            joins = [steps[n].clashes(steps[m]) for n in self.index]
-            waits = any(steps[n].clashes(steps[m]) for n in behind)
+            joins, waits = self.touched.clashes(steps[m]), waiting.clashes(steps[m])
             i = None if waits else self.along(steps[m])
-            if i is not None and (self.reads_rows(steps[m], i) or any(joins)):
+            if i is not None and (self.reads_rows(steps[m], i) or joins):
                 self.add(m, i)
+            elif waits or joins:
+                behind.append(m)
+                waiting.add(steps[m])
             else:
-                (behind if waits or any(joins) else before).append(m)
+                before.append(m)
         self.before, self.behind = ([n for n in x if n < self.last] for x in (before, behind))
         made = {v for n in self.index if n > self.last for v in steps[n].writes}
         self.large = {v: None for v in self.large if v not in made}
@@ -155,7 +169,7 @@ class _Group:
         if self.reads_rows(step, i):
             self.many, self.last = self.many + 1, m
         (out,) = step.writes
-        self.written.add(out)
+        self.touched.add(step)
         e = step.equations[0]
         assert isinstance(e.op, Comprehension)
         if self.whole(e.op, e.op.write, i):
@@ -167,10 +181,12 @@ class _Group:
 
     def along(self, step: RowStep) -> Index | None:
         """The index of a step that goes along the rows, if there is one: what the group makes is read row by row only."""
-        if not step.nests or not step.covers or len(step.equations) != 1 or step.writes & self.read():
+        if not step.nests or not step.covers or len(step.equations) != 1:
+            return None
+        if not (step.writes.isdisjoint(self.touched.reads) and step.writes.isdisjoint(self.touched.writes)):
             return None
         e, op = step.equations[0], _comprehension(step)
-        if op.guards or (op.onto is not None and isinstance(a := e.args[op.onto], Var) and self.home(a) in self.written):
+        if op.guards or (op.onto is not None and isinstance(a := e.args[op.onto], Var) and self.home(a) in self.touched.writes):
             return None
         found = list(_reads(step, self.home))
         if not all(isinstance(x, Affine) for _, subscripts in found for x in subscripts):
@@ -183,15 +199,11 @@ class _Group:
             each = mine == [0] and op.write[0] == affine(i)
             if not each and (mine or op.reduction != "+"):
                 continue
-            plain = all(subscripts and subscripts[0] == affine(i) for v, subscripts in found if v in self.written)
+            plain = all(subscripts and subscripts[0] == affine(i) for v, subscripts in found if v in self.touched.writes)
             short = len(op.ranges) == 1 or self.reads_rows(step, i)
             if plain and short and all(map(partial(does, i), step.nests)):
                 return i
         return None
-
-    def read(self) -> set[Var]:
-        """Where steps of the group read or write."""
-        return {v for n in self.index for v in (*self.steps[n].reads, *self.steps[n].writes)}
 
     def reads_rows(self, step: RowStep, i: Index) -> bool:
         """Whether a step reads a large tensor's rows along an index, at no more points than it has elements."""
