@@ -85,9 +85,10 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int
     mask_of = masks.get
     for e in program.equations:
         whole = terms = 0
+        rules = prices(e)
         for i, a in enumerate(e.args):
             mask = mask_of(a, 0)
-            if mask and (rule := prices(e)[i]):
+            if mask and (rule := rules[i]):
                 count = mask.bit_count()
                 cost += rule.each * count
                 if rule.shared or rule.all:
@@ -123,8 +124,9 @@ def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], activ
         if not mask or outs[0] not in active:
             continue
         count = mask.bit_count()
+        rules = prices(e)
         for i, a in enumerate(e.args):
-            if a in active and (rule := prices(e)[i]):
+            if a in active and (rule := rules[i]):
                 before = mask_of(a, 0)
                 cost += rule.each * count
                 if before:

@@ -10,9 +10,10 @@ once has no set of its own, so a long sum costs its length and not the square of
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import many
@@ -64,16 +65,16 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     AdError if the pattern is too large.
     """
     edges = Edges.between(program, wrt, [of])
-    meetings = [line.meetings() for line in edges.lines]
+    met = [meetings(line) for line in edges.lines]
     union = Union(MOST_ELEMENTS)
     try:
-        read = {b for line in meetings for met in line for b in met}
+        read = {b for line in met for others in line for b in others}
         within = _domains(edges.inputs, _leading_to(read, edges.lines), union, read)
         adjoint: dict[Var, list[NumberSet]] = {}
-        for line, meeting in zip(reversed(edges.lines), reversed(meetings), strict=True):
-            after = union(adjoint.pop(line.out, ()))
-            for a, met in zip(line.args, meeting, strict=True):
-                adjoint.setdefault(a, []).extend((after, *[within[b] for b in met]))
+        for (out, args, _, _), line in zip(reversed(edges.lines), reversed(met), strict=True):
+            after = union(adjoint.pop(out, ()))
+            for a, others in zip(args, line, strict=True):
+                adjoint.setdefault(a, []).extend((after, *[within[b] for b in others]))
         rows = [union(adjoint.get(x, ())) for x in edges.inputs]
     except TooMany:
         raise _too_large() from None
@@ -102,20 +103,17 @@ def transposed(pattern: Pattern, columns: int) -> Pattern:
 
 # ---------------------------------------------------------------- the edges of a program
 
-class FlowLine(NamedTuple):
-    """An equation as the patterns see it: its result and the arguments, with their positions, that a derivative flows
-    through."""
+FlowLine = tuple[Var, tuple[Var, ...], tuple[int, ...], Equation]
+"""An equation as the patterns see it: its result, and the arguments, with their positions, that a derivative flows through. (A
+plain tuple: there is one for every line of a program.)"""
 
-    out: Var
-    args: tuple[Var, ...]
-    positions: tuple[int, ...]
-    equation: Equation
 
-    def meetings(self) -> list[list[Var]]:
-        """For each of the arguments those that its map depends on."""
-        table = interactions(self.equation.op, statics(self.equation), len(self.equation.args))
-        place = dict(zip(self.positions, self.args, strict=True))
-        return [[place[q] for q in table[p] if q in place] for p in self.positions]
+def meetings(line: FlowLine) -> list[list[Var]]:
+    """For each of the arguments of a line those that its map depends on."""
+    _, args, positions, e = line
+    table = interactions(e.op, statics(e), len(e.args))
+    place = dict(zip(positions, args, strict=True))
+    return [[place[q] for q in table[p] if q in place] for p in positions]
 
 
 class Edges(NamedTuple):
@@ -142,7 +140,7 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
     copies: dict[Atom, Atom] = {}
     lines = []
     for e in equations:
-        args = [copies.get(a, a) for a in e.args] if copies else e.args
+        args: tuple[Any, ...] = tuple([copies.get(a, a) for a in e.args]) if copies else e.args
         if e.op is DUP:
             copies.update(dict.fromkeys(e.outs, args[0]))
         elif not active.isdisjoint(args):
@@ -150,9 +148,9 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
             if not active.issuperset(args):
                 positions = tuple([i for i in positions if args[i] in active])
             if positions:
-                active.add(e.outs[0])
-                through = tuple([a for i in positions if isinstance(a := args[i], Var)])
-                lines.append(FlowLine(e.outs[0], through, positions, e))
+                out = e.outs[0]
+                active.add(out)
+                lines.append((out, args if len(positions) == len(args) else tuple([args[i] for i in positions]), positions, e))
     return lines, copies
 
 
@@ -172,8 +170,8 @@ def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowL
     """The lines that the values depend on."""
     needed, kept = set(values), []
     for line in reversed(lines):
-        if line.out in needed:
-            needed.update(line.args)
+        if line[0] in needed:
+            needed.update(line[1])
             kept.append(line)
     kept.reverse()
     return kept
@@ -239,34 +237,26 @@ def _domains(inputs: Iterable[Var], lines: Sequence[FlowLine], union: Union, wan
     """The inputs, by number, that each wanted value depends on; the lines are those that lead to these. A value that is used
     once and not wanted has no set."""
     within = {x: frozenset((i,)) for i, x in enumerate(inputs)}
-    heads = wanted | _used_again(lines)
-    defined: dict[Var, FlowLine] = {}
-    for line in lines:
-        defined[line.out] = line
-        if line.out in heads:
-            within[line.out] = union([within[a] for a in _leaves(line, defined, within)])
+    used = Counter([a for _, args, _, _ in lines for a in args])
+    heads = wanted.union([a for a, times in used.items() if times > 1])
+    defined: dict[Var, tuple[Var, ...]] = {}
+    for out, args, _, _ in lines:
+        if out in heads:
+            within[out] = union(_leaves(args, defined, within))
+        else:
+            defined[out] = args
     return within
 
 
-def _leaves(line: FlowLine, defined: dict[Var, FlowLine], within: dict[Var, NumberSet]) -> Iterator[Var]:
-    """The values with a set that the expression of a line is made of."""
-    stack = list(line.args)
+def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within: Mapping[Var, NumberSet]) -> Iterator[NumberSet]:
+    """The sets of the values with one that the expression of a line is made of."""
+    stack = list(args)
     while stack:
         a = stack.pop()
-        if a in within:
-            yield a
+        if a in defined:
+            stack += defined[a]
         else:
-            stack += defined[a].args
-
-
-def _used_again(lines: Iterable[FlowLine]) -> set[Var]:
-    """The values that are used more than once."""
-    once: set[Var] = set()
-    again: set[Var] = set()
-    for line in lines:
-        for a in line.args:
-            (again if a in once else once).add(a)
-    return again
+            yield within[a]
 
 
 def _by_rows(edges: Edges, limit: int) -> Pattern | None:
@@ -285,9 +275,9 @@ def _by_columns(edges: Edges, limit: int) -> Pattern | None:
     for i, r in enumerate(edges.results):
         reached.setdefault(r, []).append(frozenset((i,)))
     try:
-        for line in reversed(edges.lines):
-            here = union(reached.pop(line.out, ()))
-            for a in line.args:
+        for out, args, _, _ in reversed(edges.lines):
+            here = union(reached.pop(out, ()))
+            for a in args:
                 reached.setdefault(a, []).append(here)
         columns = [union(reached.get(x, ())) for x in edges.inputs]
     except TooMany:

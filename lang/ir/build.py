@@ -6,7 +6,7 @@ written with these, and nothing else emits IR for them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Union
 
 from adcli.lang.ir import Atom, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
@@ -49,17 +49,17 @@ class Builder:
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return Expr(self, out)
 
-    def lines(self, lines: Iterable[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
+    def lines(self, lines: Sequence[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
         """Append lines that find their operands among `values` and what the lines before have made; returns what the last one
         makes, which gets the printing hint."""
         append, span, group = self.equations.append, self.span, self.group
-        *before, (last, operands) = lines
-        for op, chosen in before:
+        for op, operands in lines[:-1]:
             out = Var(None, True, op.truth)
-            append(Equation((out,), op, chosen(values), span, group))
+            append(Equation((out,), op, operands(values), span, group))
             values += (out,)
-        out = Var(hint[0], hint[1], last.truth)
-        append(Equation((out,), last, operands(values), span, group))
+        op, operands = lines[-1]
+        out = Var(hint[0], hint[1], op.truth)
+        append(Equation((out,), op, operands(values), span, group))
         return out
 
     def rename(self, value: Expr, hint: Hint, start: int) -> Expr:

@@ -33,6 +33,10 @@ class _Copies:
         if self.left[value] > 1 and not value.truth and not value.integer and not value.whole:
             self.ready[value] = list(self.split(value, value, span))
 
+    def read(self, args: tuple[Atom, ...], span: Span | None) -> tuple[Atom, ...]:
+        """What serves these uses."""
+        return args if self.ready.keys().isdisjoint(args) else tuple([self.use(a, span) for a in args])
+
     def split(self, origin: Var, value: Var, span: Span | None) -> tuple[Var, Var]:
         n = self.made[origin] = self.made[origin] + 2
         stem = origin.name or "i"
@@ -49,7 +53,7 @@ class _Copies:
         if len(copies) == 2:
             return copies.pop(0)
         if self.left[atom] == 0:
-            return copies.pop()
+            return self.ready.pop(atom).pop()
         first, rest = self.split(atom, copies.pop(), span)
         copies.append(rest)
         return first
@@ -66,8 +70,8 @@ def duplicated(program: Program) -> tuple[Program, Mapping[Equation, Equation]]:
     for p in program.params:
         copies.open(p.var, None)
     for e in program.equations:
-        args = tuple([copies.use(a, e.span) for a in e.args])
-        if args == e.args:
+        args = copies.read(e.args, e.span)
+        if args is e.args:
             copies.equations.append(e)
         else:
             copy = e.with_args(args)

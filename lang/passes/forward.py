@@ -121,11 +121,11 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         from adcli.lang.passes.tensor_rules import tangents_of  # only for programs with tensors
         tangents.update(tangents_of(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
         return
-    start, out = len(b.equations), equation.outs[0]
+    out = equation.outs[0]
     hint = name % out.name if out.name else None, out.temp
     term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
     if term is not None:
-        tangents[out] = term.named(b, hint, start)
+        tangents[out] = term
 
 
 def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:

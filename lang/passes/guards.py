@@ -47,30 +47,31 @@ class Term:
 
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
-    construction. The value is made with a printing hint where the last line makes it."""
+    construction. The value gets its printing hint where the last line makes it."""
     written = written_maps(equation)[position]
     if written is None:
         return None
     if written.unchanged and seed.exists is None and seed.value.builder is b:
         return seed
+    start = len(b.equations)
     args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
     values = (seed.value.atom, equation.outs[0], *args, *written.constants)
+    if written.always:
+        value = Expr(b, b.lines(written.lines, values, hint))
+        return None if guard is None else Term(value, guard, seed.exists)
     for op, operands in written.lines:
         values += (b.line(op, operands(values), NO_HINT).atom,)
-    if written.last is not None:
-        op, operands = written.last
-        return Term(b.line(op, operands(values), hint), guard, seed.exists) if guard is not None else None
     if written.guard and guard is not None:
         guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
-    return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists)
+    return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists).named(b, hint, start)
 
 
 def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
-    """The sum of what the rules of `equation`, a row of the table, make of `seeds` at the arguments of these positions; None
-    where all of it is zero by construction."""
+    """The sum of what the rules of `equation`, a row of the table, make of `seeds` at the arguments of these positions, under its
+    printing hint; None where all of it is zero by construction."""
     op = equation.op
     written = _written_sum(op, statics(equation) if op.static else (), len(equation.args), positions)
     if written is not None:
@@ -83,7 +84,9 @@ def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], se
             return Term(Expr(b, b.lines(written.lines, (*atoms, equation.outs[0], *equation.args, *written.constants), hint)))
     if len(seeds) == 1:
         return contribution(b, equation, positions[0], seeds[0], hint)
-    return total(b, [contribution(b, equation, i, seed) for i, seed in zip(positions, seeds, strict=True)], hint)
+    start = len(b.equations)
+    whole = total(b, [contribution(b, equation, i, seed) for i, seed in zip(positions, seeds, strict=True)], hint)
+    return None if whole is None else whole.named(b, hint, start)
 
 
 def can_be_infinite(e: Equation) -> bool:
@@ -119,14 +122,14 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
 
 
 class WrittenMap(NamedTuple):
-    """A map of the table as lines that are the same at every use but for their operands; the `last` one stands apart where it
-    makes the value and nothing follows. The map exists where the truth values of `guard` are as wanted; `value` and these are
-    found where operands are. It reads all arguments of the operation if it is `whole`, of many only its own. It is `unchanged`
-    where the value is the seed, and always exists.
+    """A map of the table as lines that are the same at every use but for their operands. The map exists where the truth values of
+    `guard` are as wanted; `value` and these are found where operands are. `always` says that it exists always, and that the last
+    line makes the value. It reads all arguments of the operation if it is `whole`, of many only its own. It is `unchanged` where
+    the value is the seed, and always exists.
     """
 
     lines: tuple[WrittenLine, ...]
-    last: WrittenLine | None
+    always: bool
     constants: tuple[Lit, ...]
     value: int
     guard: tuple[tuple[int, bool], ...]
@@ -156,11 +159,10 @@ def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
     constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
     given = (rule.t, rule.z, *rule.args, *constants)
     place = places(given, b.equations)
-    lines = [*written_lines(b.equations, place)]
-    last = lines.pop() if lines and not guard and b.equations[-1].outs[0] is rule.value else None
+    always = bool(b.equations) and not guard and b.equations[-1].outs[0] is rule.value
     unchanged = rule.value is rule.t and not b.equations and not guard
-    return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole,
-                      unchanged)
+    return WrittenMap(written_lines(b.equations, place), always, constants, place[rule.value],
+                      tuple([(place[v], wanted) for v, wanted in guard]), whole, unchanged)
 
 
 class WrittenSum(NamedTuple):
@@ -277,20 +279,21 @@ def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
     if first.guard == second.guard and not shape_of(x) and not shape_of(y):
         exists = either_element(b, first, second)
         return Term(b.line(ADD, (x, y), hint), first.guard, exists)
-    common, one, other = split(first.guard, second.guard)
+    start, (common, one, other) = len(b.equations), split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
         if shape_of(a.atom) or shape_of(z.atom):
             positive = flag(b, ((one[0][0], True),))
             exists = either_element(b, first, second)
             chosen = elementwise(b, lambda g, x, y: select(g != 0, x, y), positive, a.atom, z.atom)
-            return Term(chosen, common, exists)
-        return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common)
+            return Term(chosen, common, exists).named(b, hint, start)
+        return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common).named(b, hint, start)
     exists = either_element(b, first, second)
     gated, beside = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
     tensors = shape_of(gated.atom) or shape_of(beside.atom)
     value = elementwise(b, lambda x, y: x + y, gated.atom, beside.atom) if tensors else gated + beside
-    return Term(value, either(b, first.guard, second.guard) if one or other else first.guard, exists)
+    guard = either(b, first.guard, second.guard) if one or other else first.guard
+    return Term(value, guard, exists).named(b, hint, start)
 
 
 def either_element(b: Builder, first: Term, second: Term) -> Atom | None:

@@ -72,7 +72,9 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     for e in reversed(program.equations):
         mask = union(reach, e.outs)
         if mask and not active.isdisjoint(e.outs):
-            reach.update({a: reach.get(a, 0) | mask for a in e.args if a in active})
+            for a in e.args:
+                if a in active:
+                    reach[a] = reach.get(a, 0) | mask
             for i in positions(mask):
                 found[i].append(e)
     for equations in found:
@@ -95,8 +97,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
     if e.op is DUP:
         value = e.args[0]
         if value in active:
-            start, hint = len(b.equations), adjoint_hint(value)
-            receive(b, adjoints, value, total(b, [adjoints.get(o) for o in e.outs], hint), start, hint)
+            receive(adjoints, value, total(b, [adjoints.get(o) for o in e.outs], adjoint_hint(value)))
         return
     if e.op.tensors:
         from adcli.lang.passes.tensor_rules import adjoints_of_loop  # only for programs with tensors
@@ -104,14 +105,13 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         found = adjoints_of_loop(b, plain, adjoints, positions, pull_back, adjoint_hint)
         if found is not None:
             for i, pulled in found.items():
-                receive(b, adjoints, e.args[i], pulled, len(b.equations), adjoint_hint(e.args[i]))
+                receive(adjoints, e.args[i], pulled)
             return
     seed, unchanged = adjoints[e.outs[0]], []
     for i, a in enumerate(e.args):
         if a in active:
-            start, hint = len(b.equations), adjoint_hint(a)
-            term = through(b, plain, i, seed, hint)
-            receive(b, adjoints, a, term, start, hint)
+            term = through(b, plain, i, seed, adjoint_hint(a))
+            receive(adjoints, a, term)
             if term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard:
                 unchanged.append(a)
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
@@ -121,18 +121,19 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
 
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
-    """The adjoint of one argument from that of the result."""
+    """The adjoint of one argument from that of the result, under its printing hint."""
     if e.op.tensors:
         from adcli.lang.passes.tensor_rules import adjoint_of  # only for programs with tensors
-        return adjoint_of(b, e, position, seed, pull_back)
+        start, term = len(b.equations), adjoint_of(b, e, position, seed, pull_back)
+        return None if term is None else term.named(b, hint, start)
     return contribution(b, e, position, seed, hint)
 
 
-def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int, hint: Hint) -> None:
-    """Enter the one adjoint of a value, computed by the equations since `start`."""
+def receive(adjoints: Adjoints, value: Atom, term: Term | None) -> None:
+    """Enter the one adjoint of a value."""
     if term is not None:
         assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
-        adjoints[value] = term.named(b, hint, start)
+        adjoints[value] = term
 
 
 def adjoint_hint(value: Atom) -> Hint:

@@ -77,6 +77,7 @@ class Folder:
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
         self.plain: dict[Atom, Lit] = {}       # of them those that nothing is exact beside
         self.first: dict[object, Lit] = {}
+        self.folded: dict[ValueKey, Lit | None] = {}   # what operations on constants come to
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
@@ -214,10 +215,16 @@ Fold = Callable[[Folder, Equation, tuple[Atom, ...]], Atom | None]
 
 def _of_constants(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
     """An operation on constants alone."""
-    values = tuple([a.value for a in args if isinstance(a, Lit)])
-    result = CONSTANT[e.op.name](*values) if len(values) == len(args) else None
-    meant = None if result is None else folded(e.op.name, result, values)
-    return None if meant is None else Lit(meant)
+    constants = [f.constant(a) for a in args if isinstance(a, Lit)]
+    if len(constants) < len(args):
+        return None
+    key = (e.op, *constants)
+    if key not in f.folded:
+        values = tuple([a.value for a in constants])
+        result = CONSTANT[e.op.name](*values)
+        meant = None if result is None else folded(e.op.name, result, values)
+        f.folded[key] = None if meant is None else Lit(meant)
+    return f.folded[key]
 
 
 def _is(atom: Atom, value: float) -> bool:
