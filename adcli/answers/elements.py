@@ -1,46 +1,46 @@
-"""Matrices of the derivatives of tensors: rows and columns are elements, and entries that are zero by construction are left out.
+"""Matrices of the derivatives of tensors: rows and columns are elements, without the entries that are zero by construction.
 
-At one point a program with tensors, loops or matrices is written out as one of numbers (`adcli.lang.evaluate.unfolding`), whose
-inputs and outputs are the elements. Its Jacobian or Hessian has the pattern, the colouring and the formats of every program.
-Where most of many entries can be other than zero, the numbers are those of the derivatives as tensors: they are computed at once,
-and written out each would be a formula.
+Where most entries can be other than zero, the numbers are those of the derivatives as tensors, of one run; elsewhere they are
+read from sweeps, one for each colour of the pattern.
 """
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from adcli.answers.evaluation import evaluate
-from adcli.answers.results import matrices, matrices_of
-from adcli.answers.watch import Watch
+import numpy as np
+
+from adcli.answers.evaluation import TensorEvaluator, computation, evaluate, unfit_where_refused
+from adcli.answers.results import matrices_of
+from adcli.answers.watch import REMARKS, Watch, not_finite
 from adcli.command.options import ResultOptions
-from adcli.input.arrays import fitting
+from adcli.input.arrays import filled, fitting
 from adcli.input.points import located, require_point
-from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
-from adcli.lang.evaluate.unfolding import Unfolded
+from adcli.lang.derive.derivatives import one_output, partial_name
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of
-from adcli.lang.passes.simplify import simplify
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
+from adcli.task.element_matrices import (
+    ElementMatrix,
+    element_matrix,
+    elements,
+    hessian_entries,
+    jacobian_entries,
+    output_shapes,
+)
 from adcli.task.matrices import Matrix
-from adcli.task.shapes import written_out
 from adcli.task.tasks import Task, prepared
 
-MANY = 400
-"""Entries up to which a matrix is quick to have from formulas."""
 FULL = 8
 """A matrix is full where one of so many entries, or more, can be other than zero."""
 MOST_AT_ONCE = 1 << 25
 """Elements of all derivatives as tensors at most."""
-
-
-def written_out_at(program: Program, specs: Sequence[str], what: str, say: Callable[..., None]) -> Unfolded:
-    """The program of the elements at the one point that --at gives. AdError for none and for several."""
-    return written_out(program, point_of(program, specs, what, say), what)
 
 
 def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..., None]) -> dict[str, Any]:
@@ -54,42 +54,26 @@ def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..
     return at
 
 
-def elements_among(whole: Unfolded, inputs: Sequence[str]) -> list[str]:
-    """The inputs of a program of elements that are the elements of these inputs."""
-    return [p.name for p in whole.program.params if tensor_of(p.name) in inputs]
-
-
 def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the Jacobian or Hessian by elements as --format coo or mtx; returns the exit code."""
     options.refuse(["fast_math", "tier", "jobs"], f"has no effect on --format {options.form} of tensors")
+    assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
-    whole = written_out(task.primal, at, f"--format {options.form}")
-    inputs, number = elements_among(whole, task.signature.wrt), number_format(options.fmt, options.hexadecimal, options.precision)
-    if (full := full_matrix(task, whole, inputs)) is not None:
-        values = (FullMatrix(task, full).entries(row) for row in watch.over(evaluate(task, [at], options.jobs, watch.say)))
-        pieces = matrices_of(full, options.form, ((whole.at, found) for found in values), number, False)
+    wrt = [p.name for p in task.primal.params if p.name in task.signature.wrt]
+    found = element_matrix(task.primal, at, task.verb.matrix, wrt, f"--format {options.form}")
+    name = f"hessian of {one_output(task.primal, None)}" if found.kind == "hessian" else "jacobian"
+    whole = len(found.rows) * len(found.columns)
+    if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:
+        matrix = found.matrix(name, found.places())
+        row, = watch.over(evaluate(task, [at], options.jobs, watch.say))
+        values = FullMatrix(task, matrix).entries(row)
     else:
-        numbers = prepared(task.request._replace(of=None, wrt=inputs), options, whole.program)
-        watch = Watch(numbers, options, options.jobs)
-        pieces = matrices(numbers, options.form, watch.over(evaluate(numbers, [whole.at])), number, False)
+        places, values = SweepProducts(task, at, wrt, options, watch).entries(found)
+        matrix = found.matrix(name, places)
+    number = number_format(options.fmt, options.hexadecimal, options.precision)
     with packed_destination(options.output, False) as out:
-        write_points(out, pieces)
+        write_points(out, matrices_of(matrix, options.form, [(named_elements(at), values)], number, False))
     return watch.conclude(options.strict)
-
-
-def full_matrix(task: Task, whole: Unfolded, inputs: Sequence[str]) -> Matrix | None:
-    """The matrix without its numbers, where it has many entries and is full; else None."""
-    rows, hessian = [r.name for r in whole.program.results], task.verb.matrix == "hessian"
-    elements = len(inputs) * len(inputs if hessian else rows)
-    if not MANY < elements <= MOST_AT_ONCE:
-        return None
-    program = simplify(whole.program)
-    pattern = hessian_pattern(program, inputs, rows[0]) if hessian else jacobian_pattern(program, inputs, rows)
-    if sum(map(len, pattern)) * FULL < elements:
-        return None
-    places = [(i, j) for i, row in enumerate(pattern) for j in sorted(row) if not hessian or i <= j]
-    return Matrix(f"hessian of {task.signature.outputs[0]}" if hessian else "jacobian", tuple(inputs if hessian else rows),
-                  tuple(inputs), tuple(i for i, _ in places), tuple(j for _, j in places), hessian)
 
 
 class FullMatrix:
@@ -107,7 +91,6 @@ class FullMatrix:
 
     def entries(self, row: Row) -> list[float]:
         """The numbers of the entries."""
-        import numpy as np
         whole = np.zeros((len(self.matrix.rows), len(self.matrix.columns)))
         for c, x in zip(self.task.signature.results, row.results, strict=True):
             if len(c.wrt) == (2 if self.matrix.symmetric else 1):
@@ -116,3 +99,67 @@ class FullMatrix:
                 if self.matrix.symmetric and c.wrt[0] != c.wrt[1]:
                     whole[j, i] = whole[i, j].T
         return whole[list(self.matrix.i), list(self.matrix.j)].tolist()
+
+
+class SweepProducts:
+    """Products of the derivatives of a task with vectors at a point, by the code of jvp, vjp and hvp. What is rough or not finite
+    there is said once."""
+
+    def __init__(self, task: Task, at: dict[str, Any], wrt: list[str], options: ResultOptions, watch: Watch) -> None:
+        self.task, self.at, self.wrt, self.options, self.watch = task, at, wrt, options, watch
+        self.shapes = output_shapes(task.primal, at) | {name: np.shape(at[name]) for name in wrt}
+        self.first = True
+
+    def entries(self, found: ElementMatrix) -> tuple[list[tuple[int, int]], list[float]]:
+        """Places and numbers of the entries of a matrix."""
+        if found.kind == "hessian":
+            places, values = hessian_entries(found.pattern, self.along("hvp", self.wrt))
+        else:
+            places, values = jacobian_entries(found.pattern, len(found.columns), self.along("jvp", self.wrt),
+                                              self.along("vjp", self.task.signature.outputs), self.task.request.mode)
+        wrong = [k for k, x in enumerate(values) if not math.isfinite(x)]
+        if wrong:
+            i, j = places[wrong[0]]
+            row = () if found.kind == "jacobian" else (found.rows[i],)
+            name = partial_name(self.task.signature.outputs[0] if row else found.rows[i], (*row, found.columns[j]))
+            self.remark(f"note: {name} = {values[wrong[0]]!r}: {len(wrong):,} of {len(values):,} entries are not finite")
+        return places, values
+
+    def along(self, verb: str, seeded: Sequence[str]) -> Callable[[np.ndarray], np.ndarray]:
+        """What the sweeps of a verb make of vectors, whose elements are those of these inputs, or outputs, in turn."""
+        @cache
+        def code() -> tuple[Task, TensorEvaluator]:
+            task = prepared(self.task.request._replace(verb=verb, wrt=self.wrt, mode="auto"), self.options)
+            return task, computation(task, self.options.jobs, self.watch.say)
+
+        def product(vector: np.ndarray) -> np.ndarray:
+            task, compute = code()
+            ends = np.cumsum([math.prod(self.shapes[name]) for name in seeded])[:-1]
+            parts = dict(zip(seeded, np.split(vector, ends), strict=True))
+            seeds = {p.name: parts[p.seed or ""].reshape(self.shapes[p.seed or ""]) for p in task.signature.seeds}
+            with unfit_where_refused():
+                results, level = compute(filled(task.program, self.at, seeds))
+            outputs = len(task.signature.outputs)
+            if self.first:
+                self.look(results[:outputs], level)
+            return np.concatenate([np.ravel(x) for x in results[outputs:]])
+        return product
+
+    def look(self, outputs: Sequence[Any], level: int) -> None:
+        """Say what is rough or not finite at the point."""
+        self.first = False
+        if level:
+            self.watch.failed = True
+            self.watch.rough(Row(self.at, outputs, level))
+        for note in not_finite(self.task.signature.outputs, outputs):
+            self.remark(note)
+
+    def remark(self, note: str) -> None:
+        self.watch.failed = True
+        self.watch.note(REMARKS, lambda: note)
+
+
+def named_elements(at: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a point by the names of elements."""
+    return {x: float(value) for name, whole in at.items()
+            for x, value in zip(elements(name, np.shape(whole)), np.ravel(whole), strict=True)}

@@ -39,22 +39,21 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.task.derive import chosen
     primal = chosen(parse_source(request.source), request.of)
     inputs = inputs_to_differentiate(primal, request.wrt)
-    of_elements = has_tensors(primal)
+    of_elements, kind = has_tensors(primal), VERBS[request.verb].matrix or "jacobian"
     options.refuse([name for name in (*NUMBER_OPTIONS, "status") if not (of_elements and name == "at")],
                    "cannot be used with --pattern, which shows no numbers")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
     options.refuse_emit_options()
-    if of_elements:
-        from adcli.answers.elements import elements_among, written_out_at
-        whole = written_out_at(primal, options.at, "--pattern", say)
-        primal, inputs = whole.program, elements_among(whole, inputs)
-    primal = simplify(primal)
-    kind = VERBS[request.verb].matrix or "jacobian"
     rows: Sequence[str] = inputs
-    if kind == "hessian":
+    if of_elements:
+        from adcli.answers.elements import point_of
+        from adcli.task.element_matrices import element_matrix
+        _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs, "--pattern")
+    elif kind == "hessian":
+        primal = simplify(primal)
         found = hessian_pattern(primal, inputs, one_output(primal, None))
     else:
-        rows = [r.name for r in primal.results]
+        primal, rows = simplify(primal), [r.name for r in primal.results]
         found = jacobian_pattern(primal, inputs, rows)
     width = columns_of(options.output) or 80
     with destination(options.output) as out:

@@ -31,12 +31,12 @@ POW = TABLE["pow"]
 of_tensors = part_for_tensors(__name__)
 
 
-def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
+def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> Program:
     """The same program, bit for bit at every point, with no equation that another one makes needless.
 
-    `known` says of inputs what they are: a constant, or another input.
+    `known` says of inputs what they are: a constant, or another input; `truths` which value a condition has.
     """
-    return prune(Folder(known).program(program))
+    return prune(Folder(known, truths).program(program))
 
 
 def simplify_behind(program: Program, simple: Program) -> Program:
@@ -71,7 +71,7 @@ def prune(program: Program) -> Program:
 class Folder:
     """The forward pass: what each variable is now, and which equation computed what."""
 
-    def __init__(self, known: Mapping[Atom, Atom] | None = None) -> None:
+    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
@@ -79,7 +79,7 @@ class Folder:
         self.first: dict[object, Lit] = {}
         self.folded: dict[ValueKey, Lit | None] = {}   # what operations on constants come to
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
-        self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
+        self.known: dict[Atom, bool] = dict(truths or {})   # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
         self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
         self.supports: dict[Atom, Support] = {}   # of tensors where that is known

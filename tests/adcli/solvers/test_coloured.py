@@ -36,4 +36,5 @@ def test_a_hessian_takes_a_product_for_each_colour_and_not_for_each_element():
 
 def test_what_is_too_long_to_be_written_out_says_so():
     with pytest.raises(adcli.AdError, match=r"sparse\(\) writes out every operation on numbers, at most 400,000"):
-        adcli.compile("input x(N)\nv +=! exp(x(i)*x(j))").hessian().sparse(x=np.ones(700))
+        f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = sin(h(t, i)) }\nv +=! h(100, i)")
+        f.hessian().sparse(x=np.ones(10_000))
