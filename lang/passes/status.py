@@ -41,7 +41,7 @@ from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
-SELECT, NE, EQ, STOP = (TABLE[name] for name in ("select", "ne", "eq", "stop"))
+SELECT, NE, EQ, AND, OR, STOP = (TABLE[name] for name in ("select", "ne", "eq", "and", "or", "stop"))
 of_tensors = part_for_tensors(__name__)
 
 
@@ -52,6 +52,9 @@ class Liveness(NamedTuple):
     guard: Guard = ()
     live: Atom | None = None
     still: bool = False
+
+
+ALWAYS = Liveness()
 
 
 class Reached(NamedTuple):
@@ -86,14 +89,17 @@ class Levels:
     def under(self, condition: Expr, guard: Guard) -> Expr:
         return self.b.expr(truth(self.b, guard)) & condition if guard else condition
 
-    def over(self, env: Mapping[Atom, Atom]) -> list[Atom]:
-        """Say what was met in terms of other variables; returns them."""
+    def atoms(self) -> list[Atom]:
+        """What was met."""
+        return [x.atom for x in (*self.met.values(), *self.numbers, *([] if self.explained is None else [self.explained]))]
+
+    def over(self, env: Mapping[Atom, Atom]) -> None:
+        """Say what was met in terms of other variables."""
         def other(x: Expr) -> Expr:
             return self.b.expr(env.get(x.atom, x.atom))
         self.met = {level: other(x) for level, x in self.met.items()}
         self.numbers = [other(x) for x in self.numbers]
         self.explained = None if self.explained is None else other(self.explained)
-        return [x.atom for x in (*self.met.values(), *self.numbers, *([] if self.explained is None else [self.explained]))]
 
     def worst(self) -> Atom:
         value: Expr = self.b.expr(Lit(0.0))
@@ -110,7 +116,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     b = Builder()
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
-        equations = list(reached(b, primal.equations, {r.atom: Liveness() for r in primal.results}))
+        equations = list(reached(b, primal.equations, dict.fromkeys([r.atom for r in primal.results], ALWAYS)))
         conditions(levels, equations, active_values(primal, wrt))
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
@@ -129,16 +135,22 @@ class _Copy:
     def __init__(self, primal: Program, onto: Program, b: Builder) -> None:
         self.primal, self.b = primal, b
         self.env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, onto.params[:len(primal.params)], strict=True)}
-        self.env.update((o, Var(o.name, True, o.truth, o.shape, False, o.whole)) for e in primal.equations for o in e.outs)
+        self.computed = {o for e in primal.equations for o in e.outs}
         self.results = {r.name: r.atom for r in onto.results if r.of is None}
         self.needed: set[Atom] = set()
+
+    def take(self, atoms: Iterable[Atom]) -> None:
+        """Values of the primal are needed."""
+        more = self.computed.intersection(atoms)
+        self.needed |= more
+        self.env.update((o, Var(o.name, True, o.truth, o.shape, False, o.whole)) for o in more if o not in self.env)
 
     def result(self, r: Result) -> Atom:
         """A result of the primal."""
         there = self.results.get(r.name)
         if isinstance(there, Var):
             return there
-        self.needed.add(self.env.get(r.atom, r.atom))
+        self.take([r.atom])
         return self.env.get(r.atom, r.atom)
 
     @contextmanager
@@ -146,19 +158,20 @@ class _Copy:
         """What is written within the block."""
         start = len(self.b.equations)
         yield
-        written = [e.substituted(self.env) for e in self.b.equations[start:]]
-        self.b.equations[start:] = written
-        self.needed.update(a for e in written for a in e.args)
-        self.needed.update(levels.over(self.env))
+        written = self.b.equations[start:]
+        self.take((*levels.atoms(), *[a for e in written for a in e.args]))
+        self.b.equations[start:] = [e.substituted(self.env) for e in written]
+        levels.over(self.env)
 
     def equations(self) -> list[Equation]:
         """The equations that what has been taken needs, in order."""
         kept = []
         for e in reversed(self.primal.equations):
-            if any(self.env[o] in self.needed for o in e.outs):
-                kept.append(e.substituted(self.env))
-                self.needed.update(kept[-1].args)
-        return kept[::-1]
+            if not self.needed.isdisjoint(e.outs):
+                kept.append(e)
+                self.needed.update(e.args)
+        self.take([o for e in kept for o in e.outs])
+        return [e.substituted(self.env) for e in reversed(kept)]
 
 
 # ---------------------------------------------------------------- what reaches a result, and when
@@ -181,17 +194,25 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
 def enter(b: Builder, uses: dict[Atom, Liveness], more: Iterable[tuple[Var, Liveness]]) -> None:
     """More ways in which values reach a result."""
     for a, use in more:
-        uses[a] = joined(b, uses[a], use) if a in uses else use
+        before = uses.get(a)
+        uses[a] = use if before is None or (before is use and use.live is None) else joined(b, before, use)
 
 
-def operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
+def operands(b: Builder, e: Equation, use: Liveness) -> Iterable[tuple[Var, Liveness]]:
     """The operands of a row of the table, each with when it reaches a result through it."""
+    if e.op is SELECT:
+        return arms(b, e, use)
+    through = use._replace(still=True) if e.op is STOP else use
+    return [(a, through) for a in e.args if type(a) is Var]
+
+
+def arms(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
+    """The operands of a choice, the values under its condition."""
     for i, a in enumerate(e.args):
         if isinstance(a, Var):
-            more: Guard = ((b.expr(e.args[0]).var, i == 1),) if e.op is SELECT and i else ()
-            guard = restrict(b, use.guard, more)
+            guard = restrict(b, use.guard, ((b.expr(e.args[0]).var, i == 1),) if i else ())
             if guard is not None:
-                yield a, Liveness(guard, use.live, use.still or e.op is STOP)
+                yield a, Liveness(guard, use.live, use.still)
 
 
 def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
@@ -275,8 +296,8 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
             if outs and r.of is None:
                 missing = missing & every()
             elif r.of in outs:
-                missing = missing & numbers(r.of)
-            surprise = missing if surprise is None else surprise | missing
+                missing = b.line(AND, (missing.atom, numbers(r.of).atom), NO_HINT)
+            surprise = missing if surprise is None else b.line(OR, (surprise.atom, missing.atom), NO_HINT)
     if surprise is not None:
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
