@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, has_tensors, operations
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify, simplify_behind
@@ -36,7 +36,7 @@ def expand(program: Program, definitions: Definitions | None = None,
     Time is linear in the number of equations that come out.
     """
     definitions = definitions or {}
-    used = {e.op for e in program.equations}
+    used = operations(program)
     fixed = {op for op in used if not rewritten(op, definitions)}
     if fixed == used:
         return program

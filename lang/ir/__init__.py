@@ -249,9 +249,14 @@ def on_tensors(e: Equation) -> bool:
     return e.op.tensors
 
 
+def operations(program: Program) -> set[Primitive]:
+    """What its equations do: a long program does the same few things again and again."""
+    return {e.op for e in program.equations}
+
+
 def has_tensors(program: Program) -> bool:
     """Whether anything in a program is a tensor."""
-    return any(p.var.shape for p in program.params) or any(map(on_tensors, program.equations))
+    return any(p.var.shape for p in program.params) or any(op.tensors for op in operations(program))
 
 
 def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:

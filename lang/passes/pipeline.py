@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.gc import paused
 from adcli.lang.passes.duplicate import duplicate
@@ -33,7 +33,7 @@ def run(program: Program, passes: Sequence[Pass]) -> Program:
     """The program after all passes in turn, its sums in the order in which a reader of its text would take them."""
     for each in passes:
         program = checked(each(program))
-    if all(type(e.op) is Primitive for e in program.equations):
+    if all(type(op) is Primitive for op in operations(program)):
         return program
     from adcli.lang.lower.contraction import contracted  # only for programs with tensors
     ordered = checked(contracted(program))
