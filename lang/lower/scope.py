@@ -113,7 +113,8 @@ class Scope:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.env: MutableMapping[str, Atom] = {}
-        self.written: dict[int, Lit] = {}   # constants that stand in the text of this expression, by identity
+        self.numbers: dict[str, Lit] = {}   # of this expression, by their texts
+        self.written: set[Atom] = set()     # constants that stand in the text of this expression
 
     # What the two kinds of scope do differently.
 
@@ -149,17 +150,20 @@ class Scope:
             stack[split:] = [self.apply(node, args, name if node is top else None)]
         if positive:
             self.require("r", stack[0], top)
+        self.numbers.clear()
         self.written.clear()
         return stack[0]
 
     def leaf(self, token: Token) -> Atom:
-        if token.type == "NUMBER":
-            return self.literal(number(token, self.context.source))
-        return self.read(token)
+        if token.type != "NUMBER":
+            return self.read(token)
+        if token.text not in self.numbers:   # a long expression has the same few again and again
+            self.numbers[token.text] = self.literal(number(token, self.context.source))
+        return self.numbers[token.text]
 
     def literal(self, value: float) -> Lit:
         lit = Lit(value)
-        self.written[id(lit)] = lit
+        self.written.add(lit)
         return lit
 
     def read(self, token: Token) -> Atom:
@@ -177,7 +181,7 @@ class Scope:
         if node.name == "pos":
             self.require("r", args[0], node.args[0])
             return args[0]
-        if node.name == "neg" and id(args[0]) in self.written:
+        if node.name == "neg" and args[0] in self.written:
             return self.literal(-args[0].value)  # type: ignore[union-attr]  # `written` holds Lits
         if node.name == "rem":
             raise self.remainder(node)
