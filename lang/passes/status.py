@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, reduce
-from operator import and_
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 from adcli.lang.ir import (
@@ -41,7 +41,7 @@ from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
-SELECT, NE, EQ, AND, OR, STOP = (TABLE[name] for name in ("select", "ne", "eq", "and", "or", "stop"))
+SELECT, NE, EQ, OR, STOP = (TABLE[name] for name in ("select", "ne", "eq", "or", "stop"))
 of_tensors = part_for_tensors(__name__)
 
 
@@ -289,16 +289,14 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
     outs = {name: outputs[name] for name in values if isinstance(outputs.get(name), Var)}
     numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else b.line(EQ, (outs[name],) * 2, NO_HINT))
     every = cache(lambda: reduce(and_, map(numbers, outs)))
-    surprise: Expr | None = None
+    missing: dict[str | None, Expr] = {}   # whether any derivative of an output is
     for r in program.results:
         if r.name not in values and isinstance(r.atom, Var):
-            missing = is_nan(b, r.atom)
-            if outs and r.of is None:
-                missing = missing & every()
-            elif r.of in outs:
-                missing = b.line(AND, (missing.atom, numbers(r.of).atom), NO_HINT)
-            surprise = missing if surprise is None else b.line(OR, (surprise.atom, missing.atom), NO_HINT)
-    if surprise is not None:
+            nan = is_nan(b, r.atom)
+            missing[r.of] = nan if r.of not in missing else b.line(OR, (missing[r.of].atom, nan.atom), NO_HINT)
+    surprises = [x & numbers(of) if of in outs else x & every() if of is None and outs else x for of, x in missing.items()]
+    if surprises:
+        surprise = reduce(or_, surprises)
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 

@@ -207,6 +207,13 @@ def test_the_status_of_a_sweep_over_many_outputs_grows_as_they_do():
     assert size(60) < 2.1 * size(30)
 
 
+def test_whether_an_output_is_a_number_is_asked_once_for_all_its_derivatives():
+    p = parse("\n".join(["v = " + " + ".join(f"sin(x{k})" for k in range(9)), "w = x0*x1"]))
+    inputs = [x.name for x in p.params]
+    status = with_status(gradient(p, inputs), p, inputs)
+    assert sum(e.op.name == "and" for e in status.equations) == 2   # v and w
+
+
 def test_a_condition_of_a_loop_may_stand_on_both_sides_of_operations_on_matrices():
     """What says when elements are read comes of several lines then."""
     text = ("input A(N, N), b(N), int32 T\nx(0, i) = b(i); s(0) = 0\nfor t in 0:T {{\ny_1(t) = solve(A, x(t))\n"
