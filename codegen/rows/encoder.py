@@ -26,7 +26,7 @@ class Slots(dict[Atom, int]):
         self.equal: dict[bytes, int] = {}
 
     def __missing__(self, atom: Atom) -> int:
-        if isinstance(atom, Lit):
+        if type(atom) is Lit:
             slot = self.equal.get(bits := atom.bits)
             if slot is None:
                 self.constants.append(self.precision.nearest(atom.value))
@@ -47,18 +47,19 @@ def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
     code = [END]
     for atom in [atom for atom in columns if isinstance(atom, Lit) or atom in slots]:
         code += [word for i in columns[atom] for word in (slots[atom], i, RESULT)]
+    end, release = slots.pop, slots.free.append
     for e in reversed(program.equations):
-        out = e.outs[0]
+        (out,), args = e.outs, e.args
         if out in columns:
             code += [word for i in columns[out] for word in (slots[out], i, RESULT)]
-        z = slots.pop(out, None)
+        z = end(out, None)
         if z is not None:
-            slots.free.append(z)
-            if len(e.args) == 2:
-                x, y = e.args
+            release(z)
+            if len(args) == 2:
+                x, y = args
                 code += (slots[y], slots[x], z, operations[e.op])
             else:
-                code += (*[slots[a] for a in reversed(e.args)], z, operations[e.op])
+                code += (*[slots[a] for a in reversed(args)], z, operations[e.op])
     code.reverse()
     return Tape(array("i", code), slots.constants, len(program.params), len(program.results), next(slots.unused),
                 1 + len(program.equations) + len(program.results), compile_length(program))
