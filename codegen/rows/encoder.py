@@ -50,8 +50,8 @@ def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
     end, release = slots.pop, slots.free.append
     for e in reversed(program.equations):
         (out,), args = e.outs, e.args
-        if out in columns:
-            code += [word for i in columns[out] for word in (slots[out], i, RESULT)]
+        for i in columns.get(out, ()):
+            code += (slots[out], i, RESULT)
         z = end(out, None)
         if z is not None:
             release(z)
