@@ -42,11 +42,14 @@ ACROSS = 6.0
 SCRATCH = 1 << 17
 """Numbers in copies that are made; they lie on the stack."""
 PIECE = 512
-"""Points of a sum that are done for all elements before others are."""
+"""Points of a sum that are done for all elements before others are. What is read along a vector for more of them takes twice as
+long, if it is not copied to one place."""
 BAND = 128
 """Rows that are done for all panels of a group before others are; whole tiles."""
-NEAR_ROWS = 300
-"""Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
+FIRST_CACHE, SECOND_CACHE = 1 << 12, 1 << 17
+"""Numbers over which what is read along a vector may spread that the next tiles of rows find in a cache again."""
+FROM_SECOND, FROM_AFAR = 0.25, 6.0
+"""What a register of it takes longer from the second cache, and from behind that, in vector instructions."""
 LEAST_EXPONENT = -4
 """From which on powers are carried from turn to turn: derivatives of t**j have so negative ones, which a select throws away."""
 WIDEST = 64
@@ -198,13 +201,33 @@ class Nest:
         if self.packed and self.tile is not None:
             if self.scratch(sizes, lanes) > SCRATCH or (self.banded and prod(lengths[i] for i in self.inner) <= PIECE):
                 return float("inf")
-            copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 for s in self.packed if self.vector is not None)
+            copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes) for s in self.packed
+                         if self.vector is not None)
             return total * self.per_point + total / max(1, lengths[self.tile]) * copied
         for p in self.powers:
             if p.along is None:
                 total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
-        far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR_ROWS
-        return total * self.per_point * (2 if far else 1) + (elements * ACROSS if self.reduces else 0)
+        per_point = self.per_point
+        if self.tile is not None and not self.reduces:
+            per_point *= 2 if prod(lengths[i] for i in self.inner) > PIECE else 1
+            per_point += sum(self.far(s, lengths, sizes) for s in self.shared_by_rows) / self.rows
+        return total * per_point + (elements * ACROSS if self.reduces else 0)
+
+    @property
+    def shared_by_rows(self) -> list[Read]:
+        """What is read along the vector, the same for all rows of a tile."""
+        return [s for _, s in self.op.reads() if self.vector is not None and self.tile is not None
+                and movement(s.subscripts, self.vector) != STILL and movement(s.subscripts, self.tile) == STILL]
+
+    def far(self, s: Read, lengths: Mapping[Index, int], sizes: Mapping[str, int]) -> float:
+        """What a register of a read takes longer that comes from a cache, if all that the loops inside of those over `outer` read
+        comes again for each tile: by how many numbers may lie from the first to the last."""
+        stride, spread = 1, 0
+        for x, extent in reversed(list(zip(s.subscripts, shape_of(self.args[s.arg]), strict=True))):
+            steps = sum(lengths[i] - 1 for i in indices(x) - {*self.outer})
+            length = number(extent, sizes)
+            stride, spread = stride * length, spread + stride * min(length, steps)
+        return 0.0 if spread < FIRST_CACHE else FROM_SECOND if spread < SECOND_CACHE else FROM_AFAR
 
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
         """The least and the greatest value of a sum of multiples of indices, or near them."""

@@ -793,3 +793,21 @@ def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns()
 def test_tiles_that_share_nothing_do_not_read_from_many_places_in_turn(read: str, tiled: bool) -> None:
     module = emit(parse(f"input x(I, J, K), w(J, K)\ny(i, k) +=! {read}"), 4, veclib.NO_LIBRARY)
     assert next(n.tile is not None for n in module.steps[0].nests if not n.reduces) == tiled
+
+
+@pytest.mark.parametrize("shape, rows, copies", [
+    ((256, 1024), 64, True), ((256, 1024), 8, False), ((256, 64), 32, False), ((60, 3, 30), 64, False),
+    ((500, 3, 99), 64, True)])
+def test_what_comes_from_far_for_each_tile_again_is_copied(shape: tuple[int, ...], rows: int, copies: bool) -> None:
+    """Where there are enough rows for it; every element of the result has the same bits either way."""
+    text = "input h(M, K), U(K, G, N); v(n, g, j) +=! h(n, k)*U(k, g, j)"
+    kernel = compile_tensors(parse(text if len(shape) > 2 else text.replace("G, ", "").replace("g, ", "")), 8)
+    r = np.random.default_rng(rows)
+    at = {"h": r.standard_normal((rows, shape[0])), "U": r.standard_normal(shape)}
+    found = kernel(at, jobs=1)["v"]
+    (plan,), (step,) = kernel.plans.values(), kernel.module.steps
+    chosen = kernel.module.choices
+    assert bool(step.nests[plan.cells[chosen]].packed) == copies
+    plan.spare.clear()
+    plan.cells[chosen] = next(k for k, n in enumerate(step.nests) if bool(n.packed) != copies and not n.reduces)
+    assert_same_bits(kernel(at, jobs=1)["v"], found, shape)
