@@ -325,7 +325,11 @@ def _select(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return x if f.known[c] else y
     while c in f.opposite:
         c, x, y = f.opposite[c], y, x
-    return None if c is args[0] else f.again(e, SELECT, c, x, y)
+    if c is not args[0]:
+        return f.again(e, SELECT, c, x, y)
+    if _is(x, 1.0) and _is(y, 0.0):
+        f.supports[e.outs[0]] = (e.outs[0],)
+    return None
 
 
 # ---------------------------------------------------------------- truth values that are the same at every point

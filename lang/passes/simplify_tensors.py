@@ -6,17 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, covers
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, body_of, covers
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.equal import loop_form
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.passes.simplify import Folder, ValueKey, identity, simplify
 from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
-from adcli.lang.passes.supports import Support, Supports, decided, guarded, needed_guards, support_of
+from adcli.lang.passes.supports import Limited, Support, Supports, by_number, decided, guarded, needed_guards, support_of
 
 NOTHING_KNOWN: Supports = {}
 
@@ -71,7 +74,7 @@ def body_structure(body: Program) -> ValueKey:
 def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     """A comprehension with its body simplified; what it starts from, where it has no points."""
     assert isinstance(e.op, Comprehension)
-    op, args = normal(e.op, args, f.supports)
+    op, args = normal(e.op, args, f.supports, partial(_limited, f))
     if op.onto is not None and empty(op):
         return args[op.onto]
     if op.onto is not None and op.reduction == "=" and covers(op):
@@ -83,6 +86,20 @@ def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     if support is not None:
         f.supports[value] = support
     return value
+
+
+def _limited(f: Folder, number: Var, conditions: tuple[Affine, ...]) -> Var:
+    """See `Limited`."""
+    if not conditions:
+        return number
+    b = Builder()
+    param = Param(Var("x0"), "x0")
+    body = body_of(select(b.expr(param.var) != 0, 1, 0).atom, [param], b.equations)
+    op = Comprehension(ranges=(), guards=conditions, write=(), shape=(), reduction="=", sources=(Read(0, ()),), body=body)
+    made = f.keep(Equation((Var(None, True),), op, (number,)))
+    assert isinstance(made, Var)
+    f.supports[made] = (*conditions, number)
+    return made
 
 
 def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
@@ -101,7 +118,7 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     assert isinstance(e.op, Recurrence)
     given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
     known: dict[Atom, Support] = {c: f.supports[a] for c, a in given if a in f.supports}
-    made, same = shared(e, args, lambda op, inner: normal(op, inner, known, False) if isinstance(op, Comprehension)
+    made, same = shared(e, args, lambda op, inner: normal(op, inner, known) if isinstance(op, Comprehension)
                         else (op, inner), f.value_key)
     f.env.update(same)
     form, read, outs = loop_form(made)
@@ -117,25 +134,32 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
-def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, alone: bool = True
+def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, limited: Limited | None = None
            ) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. One that is
-    not `alone` is a statement of a loop, where elements that no point writes are not 0."""
-    known: dict[Atom, Atom] = decided(op, args, supports) if supports else {}
-    first: dict[object, Var] = {}
+    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. A statement
+    of a loop, where elements that no point writes are not 0, has no numbers that are `limited`."""
+    known = decided(op, args, supports) if supports else {}
+    op = replace(op, guards=needed_guards(op), body=simplify(op.body, _sources_known(op, args, known)))
+    if supports and limited is not None:
+        op, known = guarded(op, args, supports)
+        op, read = by_number(op, args, supports, limited)
+        if known or read != args:
+            op, args = replace(op, body=simplify(op.body, _sources_known(op, read, known))), read
+    return compact(op, args)
+
+
+def _sources_known(op: Comprehension, args: tuple[Atom, ...], known: Mapping[Atom, Atom]) -> dict[Atom, Atom]:
+    """What is known of the parameters of a body, with those that are constants, or the same as others."""
+    found, first = dict(known), dict[object, Var]()
     for p, s in zip(op.body.params, op.sources, strict=True):
         constant = known.get(p.var) or _constant(s, args)
         if constant is not None:
-            known[p.var] = constant
+            found[p.var] = constant
         else:
             earlier = first.setdefault(read_form(s, args), p.var)
             if earlier is not p.var:
-                known[p.var] = earlier
-    op = replace(op, guards=needed_guards(op), body=simplify(op.body, known))
-    if supports and alone:
-        op, known = guarded(op, args, supports)
-        op = replace(op, body=simplify(op.body, known)) if known else op
-    return compact(op, args)
+                found[p.var] = earlier
+    return found
 
 
 def empty(op: Comprehension) -> bool:

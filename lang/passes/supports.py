@@ -5,16 +5,17 @@ tensor says are conditions on subscripts. Where they follow from ranges and guar
 not, and everything of a body is under it, they become guards; so the tensor is read by nobody. No bit of a result changes: a
 point that is left out would have added 0, or have written 0 where there is 0.
 
-A support is a tuple of expressions of `PLACES`, which has an index for each dimension: an element is not zero just where none of
-them is negative.
+A support is a tuple of conditions: an element is not zero just where all of them hold. A condition is an expression of `PLACES`,
+which has an index for each dimension, that is not negative; or a number c ? 1 : 0 that is not zero. A tensor that is zero nowhere
+if such a number is not, as what comes from one seed, need not be read either: the number is, or one that is 0 for some sizes too.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Shape
+from adcli.lang.ir import Atom, Equation, Lit, Shape, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, never_negative, substituted
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed
 from adcli.lang.ir.elementwise import every_element
@@ -23,9 +24,11 @@ from adcli.lang.ir.primitives import TABLE
 NE, AND, SELECT = TABLE["ne"], TABLE["and"], TABLE["select"]
 PLACES = tuple([Index(f"d{k}") for k in range(32)])
 """The indices of a support: the places of an element in each dimension."""
-Support = tuple[Affine, ...]
+Support = tuple[Affine | Var, ...]
 Supports = Mapping[Atom, Support]
 Ends = Mapping[Index, tuple[Affine, Affine]]
+Limited = Callable[[Var, tuple[Affine, ...]], Var]
+"""A number that is 0 where another is, and for the sizes for which any of some expressions is negative."""
 
 
 def ends_of(ranges: Iterable[Range]) -> Ends:
@@ -33,9 +36,16 @@ def ends_of(ranges: Iterable[Range]) -> Ends:
     return {r.index: (r.low, r.high - 1) for r in ranges}
 
 
-def follows(x: Affine, ends: Ends, guards: Iterable[Affine]) -> bool:
-    """Whether an expression is not negative at any point of a box where a guard holds, or anywhere in it."""
-    return any(never_negative(bounds(x - g, ends)[0]) for g in (affine(0), *guards))
+def follows(x: Affine | Var, ends: Ends, guards: Iterable[Affine | Var]) -> bool:
+    """Whether a condition holds at every point of a box where a guard holds, or anywhere in it."""
+    if isinstance(x, Var):
+        return any(x is g for g in guards)
+    return any(never_negative(bounds(x - g, ends)[0]) for g in (affine(0), *guards) if isinstance(g, Affine))
+
+
+def split(conditions: Support) -> tuple[tuple[Affine, ...], tuple[Var, ...]]:
+    """The conditions that are about places, and the numbers."""
+    return tuple([c for c in conditions if isinstance(c, Affine)]), tuple([c for c in conditions if isinstance(c, Var)])
 
 
 def needed_guards(op: Comprehension) -> tuple[Affine, ...]:
@@ -53,13 +63,17 @@ def needed_guards(op: Comprehension) -> tuple[Affine, ...]:
 def support_of(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
     """The support of what a comprehension makes; None where it is not known. What has one that is known is nowhere negative."""
     value = op.body.results[0].atom
-    if not op.shape or len(op.shape) > len(PLACES) or op.reduction not in ("=", "+"):
+    if len(op.shape) > len(PLACES) or op.reduction not in ("=", "+"):
         return None
     if op.onto is not None:
         before = known.get(args[op.onto])
         return cleared(written(op), before, op.shape) if op.reduction == "=" and is_zero(value) and before is not None else None
     conditions = where_positive(op, args, known)
-    return None if conditions is None else within(written(replace(op, guards=(*op.guards, *conditions))), op.shape)
+    if conditions is None:
+        return None
+    guards, numbers = split(conditions)
+    places = within(written(replace(op, guards=(*op.guards, *guards))), op.shape)
+    return None if places is None else (*places, *dict.fromkeys(numbers))
 
 
 def where_positive(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
@@ -89,13 +103,14 @@ def where_positive(op: Comprehension, args: tuple[Atom, ...], known: Supports) -
 
 def at(s: Read, args: tuple[Atom, ...], known: Supports) -> Support | None:
     """The conditions under which an element that is read is not zero; None where they are not known."""
-    if args[s.arg] not in known:
-        return None
+    conditions = known.get(args[s.arg])
     by: dict[Index | str, Affine] = {p: x for p, x in zip(PLACES, s.subscripts, strict=False) if isinstance(x, Affine)}
-    return tuple([substituted(c, by) for c in known[args[s.arg]]]) if len(by) == len(s.subscripts) else None
+    if conditions is None or len(by) < len(s.subscripts):
+        return None
+    return tuple([substituted(c, by) if isinstance(c, Affine) else c for c in conditions])
 
 
-def written(op: Comprehension) -> Support | None:
+def written(op: Comprehension) -> tuple[Affine, ...] | None:
     """Which elements a comprehension writes: its ranges and guards, said of the places of an element; None where its subscripts
     do not give them."""
     by: dict[Index | str, Affine] = {}
@@ -134,7 +149,7 @@ def without_index(conditions: Iterable[Affine], i: Index) -> list[Affine] | None
     return rest + [low + high for low in lows for high in highs]
 
 
-def within(conditions: Support | None, shape: Shape) -> Support | None:
+def within(conditions: tuple[Affine, ...] | None, shape: Shape) -> tuple[Affine, ...] | None:
     """Conditions without those that hold for every element of a shape; an element that is asked about is there, so that none of
     the extents is 0."""
     if conditions is None:
@@ -145,10 +160,12 @@ def within(conditions: Support | None, shape: Shape) -> Support | None:
     return tuple(dict.fromkeys([c for c in conditions if not follows(c, ends, there)]))
 
 
-def cleared(zeros: Support | None, before: Support, shape: Shape) -> Support | None:
+def cleared(zeros: tuple[Affine, ...] | None, before: Support, shape: Shape) -> Support | None:
     """What is left of a support where elements become zero: known if one condition says which."""
     zeros = within(zeros, shape)
-    return within((*before, -zeros[0] - 1), shape) if zeros is not None and len(zeros) == 1 else None
+    guards, numbers = split(before)
+    left = within((*guards, -zeros[0] - 1), shape) if zeros is not None and len(zeros) == 1 else None
+    return None if left is None else (*left, *numbers)
 
 
 # ---------------------------------------------------------------- what reads it
@@ -160,9 +177,21 @@ def decided(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[
     for p, conditions in asked(op, args, known).items():
         if all(follows(c, ends, op.guards) for c in conditions):
             found[p] = Lit(1.0)
-        elif any(follows(-c - 1, ends, op.guards) for c in conditions):
+        elif any(follows(-c - 1, ends, op.guards) for c in conditions if isinstance(c, Affine)):
             found[p] = Lit(0.0)
     return found
+
+
+def by_number(op: Comprehension, args: tuple[Atom, ...], known: Supports, limited: Limited
+              ) -> tuple[Comprehension, tuple[Atom, ...]]:
+    """The comprehension with a number in place of what is only asked whether it is zero, and is so at all points or at none."""
+    ends, sources, questions = ends_of(op.ranges), list(op.sources), asked(op, args, known)
+    for k, (p, s) in enumerate(zip(op.body.params, op.sources, strict=True)):
+        places, numbers = split(questions.get(p.var, ()))
+        left = tuple([c for c in places if not follows(c, ends, op.guards)])
+        if len(numbers) == 1 and isinstance(s, Read) and args[s.arg] is not numbers[0] and not any(c.indices() for c in left):
+            sources[k], args = Read(len(args), ()), (*args, limited(numbers[0], left))
+    return replace(op, sources=tuple(sources)), args
 
 
 def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple[Comprehension, dict[Atom, Atom]]:
@@ -173,9 +202,14 @@ def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple
     met = [p for p in conjuncts(op) if p in questions]
     if not met:
         return op, {}
-    guards = tuple(dict.fromkeys([*op.guards, *[c for p in met for c in questions[p]]]))
-    op = replace(op, guards=guards)
-    return replace(op, guards=needed_guards(op)), dict.fromkeys(met, Lit(1.0))
+    needed, whole = list(op.guards), dict[Atom, Atom]()
+    for p in met:
+        places, numbers = split(questions[p])
+        needed += [c for c in places if not numbers or c.indices()]
+        if not numbers:
+            whole[p] = Lit(1.0)
+    op = replace(op, guards=tuple(dict.fromkeys(needed)))
+    return replace(op, guards=needed_guards(op)), whole
 
 
 def asked(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Support]:

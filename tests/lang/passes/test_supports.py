@@ -8,8 +8,9 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
+from adcli.lang.passes.pipeline import adjoint_program, adjoints, evaluation_program, tangent_program, tangents
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.printer import print_program
 from session_seed import drawn
 
@@ -80,6 +81,36 @@ def test_what_becomes_of_a_question(name):
         x[zeros] = 0
         at = {"x": x, "k": np.array([5, 2, 2, 0, 5, 1])}
         assert evaluate(simple, at, FLOAT)["y"].tobytes() == evaluate(program, at, FLOAT)["y"].tobytes()
+
+
+NORMALISED = """\
+input x(T, D), W(D, F), g(F)
+h(t, j) +=! x(t, d) * W(d, j)
+mean(t) +=! h(t, j) / F
+var(t) +=! (h(t, j) - mean(t))**2 / F
+y(t, j) = g(j) * (h(t, j) - mean(t)) / sqrt(var(t))
+L +=! y(t, j)**3
+"""
+
+
+@pytest.mark.parametrize("text", [ATTENTION + "L +=! y(t, d)**2\noutput L", NORMALISED + "output L"])
+def test_what_comes_from_one_seed_is_asked_of_a_number(text):
+    """And no bit of a result changes, where rows are all the same (the deviation is 0, its root's derivative infinite) or NaN."""
+    program = adjoint_program(parse(text))
+    gated = drop_zero_seeds(program)
+    simple = evaluation_program(program)
+    assert re.search(r"i\d+\(.*!= 0", print_program(gated))
+    assert re.search(r"i\d+ != 0 \?", print_program(simple))
+    assert not re.search(r"\bi\d+\([^)]", print_program(simple)), print_program(simple)
+    r = np.random.default_rng(drawn("one seed", text).randrange(1 << 30))
+    for awkward in (1.0, 0.0, np.inf, np.nan):
+        for seed in (0.0, -0.0, 1.0, -0.3, np.inf, np.nan):
+            for sizes in ({"T": 3, "D": 2, "F": 4}, {"T": 3, "D": 0, "F": 4}, {"T": 0, "D": 1, "F": 1}):
+                at = {p.name: r.normal(size=[sizes[n.terms[0][0]] for n in p.var.shape]) for p in program.params if p.var.shape}
+                at["x" if "x" in at else "Q"][:1] *= awkward
+                with np.errstate(all="ignore"):
+                    got, want = (evaluate(p, {**at, "d_dL": seed}, FLOAT) for p in (simple, gated))
+                assert all(np.asarray(got[k]).tobytes() == np.asarray(want[k]).tobytes() for k in want), (at, seed)
 
 
 def test_guards_that_follow_from_ranges_or_from_each_other_go():
