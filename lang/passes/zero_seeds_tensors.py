@@ -14,6 +14,7 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, active_histories, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
+from adcli.lang.passes.existing_terms import in_parts
 from adcli.lang.passes.guards import can_be_infinite
 from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.recurrence_rules import everywhere
@@ -124,13 +125,13 @@ def _exists_where(gate: Gate, e: Equation, op: Comprehension, body: BodyBuilder,
     start = None if op.onto is None else gate.flags.get(e.args[op.onto])
     if exists is None and start is None:
         return
-    args, onto = list(body.args), None
-    if start is not None:
-        onto = len(args)
-        args.append(_number(gate.b, start))
     there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
-    counted = replace(op, sources=tuple(body.sources), body=body_of(there, body.params, body.b.equations), onto=onto)
-    out, flag = e.outs[0], emit(gate.b, counted, tuple(args))
+    counted = replace(op, sources=tuple(body.sources), body=body_of(there, body.params, body.b.equations), onto=None)
+    apart = None if exists is None else in_parts(gate.b, counted, tuple(body.args), exists)
+    counted, args = apart or (counted, tuple(body.args))
+    if start is not None:
+        counted, args = replace(counted, onto=len(args)), (*args, _number(gate.b, start))
+    out, flag = e.outs[0], emit(gate.b, counted, args)
     gate.flags[out] = flag.atom
     if not out.shape:
         gate.present[out] = (flag != 0).var
