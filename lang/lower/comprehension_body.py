@@ -208,7 +208,8 @@ class Elements(EquationScope):
                    at: Node) -> tuple[object, tuple[Subscript, ...]]:
         """The subscripts of an access, which is recorded, and a key that equal subscripts share."""
         if len(nodes) != len(extents):
-            raise self.context.fault(f"'{name}' has {dimensions(len(extents))}, not {len(nodes)}", at)
+            element = f"an element of it is {name}({', '.join('ijklmn'[:len(extents)])})" if extents else None
+            raise self.context.fault(f"'{name}' has {dimensions(len(extents))}, not {len(nodes)}", at, element)
         found = [self.subscript(n, f"dimension {d} of '{name}'") for d, n in enumerate(nodes)]
         spans = tuple((n.start, n.end) for n in nodes)
         subscripts = tuple(s for _, s in found)

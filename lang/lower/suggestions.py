@@ -16,6 +16,7 @@ from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.lower.scope import without_parentheses
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.foreign import REDUCING, statement_apart
 from adcli.lang.syntax.tree import (
@@ -112,7 +113,8 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     found = reduction(tree, node) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
     if found or node.name in STATEMENTS or not known:
         return found
-    return (None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
+    return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
+            or (None if node.args else Suggestion(*without_parentheses(node))))
 
 
 def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) -> Suggestion | None:

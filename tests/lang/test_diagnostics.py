@@ -431,6 +431,56 @@ v = x
 f.ad:1:10: error: input 'x' is declared twice
     input x, x
              ^
+help: write input x
+---
+input y(N), float(M) x, y; v +=! x(i) * y(i)
+=>
+f.ad:1:25: error: input 'y' is declared twice
+    input y(N), float(M) x, y; v +=! x(i) * y(i)
+                            ^
+help: write input y(N), float(M) x
+---
+input x, x(N); v +=! x(i)
+=>
+f.ad:1:10: error: input 'x' is declared twice
+    input x, x(N); v +=! x(i)
+             ^
+help: write input x(N)
+---
+input x; input x, y; v = x * y
+=>
+f.ad:1:16: error: input 'x' is declared twice
+    input x; input x, y; v = x * y
+                   ^
+help: remove one of the two declarations
+---
+v = x()
+=>
+f.ad:1:5: error: unknown function 'x'
+    v = x()
+        ^
+help: write x
+---
+v = x + x()
+=>
+f.ad:1:9: error: 'x' is an input, not a function
+    v = x + x()
+            ^^^
+help: write x
+---
+v = 2 * pi()
+=>
+f.ad:1:9: error: unknown function 'pi'
+    v = 2 * pi()
+            ^^
+help: write pi
+---
+input x(N); v = x()
+=>
+f.ad:1:17: error: 'x' has 1 dimension, not 0
+    input x(N); v = x()
+                    ^^^
+help: an element of it is x(i)
 ---
 v = x
 input x

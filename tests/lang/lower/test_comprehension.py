@@ -209,6 +209,7 @@ C(i) = A(i)
 f.ad:2:8: error: 'A' has 2 dimensions, not 1
     C(i) = A(i)
            ^^^^
+help: an element of it is A(i, j)
 ---
 input A(M)
 v = A + 1
@@ -366,6 +367,7 @@ help: a ')' is missing
 f.ad:4:8: error: 'A' has 1 dimension, not 2
     E(i) = A(i, i)
            ^^^^^^^
+help: an element of it is A(i)
 ---
 input A(M)
 def f(float(N) x) -> (z) { z +=! x(i) }
