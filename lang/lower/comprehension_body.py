@@ -8,7 +8,7 @@ from math import isfinite
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
-from adcli.lang.ir.errors import AdError, Span, plural
+from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, WrittenElements
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
@@ -146,9 +146,10 @@ class Elements(EquationScope):
         if isinstance(atom, Lit):
             return self.literal(atom.value)
         if atom.shape:
-            names = [*self.indices, *"ijklmn"][:len(atom.shape)]
-            subscripts = ", ".join(names)
-            raise self.context.fault(f"'{token.text}' is a tensor", token, f"write an element of it: {token.text}({subscripts})")
+            subscripts = ", ".join(list(dict.fromkeys([*self.indices, *"ijklmnpq"]))[:len(atom.shape)])
+            known = not self.indices or len(atom.shape) <= len(self.indices)
+            raise self.context.fault(f"'{token.text}' is a tensor", token, f"write an element of it: {token.text}({subscripts})",
+                                     Fix(token.end, token.end, f"({subscripts})") if known else None)
         return self.input(("scalar", atom), Read(self.argument(atom), ()))
 
     def input(self, key: object, source: BodySource) -> Var:

@@ -16,10 +16,13 @@ from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
-from adcli.lang.lower.scope import without_parentheses
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.scope import POISON, without_parentheses
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.foreign import REDUCING, statement_apart
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
 from adcli.lang.syntax.tree import (
+    LIST,
     Assign,
     Call,
     Def,
@@ -87,8 +90,8 @@ STATEMENTS = {
     "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
-    "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(i, k) +=! x(i, j) * y(j, k)"),
-    "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v +=! x(i) * y(i)"),
+    "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
+    "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
 }
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
@@ -110,11 +113,33 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
-    found = reduction(tree, node) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
+    found = (of_an_argument(tree, node, env, declares) or reduction(tree, node, env) or expression(tree, node, whole, env)
+             or statements(tree, node, whole, env, declares))
     if found or node.name in STATEMENTS or not known:
-        return found
+        return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
             or (None if node.args else Suggestion(*without_parentheses(node))))
+
+
+def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
+    """What to write for a function of tensors in an argument: `sum((x - mean(x))**2)`."""
+    for n in postorder(node):
+        if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(a, env) for a in n.args):
+            return statements(tree, n, None, env, declares, inside=True)
+    return None
+
+
+def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Suggestion | None:
+    """The statement about elements that an assignment with a whole tensor in it was meant as."""
+    whole = next((s for outer in tree.statements for s in within(outer) if s.start <= token.start < s.end), None)
+    value = whole.values[0] if isinstance(whole, Assign) and len(whole.targets) == len(whole.values) == 1 else None
+    if value is not None and (first := of_an_argument(tree, value, env, False)):
+        return first
+    if value is None or not (dimensions := rank(value, env)) or not quoted(tree, value):
+        return None
+    subscripts = ", ".join([i for i in "ijklmnpqr" if i not in env][:dimensions])
+    tensors = [n for n in postorder(value) if isinstance(n, Token) and rank(n, env)]
+    return written(f"{whole.targets[0].text}({subscripts}) = {by_elements(tree, value, tensors, subscripts, None)}", whole)
 
 
 def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) -> Suggestion | None:
@@ -167,21 +192,26 @@ def quoted(tree: Tree, node: Node) -> str | None:
     return found if len(found) <= LONGEST_QUOTE and "\n" not in found else None
 
 
-def reduction(tree: Tree, node: Call) -> Suggestion | None:
-    """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and
-    `sum(x(i), i, 0, n)`, which has the last value of the index where a range here has the one behind it."""
-    if node.name not in REDUCING or len(node.args) not in (1, 4) or isinstance(bare(node.args[0]), Token):
+def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+    """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and what has an index
+    and its range beside what is reduced: `sum(x(i), i, 0, n)`, `sum(i, n, x(i))`."""
+    if node.name not in REDUCING:
         return None
-    value = quoted(tree, node.args[0])
-    if len(node.args) == 4 and value is not None:
-        index, low, high = (quoted(tree, a) or "" for a in node.args[1:])
-        if not index.isidentifier() or not low or not high:
-            return None
-        before = re.fullmatch(r"(.+?)\s*-\s*1", high)
-        value = f"{value} where {index} in {low}:{before[1] if before else f'{high} + 1'}"
+    args = [a for arg in node.args for a in (arg.args if type(arg) is Call and arg.name == LIST else [arg])]
+    if len(args) > 1 and isinstance(bare(args[0]), Token):
+        args = [args[-1], *args[:-1]]
+    value, *rest = [quoted(tree, a) or "" for a in args] or [""]
     around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
-    if value is None or not around or not any(type(n) is Call for n in postorder(node.args[0])):
+    if not value or not around or isinstance(bare(args[0]), Token) or rank(args[0], env):
         return None
+    if not rest and not any(type(n) is Call for n in postorder(args[0])):
+        return None
+    if rest:
+        index, *bounds = rest
+        if not re.search(rf"\b{re.escape(index)}\b", value) or not index.isidentifier() or len(bounds) > 2 or "" in bounds:
+            return None
+        if bounds and bounds != ["0"]:   # which is where a sum starts in Python
+            value += f" where {index} in {inclusive(*bounds) if bounds[1:] else f'0:{bounds[0]}'}"
     text = tree.source.text
     fix = statement_apart(text[:around[-1].end], node.start, node.end, f"{REDUCING[node.name]} {value}", text)
     return Suggestion(f"write {fix.text}", fix)
@@ -194,7 +224,7 @@ def written(text: str, instead_of: Call | Statement) -> Suggestion:
 def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
     form = (EXPRESSIONS | EXPRESSIONS_OF_MATRICES).get((node.name.lower(), len(node.args)))
-    if form is None:
+    if form is None or (node.name in STATEMENTS and any(rank(a, env) for a in node.args)):
         return None
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
     if len(args) < len(node.args):   # too long to be repeated
@@ -224,27 +254,36 @@ def truth(node: Node, env: Mapping[str, Atom]) -> bool:
     return isinstance(node, Op) and OR <= level(node) <= COMPARISON
 
 
-def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
-    """The statements that a function of tensors is."""
+def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool,
+               inside: bool = False) -> Suggestion | None:
+    """The statements that a function of tensors is, which stands in a statement or `inside` of another function's argument."""
     ranks = [rank(a, env) for a in node.args]
     form = form_for(node.name, ranks)
-    if form is None or (None in ranks and not declares):
+    unknown = [a for a, r in zip(node.args, ranks, strict=True) if r is None]
+    if form is None or (unknown and (not declares or any(tensor_in(n, env) for a in unknown for n in postorder(a)))):
         return None
     names = Names(tree.names)
     target = target_of(whole, form)
-    meant = {"v": target or names.fresh("v")}
+    meant, expressions = {"v": target or names.fresh("v")}, {}
     for letter, arg, dimensions in zip("xy", node.args, ranks, strict=False):
         inner = bare(arg)
-        named = isinstance(inner, Token) and (dimensions is not None or only_here(tree, inner))
-        meant[letter] = inner.text if isinstance(inner, Token) and named else names.fresh(letter)
+        alone = inner.text if isinstance(inner, Token) else only_name(inner) if dimensions is None else None
+        named = alone and (dimensions is not None or only_here(tree, alone, inner))
+        meant[letter] = alone if alone and named else names.fresh(letter)
+        if not isinstance(inner, Token) and (dimensions is not None or named):
+            expressions[meant[letter]] = inner
     used = {*env, *meant.values()}
     meant |= {i: names.fresh(i) if i in used else i for i in SIZES}
     meant |= {c: names.fresh(c) for c in sorted({*re.findall(r"\b[a-z]\b", form)} - meant.keys())}
     sizes = {i: names.fresh(n) for i, n in SIZES.items()}
     declared = [f"{meant[letter]}({', '.join(sizes[i] for i in subscripts(form, letter))})"
                 for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
-    meant["N"] = elements(env[meant["x"]]) if ranks[0] is not None else sizes["i"]
+    meant["N"] = elements(tensors_of(node.args[0], env)[0]) if ranks[0] is not None else sizes["i"]
     text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
+    for name, inner in expressions.items():
+        wholes = [n for n in postorder(inner) if isinstance(n, Token) and (n.text == name or rank(n, env))]
+        text = re.sub(rf"(?:(?<==! ){name}\(([^()]*)\)(?=;|\Z))|\b{name}\(([^()]*)\)",
+                      lambda m, n=inner, w=wholes: by_elements(tree, n, w, m[1], m[2]), text)
     if declared:
         text = f"input {', '.join(declared)}; {text}"
     if target and whole is not None:
@@ -253,7 +292,7 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     if outer is None:
         return Suggestion(f"give it a name first: {text}")
     before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
-    element = ", ".join(meant[i] for i in subscripts(form, "v"))
+    element = "" if inside or isinstance(outer, Assign) else ", ".join(meant[i] for i in subscripts(form, "v"))
     mended = f"{text}; {before}{meant['v']}" + f"({element})" * bool(element)
     short = len(mended + behind) <= LONGEST_STATEMENT and "\n" not in before + behind
     return Suggestion(f"write {mended}{behind}" if short else f"give it a name first: {text}",
@@ -261,10 +300,22 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
 
 
 def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
-    """The number of dimensions of the tensor that an argument is; None where it is none."""
-    inner = bare(node)
-    atom = env.get(inner.text) if isinstance(inner, Token) and inner.type == "NAME" else None
-    return len(atom.shape) if isinstance(atom, Var) and atom.shape else None
+    """The number of dimensions of a tensor, or of those that an expression is of, element by element; None where it is none."""
+    ranks = {len(t.shape) for t in tensors_of(node, env)}
+    return ranks.pop() if len(ranks) == 1 else None
+
+
+def tensor_in(node: Node, env: Mapping[str, Atom]) -> bool:
+    """Whether a node is a tensor, or an element of one, or may be one, but for a fault elsewhere."""
+    atom = env.get(node.text if isinstance(node, Token) else node.name if type(node) is Call else "")
+    return atom is POISON or (isinstance(atom, Var) and bool(atom.shape))
+
+
+def tensors_of(node: Node, env: Mapping[str, Atom]) -> list[Var]:
+    """The tensors of an expression that is taken element by element; none where it is no such expression."""
+    atoms = [env.get(n.text) for n in postorder(node) if isinstance(n, Token) and n.type == "NAME"]
+    by_elements = all(n.name in TABLE for n in postorder(node) if type(n) is Call)
+    return [a for a in atoms if isinstance(a, Var) and a.shape] if by_elements else []
 
 
 def elements(tensor: Atom) -> str:
@@ -274,9 +325,25 @@ def elements(tensor: Atom) -> str:
     return product if len(extents) == 1 else f"({product})"
 
 
-def only_here(tree: Tree, token: Token) -> bool:
-    """Whether a name occurs once, so that a tensor may have it."""
-    return token.type == "NAME" and len(re.findall(rf"\b{token.text}\b", tree.source.text)) == 1
+def by_elements(tree: Tree, node: Node, tensors: list[Token], alone: str | None, subscripts: str | None) -> str:
+    """The text of an expression with subscripts behind its tensors, `alone` or as an operand."""
+    text = tree.source.text[node.start:node.end]
+    for token in reversed(tensors):
+        at = token.end - node.start
+        text = f"{text[:at]}({alone or subscripts}){text[at:]}"
+    return text if alone else enclosed((text, level(node)), ATOM)
+
+
+def only_name(node: Node) -> str | None:
+    """The name in an expression that has one."""
+    names = {n.text for n in postorder(node) if isinstance(n, Token) and n.type == "NAME" and n.text not in NAMED_CONSTANTS}
+    return names.pop() if len(names) == 1 else None
+
+
+def only_here(tree: Tree, name: str, node: Node) -> bool:
+    """Whether a name occurs in an argument only, so that a tensor may have it."""
+    text = tree.source.text
+    return len(re.findall(rf"\b{name}\b", text)) == len(re.findall(rf"\b{name}\b", text[node.start:node.end]))
 
 
 def form_for(name: str, ranks: list[int | None]) -> str | None:

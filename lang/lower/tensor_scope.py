@@ -205,9 +205,11 @@ class TensorScope(EquationScope):
         atom = self.env.get(token.text)
         if atom is not None:
             if shape_of(atom) and not whole:
+                from adcli.lang.lower.suggestions import for_every_element  # only after a fault
                 subscripts = ", ".join("ijklmn"[:len(shape_of(atom))])
-                raise self.context.fault(f"'{token.text}' is a tensor", token,
-                                         f"write a tensor by its elements: C({subscripts}) = {token.text}({subscripts}) ...")
+                help = f"write a tensor by its elements: C({subscripts}) = {token.text}({subscripts}) ..."
+                said = for_every_element(self.context.tree, token, self.env) or (help, None)
+                raise self.context.fault(f"'{token.text}' is a tensor", token, *said)
             return None
         if token.text not in self.tensors.sizes:
             return None

@@ -171,8 +171,12 @@ REDUCTIONS = [Spelling(*row) for row in (
     (rf"{OVER} <v> : <l> \)", "{2}"),
     (rf"{OVER} \[? <l> for <n> in range \( <e> \) \]? \)", "{1} where {2} in 0:{3}"),
     (rf"{OVER} \[? <l> for <n> in <l> \]? \)", "{1} where {2} in {3}"),
-    (rf"{OVER} <e> , \( <n> , <e> , <e> \) \)", "{1} where {2} in {3}:{4:sum} + 1"),
-    (rf"{OVER} <e> , <n> = <e> \.\. <e> \)", "{1} where {2} in {3}:{4:sum} + 1"),
+    (rf"{OVER} <e> , [({{] <n> , <l> [)}}] \)", "{1} where {2} in {3:inclusive}"),
+    (rf"{OVER} <e> , <n> (?:=|in\b|∈) (<e> \.\. <e>) \)", "{1} where {2} in {3:inclusive}"),
+    (rf"{OVER} <n> (?:=|in\b|∈) (<e> \.\. <e>) , <e> \)", "{5} where {1} in {2:inclusive}"),
+    (rf"{OVER} <e> , <n> (?:=|in\b|∈) <l> \)", "{1} where {2} in {3}"),
+    (rf"{OVER} <n> (?:=|in\b|∈) (<e> : <e>) , <e> \)", "{5} where {1} in {2}"),
+    (rf"{OVER} <l>\s(where)\s<l> \)", "{1} where {3}"),
 )]
 """Sums and other reductions over an index, whatever stands around them: what a statement of its own reduces."""
 COMMENT = "a comment starts with #"
@@ -208,6 +212,9 @@ class Piece(str):
             return unicodedata.normalize("NFKC", self).replace("\N{MINUS SIGN}", "-")
         if place == "constant":
             return CONSTANTS.get(self, self)
+        if place == "inclusive":
+            low, _, high = re.sub(r"\s*(?:\.\.|,)\s*", "\n", self, count=1).rpartition("\n")
+            return inclusive(low or "0", high)
         return enclosed((str(self), self.level()), LEVELS.get(place, TERNARY))
 
 
@@ -272,6 +279,14 @@ def element_for(target: str, behind: str, reduced: str, text: str) -> str:
     subscripts = ", ".join(dict.fromkeys(i for i in indices if i in words))
     name = next(n for n in chain("srq", (f"s{i}" for i in count(1))) if not re.search(rf"\b{n}\b", text))
     return f"{name}({subscripts})" if subscripts else name
+
+
+def inclusive(low: str, high: str) -> str:
+    """A range whose end is behind the last value. What goes from 0 to a size N, which is no element, was meant to end before."""
+    before = re.fullmatch(r"(.+?)\s*-\s*1", high)
+    if before or (low == "0" and high.isidentifier()):
+        return f"{low}:{before[1] if before else high}"
+    return f"{low}:{int(high) + 1 if high.isdecimal() else f'{high} + 1'}"
 
 
 def none(what: str) -> str:

@@ -217,7 +217,7 @@ v = A + 1
 f.ad:2:5: error: 'A' is a tensor
     v = A + 1
         ^
-help: write a tensor by its elements: C(i) = A(i) ...
+help: write v(i) = A(i) + 1
 ---
 input A(3, N), B(4, N)
 C(i) +=! A(i, j)*B(i, j)

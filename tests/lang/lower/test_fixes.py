@@ -128,7 +128,7 @@ def test_help_says_what_the_fix_does(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "help"), [
     ("A @ B", "write input A(N, M), B(M, K); f(i, k) +=! A(i, j) * B(j, k)"),
-    ("v = A @ B + c", "a product of matrices is C(i, k) +=! A(i, j) * B(j, k)"),
+    ("v = A @ B + c", "write input A(N, M), B(M, K); v_1(i, k) +=! A(i, j) * B(j, k); v(i, j) = v_1(i, j) + c"),
     ("v = |x - 1| + √y", "write v = abs(x - 1) + sqrt(y)"),
     ("v = |x - 1|", "write abs(x - 1)"),
     ("v = np.arcsin(x)", "write v = asin(x)"),
