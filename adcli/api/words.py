@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adcli.input.names import listed, partials
+from adcli.input.names import has_partials, listed, partials
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.extras import missing as missing_package
 from adcli.lang.ir.names import composed
@@ -31,7 +31,7 @@ def names(given: OneOrMore) -> list[str] | None:
     if given is None:
         return None
     if isinstance(given, str):
-        return (partials(given) if ":" in given else listed(given)) or [composed(given)]
+        return (partials(given) if has_partials(given) else listed(given)) or [composed(given)]
     found: list[Any]
     try:
         found = list(given)   # once: it may be a generator

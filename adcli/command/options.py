@@ -454,10 +454,8 @@ def names(text: str | None, option: str) -> list[str] | None:
 
 def entries(text: str | None) -> list[str] | None:
     """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
-    if text is None or ":" not in text:
-        return names(text, "--of")
-    from adcli.input.names import partials
-    return partials(text)
+    from adcli.input.names import has_partials, partials
+    return names(text, "--of") if text is None or not has_partials(text) else partials(text)
 
 
 def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:

@@ -3,10 +3,15 @@ from __future__ import annotations
 
 import re
 
-from adcli.lang.ir.names import composed
+from adcli.lang.ir.names import ALONG, composed
 
 SEPARATOR, COMMA = re.compile(r",(?![^(\[]*[)\]])"), re.compile(r"\s*,\s*")
 """A comma between names, and one within the brackets of an element."""
+
+
+def has_partials(text: str) -> bool:
+    """Whether a text names partial derivatives, 'v:x'."""
+    return ALONG.search(text) is not None
 
 
 def listed(text: str) -> list[str]:
@@ -18,7 +23,7 @@ def partials(text: str) -> list[str]:
     """Outputs and partial derivatives, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'."""
     found = []
     for part in filter(None, (p.strip() for p in composed(text).split(";"))):
-        before, colon, along = part.partition(":")
-        *plain, last = [name.strip() for name in before.split(",")]
-        found += [*filter(None, plain), f"{last}:{along}" if colon else last]
+        before, *along = ALONG.split(part, 1)
+        *plain, last = listed(before) or [""]
+        found += [*plain, f"{last}:{along[0]}" if along else last]
     return found

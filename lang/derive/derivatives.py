@@ -19,7 +19,7 @@ from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.names import Names, tensor_of
+from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
@@ -298,15 +298,15 @@ def requested(program: Program, of: Sequence[str] | None, differentiated: bool =
     they are written."""
     chosen: list[PartialKey] = []
     for text in of or ():
-        output, colon, along = text.partition(":")
-        if colon:
+        output, *along = ALONG.split(text, 1)
+        if along:
             if not output.strip():
                 raise AdError(f"'{text}' lacks an output before the colon", help=f"write {program.results[0].name}{text.strip()}")
-            inputs = tuple(x.strip() for x in along.split(","))
+            inputs = tuple(x.strip() for x in along[0].split(","))
             if not all(inputs):
                 raise AdError(f"'{text}' lacks the name of an input", help=f"write {output}:x for the derivative along x")
             chosen.append((output.strip(), inputs))
-    outputs = None if of is None else [text.partition(":")[0].strip() for text in of]
+    outputs = None if of is None else [ALONG.split(text, 1)[0].strip() for text in of]
     return (outputs_to_differentiate if differentiated else outputs_named)(program, outputs), chosen
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir import Atom, Equation, Program, Var, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import TABLE
 
@@ -51,10 +51,30 @@ def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
     known = [r.name for r in program.results]
     for name in of or ():
         if name not in known:
-            whole, element = parted(name)
-            raise AdError(f"no output '{name}'", help=f"give the element a name: e = {whole}({element}), and choose e"
-                          if element and whole in known else nearest(name, known) or f"the outputs are {', '.join(known)}")
+            raise AdError(f"no output '{name}'", help=element_named(program, name) or nearest(name, known)
+                          or f"the outputs are {', '.join(known)}")
     return list(dict.fromkeys(of)) if of is not None else known
+
+
+def element_named(program: Program, name: str) -> str | None:
+    """What to write for elements of an output: y[0][1], y[0:2]."""
+    from adcli.lang.ir.affine import text  # start-up: for a fault only
+    from adcli.lang.ir.names import Names
+    from adcli.lang.ir.slices import subscripted
+    whole, element = parted(name)
+    shape = next((shape_of(r.atom) for r in program.results if r.name == whole), ())
+    subscripts = element.split(",")
+    if not element or len(subscripts) > len(shape):
+        return None
+    names = Names.of(program)
+    found = subscripted([*subscripts, *[":"] * (len(shape) - len(subscripts))], [text(e) for e in shape],
+                        {*names.taken, *subscripts})
+    if found is None:
+        return None
+    new = names.fresh("e")
+    target = f"{new}({found.indices})" if found.indices else new
+    what = "the elements" if found.indices else "the element"
+    return f"give {what} a name: {target} = {whole}({found.text}){found.ranges}, and choose {new}"
 
 
 def parted(name: str) -> tuple[str, str]:

@@ -5,12 +5,17 @@ a number; values without a hint are i1, i2, …. A clash with a user's name is r
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from adcli.lang.ir import Param, Program, Var
 
 RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "π", "in", "where", "_"})
 """Words that the language reads as something else."""
+
+
+ALONG = re.compile(r":(?![^(\[]*[)\]])")
+"""What stands between an output and the inputs of a partial derivative: a colon that is not within the brackets of an element."""
 
 
 def composed(text: str) -> str:

@@ -13,7 +13,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine, text
 from adcli.lang.ir.allowance import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
-from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.errors import AdError, Fix, Span
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
@@ -240,10 +240,12 @@ class TensorScope(EquationScope):
             for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
                 beyond = None if x is None else (x - extent).number
                 if x is not None and ((x.number or 0) < 0 or (beyond is not None and beyond >= 0)):
-                    first = "the first element is 0, and " * ((x.number or 0) < 0)
+                    first, fix = "the first element is 0, and " * ((x.number or 0) < 0), None
+                    if (x.number or 0) < 0:
+                        fix = Fix(*access.span(d), text(extent + x))
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
                                   f"{text(extent)}", access.span(d), f"{first}the last element is {text(extent - 1)}",
-                                  self.context.source)
+                                  self.context.source, fix=fix)
         return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
+from adcli.lang.ir.slices import ACCESS, NAME, sliced
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.characters import misplaced
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
@@ -47,7 +48,6 @@ def nested(plain: str, depth: int = 5) -> str:
 
 EXPRESSION = nested(r"(?:[<>=!]=|[^()\[\]{},;=])")
 ANYTHING = nested(r"[^()\[\]{}]")
-NAME = r"(?<![\w.])[^\W\d]\w*(?!\w)"
 NUMBER = r"(?<![\w.])(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?(?!\w)"
 OPERAND = rf"(?:{NAME}(?: ?\({ANYTHING}*\))?|{NUMBER}|(?<![\w.])\({ANYTHING}*\))"
 POWERS = rf"{OPERAND}(?:\s*(?:\*\*|\^)\s*[-+]?{OPERAND})*"
@@ -61,6 +61,8 @@ SLOTS = {
 LEVELS = {"or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY, "power": POWER, "atom": ATOM}
 START, END, CLOSE = r"\A", r" \Z", r"(?= (?:[,;)\]}]|\Z))"
 """Where a statement starts and ends; where an expression ends."""
+DECLARED = re.compile(rf"({NAME})\s*\(([^()]*)\)")
+"""A tensor in a declaration, with its extents."""
 ASSIGNED = re.compile(rf"({OPERAND})\s*((?:[-+*/]|min|max|lse)?=!?(?!=))\s*")
 """What a statement assigns, and how."""
 
@@ -157,7 +159,9 @@ TABLE = [Spelling(*row) for row in (
     (rf"({START}(?:input|param)\b .*?\bin) [(\[]? ([-+]?\w+(?:\.\w+)?) (?:\.\.\.?|[:;,]|\bto\b) ([-+]?\w+(?:\.\w+)?) [)\]]?",
      "{0} [{1}, {2}]", RANGE),
     (r"\b(in) [(\[]? (\w+) (?:\.\.|[,;]) (\w+) [)\]]?", "{0} {1}:{2}"),
-    (r"(\((?:[^();]|\([^()]*\))*);", "{0},", ";", "write ,"), (r"<n>\[ <l> \]", "{0}({1})", "", PARENTHESES),
+    (r"(\((?:[^();]|\([^()]*\))*);", "{0},", ";", "write ,"),
+    (r"<n>\[ <l> \] \[ <l> \]", "{0}({1}, {2})"),
+    (r"<n>\[ <l> \]", "{0}({1})", "", PARENTHESES),
     (r"(?<![\w.])(\d+\.\d*|\.\d+)[fFlL]\b", "{0}"),
     (r"(?<![\w.,])(\d+),(?!\d{3}\b)(\d+)(?![\w.,])", "{0}.{1}", "a decimal point is a point"),
     # Derivatives.
@@ -231,6 +235,7 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
     """What the rows of a table say about the text of a statement in a source, each with its fix."""
     if not comments:
         yield from reductions(text, source)
+        yield from slices(text, source)
     for pattern, row in patterns(COMMENTS if comments else TABLE):
         found = pattern.search(text)
         if found is None:
@@ -256,6 +261,27 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
         fix = statement_apart(text, found.start(), found.end(), f"{REDUCING[first]} {row.written.format(first, *pieces)}", source)
         yield AdError(f"a {KINDS[REDUCING[first]]} over an index is a statement of its own", (found.start(), found.end()),
                       f"write {fix.text}", fix=fix)
+
+
+def slices(text: str, source: str) -> Iterator[AdError]:
+    """What to write for `y = x[1:] - x[:-1]`, and for a reduction of a slice."""
+    first = ACCESS.search(text)
+    if first is None:
+        return
+    declared = DECLARED.findall(";".join(re.findall(r"\b(?:input|param)\b([^;\n]*)", source)))
+    shapes = {name: re.split(r"\s*,\s*", shape.strip()) for name, shape in declared}
+    reduced = compiled(rf"{OVER} <l> \)").search(text)
+    assigned = compiled(rf"{START}<n> = <l>{END}").search(text)
+    value = reduced[2] if reduced and reduced.start() < first.start() < reduced.end() else assigned[2] if assigned else text
+    found = sliced(value, shapes, set(re.findall(NAME, source)))
+    if found is None:
+        return
+    if reduced and value == reduced[2]:
+        fix = statement_apart(text, reduced.start(), reduced.end(), f"{REDUCING[reduced[1]]} {found.text}{found.ranges}", source)
+    else:
+        target = f"{assigned[1] if assigned else 'f'}({found.indices})"
+        fix = Fix(0, len(text), f"{target} = {found.text}{found.ranges}")
+    yield AdError(f"there is no '{first[0]}'", first.span(), f"write {fix.text}", fix=fix)
 
 
 def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) -> Fix:

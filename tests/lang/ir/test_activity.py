@@ -29,6 +29,11 @@ def test_outputs_by_name_and_order():
      "all elements: x$"),
     (lambda: outputs_to_differentiate(parse("input x(M, N)\ny(i, j) = x(i, j)"), ["y[0][1]"]),
      r"help: give the element a name: e = y\(0, 1\), and choose e$"),
+    (lambda: outputs_to_differentiate(parse("input e(M, N)\ny(i, j) = e(i, j)"), ["y[-1]"]),
+     r"help: give the elements a name: e_1\(i\) = y\(M - 1, i\), and choose e_1$"),
+    (lambda: outputs_to_differentiate(parse("input x(M, N)\ny(i, j) = x(i, j)"), ["y[1:3, 0]"]),
+     r"help: give the elements a name: e\(i\) = y\(i \+ 1, 0\) where i in 0:2, and choose e$"),
+    (lambda: outputs_to_differentiate(parse("input x(M)\ny(i) = x(i)"), ["y(0, 1)"]), "help: the outputs are y$"),
 ])
 def test_names_that_cannot_be_differentiated(call, said):
     with pytest.raises(AdError, match=said):
