@@ -22,7 +22,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import joined, located, parts, require_point, several
-from adcli.input.spreads import SIGN, tensor_widths, widths
+from adcli.input.spreads import tensor_parts, tensor_widths, widths
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, enclose
 from adcli.lang.evaluate.recording import Pivots, element
 from adcli.lang.evaluate.unfolding import Unfolded
@@ -163,16 +163,16 @@ def split_widths(task: Task, spec: str) -> tuple[str, dict[str, str | float]]:
     spreads: dict[str, str | float] = {}
     for part in filter(str.strip, parts(spec)):
         name = composed(part.partition("=")[0].strip())
-        value, *width = SIGN.split(part, maxsplit=1)
-        if width and name not in kinds:
+        value, width = tensor_parts(part)
+        if width is not None and name not in kinds:
             raise AdError(f"no input '{name}'")
-        if width and kinds[name].integer:
+        if width is not None and kinds[name].integer:
             raise AdError(f"'{name}' is a whole number and has no spread", help=f"write {value.strip()}")
-        if width and kinds[name].shape:
-            if "~" in width[0]:
-                raise AdError(f"{name}: a box has no distribution", help=f"write {name}=…±{width[0].partition('~')[0].strip()}")
+        if width is not None and kinds[name].shape:
+            if "~" in width:
+                raise AdError(f"{name}: a box has no distribution", help=f"write {name}=…±{width.partition('~')[0].strip()}")
             plain.append(value)
-            spreads[name] = width[0].strip()
+            spreads[name] = width
         else:
             number, found = widths(part) if name in kinds and not kinds[name].shape else (part, {})
             plain.append(number)

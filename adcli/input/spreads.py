@@ -26,6 +26,8 @@ CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]
 """1.23(4), an uncertainty in units of the last digit; with a point of its own, 12.0(1.2), as it stands (JCGM 100, 7.2.2)."""
 TAIL = re.compile(r"~\s*([^\W\d]\w*\s*(?:\([^()]*\))?)\s*$")
 """A distribution behind the name of a file, which may have a ~ itself."""
+LEAF = re.compile(r"[^\[\],]*[^\[\],\s][^\[\],]*")
+"""An element of a list."""
 Read = Callable[[str, str], Sequence[float]]
 """The values in a column of a file."""
 
@@ -129,6 +131,27 @@ def positive_width(name: str, center: str, text: str) -> float:
 
 
 # ---------------------------------------------------------------- tensors
+
+def tensor_parts(part: str) -> tuple[str, str | None]:
+    """x=[1,2]±0.1 without its spread, and what stands behind ±. AdError for spreads of elements within the list."""
+    value, *width = SIGN.split(part, maxsplit=1)
+    if value.count("[") > value.count("]") or (not width and any(CONCISE.fullmatch(x.strip()) for x in LEAF.findall(value))):
+        name, _, text = (s.strip() for s in part.partition("="))
+        apart = ["".join(each) for each in zip(*(leaf_parts(x) for x in re.split(f"({LEAF.pattern})", text)), strict=True)]
+        raise AdError(f"{name}: the spreads of elements stand in a list of their own", help=f"write {name}={'±'.join(apart)}")
+    return value, width[0].strip() if width else None
+
+
+def leaf_parts(text: str) -> tuple[str, str]:
+    """An element of a list, or what stands between two, and its spread."""
+    number, *width = (s.strip() for s in SIGN.split(text))
+    if concise := CONCISE.fullmatch(number):
+        number, *width = spelled_out(concise)
+    if not LEAF.fullmatch(text):
+        return text, text
+    spread = (*width, "0")[0]
+    return number, f"{positive_width('x', number, spread):.15g}" if spread.endswith("%") else spread
+
 
 def tensor_widths(name: str, at: np.ndarray, text: str) -> np.ndarray:
     """What stands behind ± of a tensor, for every element of it: one number or percentage for all, or a tensor of the same

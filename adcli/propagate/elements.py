@@ -13,7 +13,7 @@ import numpy as np
 from adcli.input.arrays import fitting, read_tensor, text_array
 from adcli.input.distributions import Spread
 from adcli.input.points import located, parts
-from adcli.input.spreads import SIGN, split, spread_of, tensor_widths
+from adcli.input.spreads import split, spread_of, tensor_parts, tensor_widths
 from adcli.lang.derive.uncertainty import MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation
 from adcli.lang.evaluate.recording import element
@@ -45,6 +45,10 @@ def given_elements(program: Program, points: Sequence[GivenPoint], covariances: 
     spreads = dict(given.spreads)
     for name, text in given.widths.items():
         spreads |= of_tensor(name, at[name], text)
+    if given.widths and not (spreads or covariances):
+        name, width = next(iter(given.widths.items()))
+        raise AdError(f"'{name}' has no elements, and nothing else is uncertain",
+                      help=f"write {name}=[2,3]±{'0.1' if width.startswith('[') else width}")
     matrices = dict(covariance(program, spreads, text) for text in covariances)
     correlations: list[Correlation] = []
     for name, matrix in matrices.items():
@@ -78,12 +82,12 @@ def given_tensors(program: Program, spec: str) -> GivenPoint:
     spreads: dict[str, Spread] = {}
     for part in filter(str.strip, parts(spec)):
         name = composed(part.partition("=")[0].strip())
-        value, *width = SIGN.split(part, maxsplit=1)
         if name in tensors:
-            if "~" in value and not width:
+            value, width = tensor_parts(part)
+            if "~" in value and width is None:
                 raise AdError(f"'{part.strip()}' has no spread", help=f"write {name}=[1,2]±0.1~rect")
             plain.append(value)
-            widths.update({name: width[0].strip()} if width else {})
+            widths.update({} if width is None else {name: width})
         elif "=@" in part.replace(" ", ""):
             plain.append(part)
         else:
