@@ -214,21 +214,22 @@ class Function(Looks):
     # -- SciPy
 
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
-        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`). For tensors its rows and
-        columns are the elements of the outputs and inputs, one tensor after another, in the order of memory."""
+        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`) of float64, or of
+        float32 where the precision is single. For tensors its rows and columns are the elements of the outputs and inputs, one
+        tensor after another, in the order of memory."""
         if self._matrix is None:
             raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
         if self._tensors and self._origin is not None:
             from adcli.api.scientific import whole_point
             return self._by_colours(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
         from adcli.solvers.functions import sparse
-        return sparse(self._program, *self._matrix, list(self(at, **values).values()))
+        return sparse(self._program, *self._matrix, list(self(at, **values).values()), self._precision)
 
     def _by_colours(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> ColouredMatrix:
         """The sweeps that the matrix of a program with tensors is read from."""
         if self._coloured is None:
             from adcli.solvers.coloured import ColouredMatrix
-            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt)
+            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt, self._precision)
         return self._coloured
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
@@ -244,6 +245,8 @@ class Function(Looks):
 
         `start` has values of the inputs in the vector, from which tensors have their shapes: x0 is their vector, `pack` makes
         one of other values, and `unpack` the values of a vector. What it has of other inputs fixes them.
+
+        The functions compute in double precision, as SciPy's solvers do, also where the precision of this Function is single.
         """
         from adcli.api.scientific import solver
         return solver(self._program, names(order), names(of), start, fixed)

@@ -15,10 +15,11 @@ from adcli.task.verbs import MatrixKind
 
 
 class ColouredMatrix:
-    """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`."""
+    """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`, in numbers of a
+    precision."""
 
-    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str]) -> None:
-        self.program, self.kind, self.names = program, kind, list(names)
+    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double") -> None:
+        self.program, self.kind, self.names, self.precision = program, kind, list(names), precision
         self.vector: TensorVectorFunction | None = None
 
     def at(self, point: Mapping[str, Any]) -> Any:
@@ -31,8 +32,9 @@ class ColouredMatrix:
             places, values = hessian_entries(found.pattern, lambda seed: f.hessp(x, np.ones(1), seed))
         else:
             places, values = jacobian_entries(found.pattern, f.n, lambda seed: f.jvp(x, seed)[1], lambda seed: f.vjp(x, seed)[1])
-        return scipy_coo(found.matrix(self.kind, places), values)
+        return scipy_coo(found.matrix(self.kind, places), values, f.precision)
 
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
-        return TensorVectorFunction(self.program, self.names, fixed, [np.shape(point[name]) for name in self.names])
+        shapes = [np.shape(point[name]) for name in self.names]
+        return TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision)

@@ -315,14 +315,14 @@ class CalledMatrix(Called):
         return csr_array((numbers, self.column.copy(), self.rows.copy()), shape=self.shape)
 
 
-def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
+def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any], precision: str) -> Any:
     """The matrix of a Jacobian or Hessian with these results, without entries that are 0 by construction."""
     kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]
     every = columns(program)
     form, places = matrix_among([every[k] for k in kept], inputs, kind)
     if any(np.ndim(x) for x in found):
         raise AdError("sparse() takes one point, not arrays")
-    return scipy_coo(form, [found[kept[k]] for k in places])
+    return scipy_coo(form, [found[kept[k]] for k in places], precision)
 
 
 # ---------------------------------------------------------------- tensors
@@ -331,8 +331,9 @@ class TensorVectorFunction(VectorFunction):
     """A program with tensors: sweeps, of which each program is compiled when it is first called."""
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
-                 shapes: Sequence[tuple[int, ...]]) -> None:
+                 shapes: Sequence[tuple[int, ...]], precision: str = "double") -> None:
         super().__init__(program, names, fixed, shapes)
+        self.precision = precision
         self.outputs = [r.name for r in program.results]
         self.output_shapes: list[tuple[int, ...]] | None = None
 
@@ -343,19 +344,19 @@ class TensorVectorFunction(VectorFunction):
 
     @cached_property
     def value(self) -> Any:
-        return compiled(self.program, keep=True)
+        return compiled(self.program, True, self.precision)
 
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
         program = pipeline.adjoint_program(self.program, self.names)
-        return compiled(program, keep=True), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        return compiled(program, True, self.precision), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
         program = pipeline.tangent_program(self.program, self.names)
-        return compiled(program, keep=True), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        return compiled(program, True, self.precision), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
@@ -364,7 +365,7 @@ class TensorVectorFunction(VectorFunction):
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
         tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return compiled(program, keep=True), cotangents, tangents, products
+        return compiled(program, True, self.precision), cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:

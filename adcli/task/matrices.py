@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.version import __version__
@@ -122,8 +123,9 @@ def _comment(text: str) -> list[str]:
                          break_on_hyphens=False)
 
 
-def scipy_coo(matrix: Matrix, values: Sequence[float]) -> coo_array:
-    """The matrix at a point as a scipy.sparse.coo_array, both triangles of a symmetric one. AdError without SciPy."""
+def scipy_coo(matrix: Matrix, values: Sequence[float], precision: str = "double") -> coo_array:
+    """The matrix at a point as a scipy.sparse.coo_array of float64, or float32 where its numbers are of single precision; both
+    triangles of a symmetric one. AdError without SciPy."""
     try:
         from scipy.sparse import coo_array
     except ModuleNotFoundError:
@@ -132,7 +134,7 @@ def scipy_coo(matrix: Matrix, values: Sequence[float]) -> coo_array:
     import numpy as np
     _check(matrix, values)
     places = np.array(matrix.places(), dtype=np.int64).reshape(-1, 3)
-    data = np.asarray(values, dtype=np.float64)[places[:, 2]]
+    data = np.asarray(values, dtype=PRECISIONS[precision].code)[places[:, 2]]
     return coo_array((data, (places[:, 0], places[:, 1])), shape=(len(matrix.rows), len(matrix.columns)))
 
 

@@ -66,3 +66,20 @@ def test_what_does_not_fit(call, said) -> None:
     with pytest.raises(adcli.AdError) as error:
         call()
     assert error.value.message == said
+
+
+@pytest.mark.parametrize("kind", ["jacobian", "hessian"])
+@pytest.mark.parametrize("text, point", [
+    ("v = x**3/3*y + sin(x*z)", {"x": 1.1, "y": 2.2, "z": 0.3}),
+    ("input x(N); d(i) = x(i + 1)**3 - 0.1*x(i); v +=! d(i)**2; output v", {"x": [1.1, 2.3, 3.7]}),
+])
+def test_sparse_matrices_have_the_numbers_of_single_precision(kind, text, point):
+    f = getattr(adcli.compile(text, precision="single"), kind)()
+    found, wanted = f.sparse(**point).toarray(), f(**point)
+    assert found.dtype == np.float32
+    for i, x in enumerate(point):
+        for j, y in enumerate(point):
+            name = f"dv_d{x}" if kind == "jacobian" else f"d2v_d{x}_d{y}"
+            if name in wanted:
+                entries = found if len(point) == 1 else found[0, i] if kind == "jacobian" else found[i, j]
+                assert np.ravel(entries).tolist() == np.ravel(wanted[name]).tolist(), name
