@@ -210,10 +210,23 @@ def said(error: click.ClickException) -> AdError:
 def no_option(name: str, context: click.Context | None) -> AdError:
     if context is None or isinstance(context.command, click.Group):
         return AdError(f"no option '{name}' before the verb", help="the verb comes first: adcli grad f.ad --at x=2,y=5")
-    meant = meant_option(name, options_of(context))
-    help = f"{context.command_path} --help lists the options" if meant is None else \
-        f"write {meant}" if " " in meant else f"did you mean '{meant}'?"
-    return AdError(f"no option '{name}'", help=help)
+    known = options_of(context)
+    meant, verbs = in_other_words(name, known), verbs_with(name, context)
+    if meant is None and not verbs:
+        meant = meant_option(name, known)
+    help = (f"{context.command_path} --help lists the options" if meant is None else
+            f"write {meant}" if " " in meant else f"did you mean '{meant}'?")
+    return AdError(f"no option '{name}'", help=help if meant or not verbs else f"verbs that have it: {', '.join(verbs)}")
+
+
+def verbs_with(name: str, context: click.Context) -> list[str]:
+    """The verbs that have an option which this one has not."""
+    root = context.find_root()
+    group = root.command
+    if not isinstance(group, click.Group):
+        return []
+    commands = [(verb, group.get_command(root, verb)) for verb in group.list_commands(root)]
+    return [verb for verb, c in commands if c is not None and any(name in (*p.opts, *p.secondary_opts) for p in c.params)]
 
 
 def options_of(context: click.Context) -> dict[str, click.Option]:
@@ -222,19 +235,21 @@ def options_of(context: click.Context) -> dict[str, click.Option]:
     return {spelling: p for p in params for spelling in (*p.opts, *p.secondary_opts)}
 
 
-def meant_option(name: str, known: Mapping[str, click.Option]) -> str | None:
-    """What to write for an option that this command does not have: one of its options, with a value where that is part of
-    the answer."""
+def in_other_words(name: str, known: Mapping[str, click.Option]) -> str | None:
+    """What to write for an option that other tools have: one of a command's options, with a value where that is part of the
+    answer."""
     from adcli.command.synonyms import OPTIONS
     word = name.lstrip("-")
     if len(word) == 1 and name.startswith("--") and "--at" in known:   # an input
         return f"--at {word}=2"
-    fitting = [text for text in OPTIONS.get(word, ()) if fits(text, known)]
-    if fitting:
-        return fitting[0]
+    return next((text for text in OPTIONS.get(word, ()) if fits(text, known)), None)
+
+
+def meant_option(name: str, known: Mapping[str, click.Option]) -> str | None:
+    """The same, or the option that is spelled most alike."""
     bare = {spelling.removeprefix("--"): spelling for spelling in known if spelling.startswith("--")}
-    close = alike(word, list(bare))
-    return bare[close] if close else None
+    close = alike(name.lstrip("-"), list(bare))
+    return in_other_words(name, known) or (bare[close] if close else None)
 
 
 def fits(text: str, known: Mapping[str, click.Option]) -> bool:

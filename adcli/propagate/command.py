@@ -14,7 +14,6 @@ import click
 
 from adcli.answers.watch import Watch
 from adcli.command.options import (
-    EMIT_OPTIONS,
     FOR_C,
     PART_OPTIONS,
     TABLE_OPTIONS,
@@ -138,7 +137,8 @@ def command(options: PropagateOptions) -> int:
                           help="give a point: --at 'x=[1,2]±0.1', or --at x=@x.npy with --covariance x=@C.npy")
         return in_rows(task, options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
-    options.refuse(["emit", *EMIT_OPTIONS], "and --at cannot be used together")
+    options.refuse(["emit"], "and --at cannot be used together")
+    options.refuse_emit_options()
     if options.plot:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
