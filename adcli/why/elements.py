@@ -18,6 +18,7 @@ from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.names import tensor_of
 from adcli.why.causes import Words
 from adcli.why.groups import COMPARED, Explanation, WhyAt, rank
@@ -98,7 +99,8 @@ class Choice:
 def operation(cause: Cause) -> Hashable:
     """What is the same of a cause in all elements of a tensor."""
     e = cause.equation
-    return (cause.kind, cause.position, cause.sweep, tensor_of(cause.name or ""), e and (e.span, e.op.name))
+    position = None if e and isinstance(e.op, NoValue) else cause.position   # an element of the matrix
+    return (cause.kind, position, cause.sweep, tensor_of(cause.name or ""), e and (e.span, e.op.name))
 
 
 def also(same: Sequence[Finding], words: Words) -> list[str]:
