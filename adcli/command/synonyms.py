@@ -21,7 +21,9 @@ def choices(rows: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str,
 WORD_SYNONYMS = {"target": table({
     "js": "javascript node ecmascript typescript ts mjs", "python": "numpy np py python3", "c": "c99 c11 clang gcc c++ cpp cxx",
     "header": "h hpp", "latex": "tex math", "dot": "graphviz gv graph", "llvm": "ll ir llvm-ir bitcode",
-    "asm": "assembly assembler s", "object": "o obj", "library": "so dll dylib shared lib", "text": "ad adcli source dsl plain"})}
+    "asm": "assembly assembler s", "object": "o obj", "library": "so dll dylib shared lib", "text": "ad adcli source dsl plain",
+    "--emit object --target wasm32": "wasm wasm32 webassembly wat", "--emit library --abi casadi": "casadi ipopt",
+    "--format json": "json", "--format csv": "csv"})}
 """What the words for a choice, by its kind, are called elsewhere."""
 VERB_SYNONYMS = table({
     "eval": "value values run evaluate compute calc calculate call primal",
