@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Atom, Equation, Program, Result, shape_of
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
+from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
 
@@ -34,8 +35,9 @@ def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[
     bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`, by default the one that no
     condition names."""
     whole, conditions, bounds, asked = program, list[StatedCondition](), list[StatedCondition](), set[str]()
+    values = named_values(program)
     for text in texts:
-        for part, low, high in parsed(text):
+        for part, low, high in parsed(text, values):
             if part.strip() in moved:
                 bounds.append(StatedCondition(text.strip(), part.strip(), low, high))
                 continue
@@ -58,7 +60,7 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
     there are no equations)."""
     whole, made = program, list[str]()
     for text in texts:
-        found = parsed(text)
+        found = parsed(text, named_values(program))
         if any(low != high for _, low, high in found):
             raise AdError(f"'{text}' is not an equation", help="write 'g == 1'")
         for part, number, _ in found:
@@ -68,8 +70,8 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
     return with_outputs(whole, [*kept, *made])
 
 
-def parsed(text: str) -> list[tuple[str, float, float]]:
-    """A condition as expressions with the numbers that they lie between."""
+def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, float, float]]:
+    """A condition on the `values` of a program as expressions with the numbers that they lie between."""
     parts, signs = pieces(text)
     if not signs or not all(part.strip() for part in parts):
         raise AdError(f"'{text}' is not a condition", help=HELP)
@@ -82,13 +84,13 @@ def parsed(text: str) -> list[tuple[str, float, float]]:
         parts = parts[::-1]
     if signs == ["=="]:
         left, right = parts
-        number, other = constant(right), constant(left)
+        number, other = constant(right, values), constant(left, values)
         if number is not None and other is not None:
             raise AdError(f"'{text}' is of numbers alone", help=HELP)
         if other is not None:
             left, number = right, other
         return [(left, number, number)] if number is not None else [(f"({left}) - ({right})", 0.0, 0.0)]
-    numbers = [constant(part) for part in parts]
+    numbers = [constant(part, values) for part in parts]
     if None not in numbers:
         raise AdError(f"'{text}' is of numbers alone", help=HELP)
     if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
@@ -119,9 +121,9 @@ def pieces(text: str) -> tuple[list[str], list[str]]:
     return [*parts, text[start:]], signs
 
 
-def constant(text: str) -> float | None:
+def constant(text: str, values: Mapping[str, Atom]) -> float | None:
     """The value of an expression of numbers alone; None where it has names."""
-    program = expression(text, text)
+    program = expression(text, text, values)
     if program.params:
         return None
     number = evaluate(program, {}, FLOAT)[program.results[0].name]
@@ -130,9 +132,24 @@ def constant(text: str) -> float | None:
     return float(number)
 
 
-def expression(text: str, whole: str) -> Program:
+def expression(text: str, whole: str, values: Mapping[str, Atom]) -> Program:
+    """An expression of the values of a program, as a program; tensors among them stand with subscripts."""
     from adcli.lang.lower.frontend import parse
-    return parse(f"subject_to = {text.strip()}\n", f"'{whole.strip()}'")
+    tensors = [Param(x, name) for name in dict.fromkeys(re.findall(r"[^\W\d]\w*", text))
+               if isinstance(x := values.get(name), Var) and x.shape]
+    statement = f"subject_to = {text.strip()}\n"
+    try:
+        return parse(f"input {', '.join(map(declaration, tensors))}\n{statement}" if tensors else statement, f"'{whole.strip()}'")
+    except AdError as error:
+        if not tensors:
+            raise
+        inner = "subject_to" in (error.help or "")   # a statement, which a condition is not
+        raise AdError(f"'{whole.strip()}': {error.message}",
+                      help="make it an output of the program, and name that" if inner else error.help) from None
+
+
+def declaration(param: Param) -> str:
+    return f"{'int32 ' * param.var.integer}{param.name}({', '.join(map(affine_text, param.var.shape))})"
 
 
 def with_expression(program: Program, text: str, whole: str, stem: str = "subject_to") -> tuple[Program, str]:
@@ -141,14 +158,12 @@ def with_expression(program: Program, text: str, whole: str, stem: str = "subjec
     name = Names.of(program).fresh(stem)
     if text.strip() in values:   # also a tensor
         return replace(program, results=(*program.results, Result(name, values[text.strip()]))), name
-    made = expression(text, whole)
+    made = expression(text, whole, values)
     env: dict[Atom, Atom] = {}
     for p in made.params:
         if p.name not in values:
             raise AdError(f"'{whole.strip()}': no value '{p.name}' in the program",
                           help=nearest(p.name, list(values)) or f"the values are {', '.join(values)}")
-        if shape_of(values[p.name]):
-            raise AdError(f"'{whole.strip()}': '{p.name}' is a tensor", help="make it an output of the program, and name that")
         env[p.var] = values[p.name]
     equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
     atom = env.get(made.results[0].atom, made.results[0].atom)

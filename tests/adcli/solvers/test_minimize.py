@@ -171,6 +171,27 @@ def test_what_is_wrong_is_said(conditions, options, message):
         adcli.compile("u = x*y\nv = x**2 + y**2").minimize(x=1.0, y=2.0, subject_to=conditions, **{"of": "v", **options})
 
 
+@pytest.mark.parametrize("conditions, where", [
+    ("x(0) + x(1) <= 0.5", [-0.25, 0.75, 2.0]), ("x(2) == x(N - 3) + 1", [0.5, 1.0, 1.5]),
+    (["h(1) >= 3", "x(0) >= 1"], [1.5, 1.0, 2.0]),
+    ("h(2) >= 3", [0.8, 1.4, 2.0]),
+])
+def test_conditions_on_elements(conditions, where):
+    f = adcli.compile("input x(N); v +=! (x(i) - i)**2; h(0) = x(0); for t in 0:N { h(t + 1) = h(t) + x(t) }; output v")
+    found = f.minimize(x=[0.1, 0.2, 0.3], subject_to=conditions)
+    assert found.x == pytest.approx(where, abs=1e-8) and found.success, found
+
+
+@pytest.mark.parametrize("condition, said", [
+    ("2*x <= 1", r"'2\*x': 'x' is a tensor\nhelp: make it an output of the program, and name that"),
+    ("x(0, 1) <= 1", r"'x\(0, 1\)': 'x' has 1 dimension, not 2\nhelp: an element of it is x\(i\)"),
+    ("x(0) + z <= 1", "no value 'z'"), ("x(3) <= 1", "the extent there is 3"),
+])
+def test_what_is_wrong_with_conditions_on_elements_is_said(condition, said):
+    with pytest.raises(AdError, match=said):
+        adcli.compile("input x(N); v +=! x(i)**2").minimize(x=[1, 2, 3], subject_to=condition)
+
+
 # ---------------------------------------------------------------- the command
 
 def test_the_command_prints_the_point_and_what_was_checked():
