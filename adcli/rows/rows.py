@@ -119,7 +119,9 @@ class Table:
     def _take_names(self, found: list[str], placed: bool = True) -> None:
         for old in self.dialect.renamed if placed else ():
             if old not in found:
-                raise Fault(f"no column '{old}', which --rename names", nearest(old, found) or self._columns(found))
+                new = self.dialect.renamed[old]
+                raise Fault(f"no column '{old}', which --rename names",
+                            nearest(old, found) or (f"write --rename {new}={old}" if new in found else self._columns(found)))
         self.names = [self.dialect.renamed.get(name, name) for name in found] if placed else found
         for name, count in Counter(self.names).items():
             if count > 1 and (self.utf8 or name in self.dialect.renamed.values()):
@@ -149,8 +151,18 @@ class Table:
         if len(found) > 1:
             raise Fault(f"column '{p.name}' occurs {len(found)} times")
         if not found and p.default is None:
-            raise Fault(f"no column '{p.name}'", self._instead(p.name))
+            raise Fault(f"no column '{p.name}'", self._instead(p))
         return found[0] if found else None
+
+    def _near(self, p: Param, names: Collection[str]) -> str | None:
+        """What may have been meant among the names of a table or an object that lacks an input. One that is another input's is
+        not meant, and an input without a standard uncertainty is exact."""
+        known = ",".join(q.seed for q in self.inputs if q.seed and q.name in names)
+        inputs = [q.name for q in self.inputs]
+        if p.seed not in names or p.seed not in inputs:
+            return nearest(p.name, names)
+        what = f"{p.seed} is exact with --wrt {known}" if known else f"it has the standard uncertainty of {p.seed} in each row"
+        return nearest(p.name, [n for n in names if n not in inputs]) or what
 
     def _delimiter(self, name: str) -> str | None:
         """The option with which a table of one column has one of this name."""
@@ -159,15 +171,16 @@ class Table:
                 return "add " + (f"--delimiter {other!r}" if other != "\t" else "--input-format tsv")
         return None
 
-    def _instead(self, name: str) -> str:
-        """What may have been meant where a table has no column of this name."""
-        if (option := self._delimiter(name)) is not None:
+    def _instead(self, p: Param) -> str:
+        """What may have been meant where a table has no column for an input."""
+        if (option := self._delimiter(p.name)) is not None:
             return option
-        if nearest(name, self.names) is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
+        near = self._near(p, self.names)
+        if near is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
             return "add --no-header if the first row is data"
-        if name in self.lists:
-            return nearest(name, self.names) or f"--at {name}=@{name}.npy gives it one value in every row"
-        return nearest(name, self.names) or self._columns(self.names)
+        if p.name in self.lists:
+            return near or f"--at {p.name}=@{p.name}.npy gives it one value in every row"
+        return near or self._columns(self.names)
 
     def _columns(self, names: Sequence[str]) -> str:
         return "the columns are " + ", ".join(shown(n)[1:-1] for n in names[:10]) + (", …" if len(names) > 10 else "")
@@ -275,7 +288,7 @@ class Table:
         if self._is_empty(value):
             value = None
         if value is None:
-            close = None if p.name in found else nearest(p.name, found)
+            close = None if p.name in found else self._near(p, found)
             try:
                 return self._nothing(p, f"'{p.name}' is null" if p.name in found else f"no '{p.name}'")
             except Fault as fault:

@@ -196,6 +196,16 @@ def test_rows_name_the_uncertain_inputs():
         "x,u_x,y,v,u_v,share_v_x\n2,0.1,5,10.0,0.5,100.0\n")
 
 
+@pytest.mark.parametrize("rows, said", [
+    (b"x,y,u_y\n1,2,3\n", "no column 'u_x'\nhelp: x is exact with --wrt y\n"),
+    (b"x,y\n1,2\n", "no column 'u_x'\nhelp: it has the standard uncertainty of x in each row\n"),
+    (b"x,y,ux,uy\n1,2,3,4\n", "no column 'u_x'\nhelp: did you mean 'ux'?\n"),
+    (b'{"x":1,"y":2,"u_y":3}\n', "no 'u_x'\nhelp: x is exact with --wrt y\n"),
+])
+def test_where_the_uncertainty_of_an_input_is_missing(rows: bytes, said: str) -> None:
+    assert said in adcli("propagate", "-e", "v = x*y", stdin=rows).err
+
+
 def test_a_negative_uncertainty_in_a_row_is_told():
     ended = adcli("propagate", "-e", "v = 2*x", stdin=b"x,u_x\n2,-0.1\n")
     assert ended.code == 0

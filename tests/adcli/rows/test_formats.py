@@ -149,6 +149,7 @@ def test_dialects(data, options, want):
     (b"x,y\n1,2\n", ["--columns", "x,y"], 2, "add --no-header"),
     (b"", ["--no-header"], 5, "the table is empty\n"),
     (b"x,y\n1,2\n", ["--rename", "xx=x"], 5, "no column 'xx', which --rename names\nhelp: did you mean 'x'?"),
+    (b"x,q\n1,2\n", ["--rename", "y=q"], 5, "no column 'y', which --rename names\nhelp: write --rename q=y"),
     (b"x,y\n1,2\n", ["--rename", "x"], 2, "--rename 'x' is not OLD=NEW"),
     (b"a,x,y\n1,1,2\n", ["--rename", "a=x"], 5, "column 'x' occurs 2 times"),
     (b"x,y\nNA,2\n", ["--na", "NA"], 5, "column 'x' is empty\nhelp: --missing nan"),
