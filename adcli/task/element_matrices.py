@@ -14,6 +14,7 @@ from adcli.input.nested import element
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
 from adcli.lang.ir import Program, shape_of
+from adcli.lang.ir.gc import paused
 from adcli.lang.passes.simplify import simplify
 from adcli.task.matrices import Matrix
 from adcli.task.shapes import written_out
@@ -44,6 +45,7 @@ class ElementMatrix(NamedTuple):
                       self.kind == "hessian")
 
 
+@paused()
 def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], what: str) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
     every input. AdError in the name of `what` where the pattern would take too long."""
@@ -77,6 +79,7 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
 
 # ---------------------------------------------------------------- numbers
 
+@paused()
 def hessian_entries(pattern: Pattern, product: Product) -> tuple[list[tuple[int, int]], list[float]]:
     """Places and numbers of the entries of a Hessian, from its products with the sum of the unit vectors of each colour."""
     colours = star_colours(pattern)
@@ -85,6 +88,7 @@ def hessian_entries(pattern: Pattern, product: Product) -> tuple[list[tuple[int,
     return list(reads), [float(products[colour][i]) for i, colour in reads.values()]
 
 
+@paused()
 def jacobian_entries(pattern: Pattern, columns: int, forward: Product, reverse: Product, mode: str = "auto"
                      ) -> tuple[list[tuple[int, int]], list[float]]:
     """The same of a Jacobian: by its products `forward`, or those of its transpose, `reverse`; unless a mode is asked for,
