@@ -26,14 +26,7 @@ from adcli.lang.ir.names import tensor_of
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
-from adcli.task.element_matrices import (
-    ElementMatrix,
-    element_matrix,
-    elements,
-    hessian_entries,
-    jacobian_entries,
-    output_shapes,
-)
+from adcli.task.element_matrices import ElementMatrix, element_matrix, elements, output_shapes, read_by_colours
 from adcli.task.matrices import Matrix
 from adcli.task.tasks import Task, prepared
 
@@ -68,8 +61,7 @@ def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
         row, = watch.over(evaluate(task, [at], options.jobs, watch.say))
         values = FullMatrix(task, matrix).entries(row)
     else:
-        places, values = SweepProducts(task, at, wrt, options, watch).entries(found)
-        matrix = found.matrix(name, places)
+        matrix, values = SweepProducts(task, at, wrt, options, watch).entries(found, name)
     number = number_format(options.fmt, options.hexadecimal, options.precision)
     with packed_destination(options.output, False) as out:
         write_points(out, matrices_of(matrix, options.form, [(named_elements(at), values)], number, False))
@@ -110,20 +102,21 @@ class SweepProducts:
         self.shapes = output_shapes(task.primal, at) | {name: np.shape(at[name]) for name in wrt}
         self.first = True
 
-    def entries(self, found: ElementMatrix) -> tuple[list[tuple[int, int]], list[float]]:
-        """Places and numbers of the entries of a matrix."""
+    def entries(self, found: ElementMatrix, name: str) -> tuple[Matrix, list[float]]:
+        """The matrix without its numbers, and these."""
+        reading = read_by_colours(found, self.task.request.mode)
         if found.kind == "hessian":
-            places, values = hessian_entries(found.pattern, self.along("hvp", self.wrt))
+            values = reading.numbers(self.along("hvp", self.wrt))
         else:
-            places, values = jacobian_entries(found.pattern, len(found.columns), self.along("jvp", self.wrt),
-                                              self.along("vjp", self.task.signature.outputs), self.task.request.mode)
-        wrong = [k for k, x in enumerate(values) if not math.isfinite(x)]
-        if wrong:
-            i, j = places[wrong[0]]
-            row = () if found.kind == "jacobian" else (found.rows[i],)
-            name = partial_name(self.task.signature.outputs[0] if row else found.rows[i], (*row, found.columns[j]))
-            self.remark(f"note: {name} = {values[wrong[0]]!r}: {len(wrong):,} of {len(values):,} entries are not finite")
-        return places, values
+            values = reading.numbers(self.along("vjp", self.task.signature.outputs) if reading.reverse
+                                     else self.along("jvp", self.wrt))
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            row, column = found.rows[reading.i[wrong[0]]], found.columns[reading.j[wrong[0]]]
+            entry = partial_name(self.task.signature.outputs[0], (row, column)) if found.kind == "hessian" else partial_name(
+                row, (column,))
+            self.remark(f"note: {entry} = {float(values[wrong[0]])!r}: {len(wrong):,} of {len(values):,} entries are not finite")
+        return found.matrix(name, list(zip(reading.i.tolist(), reading.j.tolist(), strict=True))), values.tolist()
 
     def along(self, verb: str, seeded: Sequence[str]) -> Callable[[np.ndarray], np.ndarray]:
         """What the sweeps of a verb make of vectors, whose elements are those of these inputs, or outputs, in turn."""

@@ -2,16 +2,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.input.arrays import fitting
+from adcli.lang.derive.element_sparsity import computes_subscripts, of_comprehensions
 from adcli.lang.ir import Program
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.solvers.functions import TensorVectorFunction
-from adcli.task.element_matrices import element_matrix, hessian_entries, jacobian_entries
-from adcli.task.matrices import scipy_coo
+from adcli.task.element_matrices import Reading, element_matrix, read_by_colours
+from adcli.task.matrices import sparse_array
 from adcli.task.verbs import MatrixKind
+
+
+class Places(NamedTuple):
+    """The shape of a matrix, how its entries are read, and row, column and number of the entry of all that are not zero."""
+
+    shape: tuple[int, int]
+    reading: Reading
+    i: np.ndarray
+    j: np.ndarray
+    entry: np.ndarray
 
 
 class ColouredMatrix:
@@ -21,18 +33,34 @@ class ColouredMatrix:
     def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double") -> None:
         self.program, self.kind, self.names, self.precision = program, kind, list(names), precision
         self.vector: TensorVectorFunction | None = None
+        self.known: dict[object, Places] = {}
+        self.keeps = of_comprehensions(program) and not computes_subscripts(program)
 
     def at(self, point: Mapping[str, Any]) -> Any:
         """The matrix at a point, a scipy.sparse array. AdError where its pattern would take too long."""
         point = fitting(self.program, dict(point))
-        found = element_matrix(self.program, point, self.kind, self.names, "sparse()")
+        shape, reading, i, j, entry = self.places(point)
         f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
-        x = f.pack(point)
+        x, ones = f.pack(point), np.ones(1)
         if self.kind == "hessian":
-            places, values = hessian_entries(found.pattern, lambda seed: f.hessp(x, np.ones(1), seed))
+            numbers = reading.numbers(lambda seed: f.hessp(x, ones, seed))
         else:
-            places, values = jacobian_entries(found.pattern, f.n, lambda seed: f.jvp(x, seed)[1], lambda seed: f.vjp(x, seed)[1])
-        return scipy_coo(found.matrix(self.kind, places), values, f.precision)
+            numbers = reading.numbers(lambda seed: (f.vjp if reading.reverse else f.jvp)(x, seed)[1])
+        return sparse_array(numbers.astype(PRECISIONS[self.precision].code)[entry], i.copy(), j.copy(), shape)
+
+    def places(self, point: Mapping[str, Any]) -> Places:
+        """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
+        unless subscripts or the end of a loop are computed."""
+        key = tuple([(np.shape(x), x.tobytes() if p.var.integer and p.var.shape else x if p.var.integer else None)
+                     for p in self.program.params for x in (point[p.name],)])
+        found = self.known.get(key) if self.keeps else None
+        if found is None:
+            matrix = element_matrix(self.program, point, self.kind, self.names, "sparse()")
+            reading = read_by_colours(matrix)
+            where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
+            found = Places((len(matrix.rows), len(matrix.columns)), reading, *where)
+            self.known = {key: found}
+        return found
 
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}

@@ -7,7 +7,8 @@ sparse matrix and not with its size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.input.nested import element
@@ -79,32 +80,56 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
 
 # ---------------------------------------------------------------- numbers
 
-@paused()
-def hessian_entries(pattern: Pattern, product: Product) -> tuple[list[tuple[int, int]], list[float]]:
-    """Places and numbers of the entries of a Hessian, from its products with the sum of the unit vectors of each colour."""
-    colours = star_colours(pattern)
-    products = [product(seed) for seed in seeds(colours)] if any(pattern) else []
-    reads = star_reads(pattern, colours)
-    return list(reads), [float(products[colour][i]) for i, colour in reads.values()]
+class Reading(NamedTuple):
+    """How the entries of a matrix are read from sweeps, one for each colour, that start from the sum of the unit vectors of this
+    colour: entry k, in row i[k] and column j[k], is element position[k] of what the sweep sweep[k] gives. Sweeps are in reverse
+    mode, of rows, or forward, of columns."""
+
+    i: np.ndarray
+    j: np.ndarray
+    colours: np.ndarray
+    sweep: np.ndarray
+    position: np.ndarray
+    reverse: bool = False
+
+    def numbers(self, product: Product) -> np.ndarray:
+        """The numbers of the entries."""
+        import numpy as np
+        values, order = np.empty(len(self.sweep)), np.argsort(self.sweep, kind="stable")
+        ends = np.searchsorted(self.sweep[order], np.arange(self.colours.max(initial=-1) + 2))
+        for colour, (first, last) in enumerate(pairwise(ends.tolist())):
+            if first < last:
+                some = order[first:last]
+                values[some] = product((self.colours == colour).astype(np.float64))[self.position[some]]
+        return values
+
+    def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, column and entry of all places of a symmetric matrix, of which there are the entries on and above the diagonal."""
+        import numpy as np
+        above = np.flatnonzero(self.i != self.j)
+        i, j = np.concatenate([self.i, self.j[above]]), np.concatenate([self.j, self.i[above]])
+        entry = np.concatenate([np.arange(len(self.i)), above])
+        order = np.lexsort((j, i))
+        return i[order], j[order], entry[order]
 
 
 @paused()
-def jacobian_entries(pattern: Pattern, columns: int, forward: Product, reverse: Product, mode: str = "auto"
-                     ) -> tuple[list[tuple[int, int]], list[float]]:
-    """The same of a Jacobian: by its products `forward`, or those of its transpose, `reverse`; unless a mode is asked for,
-    whichever are fewer."""
-    places = [(i, j) for i, row in enumerate(pattern) for j in row]
-    across, along = column_colours(pattern, columns), row_colours(pattern, columns)
+def read_by_colours(found: ElementMatrix, mode: str = "auto") -> Reading:
+    """How the entries of a matrix are read: of a Hessian from its products with the vectors of a star colouring; of a Jacobian
+    from its own, or those of its transpose, unless a mode is asked for, whichever are fewer."""
+    if found.kind == "hessian":
+        colours = star_colours(found.pattern)
+        reads = star_reads(found.pattern, colours)
+        return reading(list(reads), colours, [c for _, c in reads.values()], [i for i, _ in reads.values()])
+    places = found.places()
+    across, along = column_colours(found.pattern, len(found.columns)), row_colours(found.pattern, len(found.columns))
     if mode == "forward" or (mode == "auto" and max(across, default=-1) < max(along, default=-1)):
-        products = [forward(seed) for seed in seeds(across)]
-        return places, [float(products[across[j]][i]) for i, j in places]
-    products = [reverse(seed) for seed in seeds(along)]
-    return places, [float(products[along[i]][j]) for i, j in places]
+        return reading(places, across, [across[j] for _, j in places], [i for i, _ in places])
+    return reading(places, along, [along[i] for i, _ in places], [j for _, j in places], reverse=True)
 
 
-def seeds(colours: Sequence[int]) -> Iterator[np.ndarray]:
-    """For each colour a vector that is 1 where it is, else 0."""
+def reading(places: Sequence[tuple[int, int]], colours: Sequence[int], sweep: Sequence[int], position: Sequence[int],
+            reverse: bool = False) -> Reading:
     import numpy as np
-    of = np.array(colours, np.int64)
-    for colour in range(max(colours, default=-1) + 1):
-        yield (of == colour).astype(np.float64)
+    i, j = np.array(places, np.int64).reshape(-1, 2).T
+    return Reading(i, j, *[np.array(x, np.int64) for x in (colours, sweep, position)], reverse)

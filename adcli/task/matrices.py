@@ -20,6 +20,7 @@ from adcli.task.signature import Column
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
+    import numpy as np
     from scipy.sparse import coo_array
 
 MatrixPoint = tuple[Mapping[str, float], Sequence[float]]
@@ -126,16 +127,21 @@ def _comment(text: str) -> list[str]:
 def scipy_coo(matrix: Matrix, values: Sequence[float], precision: str = "double") -> coo_array:
     """The matrix at a point as a scipy.sparse.coo_array of float64, or float32 where its numbers are of single precision; both
     triangles of a symmetric one. AdError without SciPy."""
+    import numpy as np
+    _check(matrix, values)
+    places = np.array(matrix.places(), dtype=np.int64).reshape(-1, 3)
+    numbers = np.asarray(values, dtype=PRECISIONS[precision].code)[places[:, 2]]
+    return sparse_array(numbers, places[:, 0], places[:, 1], (len(matrix.rows), len(matrix.columns)))
+
+
+def sparse_array(numbers: np.ndarray, i: np.ndarray, j: np.ndarray, shape: tuple[int, int]) -> coo_array:
+    """A scipy.sparse.coo_array with these numbers in rows i and columns j. AdError without SciPy."""
     try:
         from scipy.sparse import coo_array
     except ModuleNotFoundError:
         from adcli.lang.ir.extras import missing
         raise missing("a sparse array", "scipy") from None
-    import numpy as np
-    _check(matrix, values)
-    places = np.array(matrix.places(), dtype=np.int64).reshape(-1, 3)
-    data = np.asarray(values, dtype=PRECISIONS[precision].code)[places[:, 2]]
-    return coo_array((data, (places[:, 0], places[:, 1])), shape=(len(matrix.rows), len(matrix.columns)))
+    return coo_array((numbers, (i, j)), shape=shape)
 
 
 def _check(matrix: Matrix, values: Sequence[float]) -> None:

@@ -61,6 +61,16 @@ def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]
         return None
 
 
+def of_comprehensions(program: Program) -> bool:
+    """Whether a program has no operations on tensors but comprehensions."""
+    return all(isinstance(e.op, Comprehension) or not e.op.tensors for e in program.equations)
+
+
+def computes_subscripts(program: Program) -> bool:
+    """Whether subscripts are computed, so that a pattern depends on the values of inputs that are no integers."""
+    return any(o.whole for e in program.equations for o in e.outs)
+
+
 # ---------------------------------------------------------------- sets of numbers, one for each element
 
 Members = tuple[np.ndarray, np.ndarray]
@@ -127,11 +137,11 @@ class ElementSweep:
     @classmethod
     def of(cls, program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> ElementSweep | None:
         """The sweep at a point. None for a program with other operations than comprehensions and rows of the table."""
-        if not all(isinstance(e.op, Comprehension) or not e.op.tensors for e in program.equations):
+        if not of_comprehensions(program):
             return None
         values = {p.var: as_value(p, at[p.name], numpy_arithmetic()) if p.var.shape else at[p.name] for p in program.params}
         sizes = bound(program, values)
-        if any(o.whole for e in program.equations for o in e.outs):   # subscripts that are computed
+        if computes_subscripts(program):
             values = every_value(program, at, numpy_arithmetic())
         atoms = {a for e in program.equations for a in (*e.args, *e.outs)} | {r.atom for r in program.results} | values.keys()
         extents = {a: int(np.prod([number(x, sizes) for x in shape_of(a)], dtype=np.int64)) for a in atoms}

@@ -34,6 +34,22 @@ def test_a_hessian_takes_a_product_for_each_colour_and_not_for_each_element():
     assert hessian.sparse(x=np.ones(3000)).nnz == 3*3000 - 2   # dense it would take 72 MB
 
 
+@pytest.mark.parametrize(("text", "points"), [
+    ("input x(N), int k(M)\ny(i) = x(k(i))**2\noutput y", [{"k": [0, 1]}, {"k": [2, 1]}, {"k": [2, 1, 0]}, {"x": [5.0, 7, 9]}]),
+    ("input x(N), z(M)\nint32 k(i) = floor(z(i))\ny(i) = x(k(i))**2*z(i)\noutput y", [{"z": [0.5, 1.5]}, {"z": [2.5, 1.5]}]),
+    ("input x(N), z(M)\ny(i) = i % 2 == 0 ? x(i)*z(i) : z(i)\noutput y", [{"z": [1.0, 2, 4]}, {"x": [2.0, 3], "z": [3.0, 1]}]),
+])
+def test_a_pattern_is_kept_for_points_that_have_it(text, points):
+    f = adcli.compile(text)
+    jacobian, at = f.jacobian(), {"x": [1.0, 2, 3]}
+    for point in points:
+        at |= point
+        again = f.jacobian().sparse(at)   # a new one knows no pattern
+        for _ in range(2):
+            found = jacobian.sparse(at)
+            assert found.nnz == again.nnz and (found.toarray() == again.toarray()).all()
+
+
 def test_what_is_too_long_to_be_written_out_says_so():
     with pytest.raises(adcli.AdError, match=r"sparse\(\) writes out every operation on numbers, at most 400,000"):
         f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = sin(h(t, i)) }\nv +=! h(100, i)")
