@@ -132,4 +132,4 @@ def reading(places: Sequence[tuple[int, int]], colours: Sequence[int], sweep: Se
             reverse: bool = False) -> Reading:
     import numpy as np
     i, j = np.array(places, np.int64).reshape(-1, 2).T
-    return Reading(i, j, *[np.array(x, np.int64) for x in (colours, sweep, position)], reverse)
+    return Reading(i, j, np.array(colours, np.int64), np.array(sweep, np.int64), np.array(position, np.int64), reverse)
