@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Param, Program, Var, shape_of
@@ -93,7 +93,7 @@ def _read_always(s: Equation) -> set[Atom]:
     return {a for a, use in _read_by(Builder(), s, Liveness()) if use == Liveness(still=use.still)}
 
 
-def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = None) -> Iterator[tuple[Var, Liveness]]:
+def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = None) -> Iterable[tuple[Var, Liveness]]:
     """The operands of an equation, each with when it reaches a result through it."""
     if not isinstance(e.op, Comprehension):
         return _sources(b, e, use) if isinstance(e.op, MatrixOperation) else operands(b, e, use)
