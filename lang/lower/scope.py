@@ -147,7 +147,8 @@ class Scope:
             assert not isinstance(node, Token)
             split = len(stack) - len(node.args)
             args = stack[split:]
-            stack[split:] = [self.apply(node, args, name if node is top else None)]
+            del stack[split:]
+            stack.append(self.apply(node, args, name if node is top else None))
         if positive:
             self.require("r", stack[0], top)
         self.numbers.clear()
@@ -194,8 +195,8 @@ class Scope:
             wanted = signature[i if i < last else last]
             if not self.kind(atom, wanted):
                 raise self.mismatch(wanted, node.args[i])
-        row = self.row_for(row, tuple(args), node)
-        return self.emit(row, tuple(args), (node.start, node.end), (name,))[0]
+        given = tuple(args)
+        return self.emit(self.row_for(row, given, node), given, (node.start, node.end), (name,))[0]
 
     def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
         if row is POW or row is POLYGAMMA:
