@@ -17,6 +17,7 @@ from adcli.lang.ir.equal import loop_form
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.passes.loop_supports import histories_supports
 from adcli.lang.passes.simplify import Folder, ValueKey, identity, simplify
 from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
 from adcli.lang.passes.supports import Limited, Support, Supports, by_number, decided, guarded, needed_guards, support_of
@@ -88,6 +89,26 @@ def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     return value
 
 
+def _asking_numbers(f: Folder, e: Equation) -> Equation:
+    """A recurrence whose statements read numbers in place of tensors that are zero just where these are."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    constants = dict(zip(e.args[len(op.histories):], op.constants, strict=True))
+    statements = []
+    for s, whole in zip(op.statements, whole_statements(e), strict=True):
+        if isinstance(whole.op, Comprehension):
+            asking, read = by_number(whole.op, whole.args, f.supports, partial(_limited, f))
+            added = read[len(whole.args):]
+            constants.update({n: Var(None, True) for n in added if n not in constants})
+            if added:
+                args = (*s.args, *[constants[n] for n in added])
+                asking, args = compact(replace(asking, body=simplify(asking.body, _sources_known(asking, args, {}))), args)
+                s = Equation(s.outs, asking, args, s.span, s.group)
+        statements.append(s)
+    small = replace(op, constants=tuple(constants.values()), statements=tuple(statements))
+    return Equation(e.outs, small, (*e.args[:len(op.histories)], *constants), e.span, e.group)
+
+
 def _limited(f: Folder, number: Var, conditions: tuple[Affine, ...]) -> Var:
     """See `Limited`."""
     if not conditions:
@@ -126,6 +147,9 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     if earlier is not outs:
         f.env.update(zip(outs, earlier, strict=True))
         return
+    if f.supports:
+        f.supports.update(histories_supports(made, f.supports))
+        made = _asking_numbers(f, made)
     f.equations.append(made)
     whole = whole_statements(made)
     for i in standing_alone(made):

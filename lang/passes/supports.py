@@ -26,6 +26,7 @@ PLACES = tuple([Index(f"d{k}") for k in range(32)])
 """The indices of a support: the places of an element in each dimension."""
 Support = tuple[Affine | Var, ...]
 Supports = Mapping[Atom, Support]
+NOWHERE: Support = (affine(-1),)
 Ends = Mapping[Index, tuple[Affine, Affine]]
 Limited = Callable[[Var, tuple[Affine, ...]], Var]
 """A number that is 0 where another is, and for the sizes for which any of some expressions is negative."""
@@ -68,7 +69,7 @@ def support_of(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Su
     if op.onto is not None:
         before = known.get(args[op.onto])
         return cleared(written(op), before, op.shape) if op.reduction == "=" and is_zero(value) and before is not None else None
-    conditions = where_positive(op, args, known)
+    conditions = NOWHERE if is_zero(value) else where_positive(op, args, known)
     if conditions is None:
         return None
     guards, numbers = split(conditions)
@@ -154,10 +155,14 @@ def within(conditions: tuple[Affine, ...] | None, shape: Shape) -> tuple[Affine,
     the extents is 0."""
     if conditions is None:
         return None
-    ranges, _ = every_element(shape)
-    ends = ends_of(replace(r, index=p) for r, p in zip(ranges, PLACES, strict=False))
-    there = [r.high - 1 for r in ranges]
+    ends, there = any_element(shape)
     return tuple(dict.fromkeys([c for c in conditions if not follows(c, ends, there)]))
+
+
+def any_element(shape: Shape) -> tuple[Ends, list[Affine]]:
+    """The ends of the places of an element of a shape, and what is not negative where there is one."""
+    ranges, _ = every_element(shape)
+    return (ends_of(replace(r, index=p) for r, p in zip(ranges, PLACES, strict=False)), [r.high - 1 for r in ranges])
 
 
 def cleared(zeros: tuple[Affine, ...] | None, before: Support, shape: Shape) -> Support | None:
@@ -188,7 +193,7 @@ def by_number(op: Comprehension, args: tuple[Atom, ...], known: Supports, limite
     ends, sources, questions = ends_of(op.ranges), list(op.sources), asked(op, args, known)
     for k, (p, s) in enumerate(zip(op.body.params, op.sources, strict=True)):
         places, numbers = split(questions.get(p.var, ()))
-        left = tuple([c for c in places if not follows(c, ends, op.guards)])
+        left = tuple(dict.fromkeys([c for c in places if not follows(c, ends, op.guards)]))
         if len(numbers) == 1 and isinstance(s, Read) and args[s.arg] is not numbers[0] and not any(c.indices() for c in left):
             sources[k], args = Read(len(args), ()), (*args, limited(numbers[0], left))
     return replace(op, sources=tuple(sources)), args
@@ -214,6 +219,8 @@ def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple
 
 def asked(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Support]:
     """The parameters of a body that are only compared with 0, whose support is known, with its conditions at the point."""
+    if known.keys().isdisjoint(args):
+        return {}
     found: dict[Atom, Support] = {}
     for p, s in zip(op.body.params, op.sources, strict=True):
         if isinstance(s, Read) and (there := at(s, args, known)) is not None:
