@@ -109,8 +109,11 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
 
 def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,
                jobs: int | None) -> dict[str, Any]:
-    """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
+    """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars. A number fills a
+    tensor that is a direction or a weight."""
     given, real, short = {}, kernel.real, False
+    if any(p.seed and p.var.shape and np.ndim(v) == 0 for p, v in zip(program.params, values, strict=True)):
+        values = with_filled_seeds(program, values)
     for p, v in zip(program.params, values, strict=True):
         number = type(v) is float and not p.var.integer
         if not number and (type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else real)):
@@ -124,6 +127,15 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
     targets = {} if out is None else tensor_targets(out, [r.name for r in program.results], real)
     found = kernel(given, targets or None, jobs)
     return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}
+
+
+def with_filled_seeds(program: Program, values: Sequence[Any]) -> list[Any]:
+    """The values of all inputs, with numbers that stand for directions and weights as tensors."""
+    from adcli.input.arrays import conformed, filled
+    given = {p.name: v for p, v in zip(program.params, values, strict=True)}
+    seeds = {p.name: real_array(p.name, given[p.name]) for p in program.params if p.seed}
+    whole = filled(program, {p.name: conformed(p, given[p.name]) for p in program.params if not p.seed}, seeds)
+    return [whole[p.name] if p.seed and p.var.shape else v for p, v in zip(program.params, values, strict=True)]
 
 
 def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]) -> Quick:

@@ -264,3 +264,18 @@ def test_a_tensor_of_torch_that_requires_grad_is_to_be_detached(program, given):
         with pytest.raises(AdError, match="input 'x' requires grad") as caught:
             f(given)
         assert ".detach()" in caught.value.help
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_a_number_fills_a_direction_or_a_weight(precision):
+    """Also after the calls from which on they are quick."""
+    f = adcli.compile("input A(M, N), b(N), k; c(i) +=! k*A(i, j)*b(j)", precision=precision)
+    at, jvp, vjp = {"A": np.arange(6.0).reshape(2, 3), "b": np.ones(3), "k": 2.0}, f.jvp(), f.vjp()
+    for _ in range(15):
+        assert jvp({**at, "dA": 0, "db": 1.0, "dk": 0})["dc"].tolist() == [6, 24]
+        assert vjp({**at, "d_dc": np.float32(1)})["d_db"].tolist() == vjp({**at, "d_dc": [1, 1]})["d_db"].tolist() == [6, 10, 14]
+    for seed, said in (("x", "must be real numbers"), ([1, 2, 3], "both are M")):
+        with pytest.raises(adcli.AdError, match=said):
+            vjp({**at, "d_dc": seed})
+    with pytest.raises(adcli.AdError, match="'A' has 2 dimensions"):
+        f(A=1.0, b=[1, 2], k=1.0)
