@@ -77,6 +77,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
     outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order`,
     `precision` and `checkpoint` are as for `load`."""
     from adcli.lang.lower.frontend import parse
+    from adcli.lang.syntax.source import is_file_name
     if callable(program):
         from adcli.api.recorded import written
         program = written(program)
@@ -84,6 +85,8 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
         load = f"adcli.load({os.fspath(program)!r})" if isinstance(program, os.PathLike) else None
         raise AdError(f"a program is a text or a function, not {type(program).__name__}",
                       help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
+    if is_file_name(program):
+        raise AdError(f"a program is a text, and {program!r} is the name of a file", help=f"write adcli.load({program!r})")
     read = parse(program, name, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
     return Function(read, precision=one_of("precision", precision, [*PRECISIONS]))
 

@@ -471,6 +471,8 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
         return decode(standard_input("the program").read(), "<stdin>")
     if TABLE.search(program):
         raise AdError(f"{program}: a table of rows, not a program", help=f"write -e 'v = x*y' --data {quoted(program)}")
+    if program.endswith((".json", ".npz")):
+        raise AdError(f"{program}: values, not a program", help=f"write -e 'v = x*y' --at @{quoted(program)}")
     try:
         with opened(program) as file:
             return decode(file.read(), program)
@@ -481,7 +483,10 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
 def expression_source(expressions: tuple[str, ...]) -> Source:
     """The -e lines as one text; bare expressions are named f, f2, … as far as these names are free."""
     from adcli.lang.syntax.scan import is_bare_expression, scan
-    from adcli.lang.syntax.source import decode
+    from adcli.lang.syntax.source import decode, is_file_name
+    if (file := next(filter(is_file_name, expressions), None)) is not None:
+        raise AdError(f"-e takes the text of a program, and '{file}' is the name of a file",
+                      help=f"write {quoted(file)} without -e")
     lines = [decode(e.encode("utf-8", "surrogateescape"), "-e").text for e in expressions]
     taken = set().union(*[scan(line)[2] for line in lines])
     free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)

@@ -74,7 +74,13 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:   # for the shell, as far as it goes
             return super().parse_args(ctx, args)
-        _, rest, order = self.make_parser(ctx).parse_args(list(args))
+        try:
+            _, rest, order = self.make_parser(ctx).parse_args(list(args))
+        except click.NoSuchOption as error:   # a word with one dash in front is its first letter to click
+            letter = error.option_name
+            words = (word.partition("=")[0] for word in args if word.startswith(letter))
+            error.option_name = next((word for word in words if f"-{word}" in options_of(ctx)), letter)
+            raise
         once = [p for p in order if isinstance(p, click.Option) and not p.multiple and not p.is_flag]
         for p in once:
             if once.count(p) > 1:
@@ -211,6 +217,8 @@ def no_option(name: str, context: click.Context | None) -> AdError:
     if context is None or isinstance(context.command, click.Group):
         return AdError(f"no option '{name}' before the verb", help="the verb comes first: adcli grad f.ad --at x=2,y=5")
     known = options_of(context)
+    if f"-{name}" in known:
+        return AdError(f"no option '{name}'", help=f"did you mean '-{name}'?")
     meant, verbs = in_other_words(name, known), verbs_with(name, context)
     if meant is None and not verbs:
         meant = meant_option(name, known)

@@ -44,6 +44,10 @@ LONGEST_RANGE = 1 << 53
 """Points of one range."""
 FILE = re.compile(r"[^=,{}\[\]()]+\.(npy|npz|csv|tsv|txt|dat|json|jsonl|ndjson|parquet)(\.gz)?", re.IGNORECASE)
 """What is meant as the name of a file."""
+LINSPACE = re.compile(r"(?:\w+\.)?linspace\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*,\s*(\d+)\s*\)")
+"""A range as NumPy has it."""
+NO_COMMA = re.compile(r"\s*[;\s]\s*(?=[^\W\d]\w*\s*=[^=])")
+"""What people write between two inputs in place of a comma."""
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 """How files of rows end that can be no points."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
@@ -310,9 +314,7 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
     name, equals, text = (s.strip() for s in part.partition("="))
     name = composed(name)
     if not equals or not name:
-        known = f"{part}={LISTS.get(kinds[part], 1)}" if part in kinds else "x=2,y=5"
-        raise AdError(f"'{part}' is not name=value", help=f"a file of values has @: {option} @{part}" if FILE.fullmatch(part)
-                      else f"write {option} {known}")
+        raise AdError(f"'{part}' is not name=value", help=no_value(part, kinds, option))
     if kinds and text[:1] in ("@", "["):
         if text[0] == "[":
             return [{name: of_text(name, text)}]
@@ -328,9 +330,30 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
     except AdError as fault:
         if FILE.fullmatch(text):
             fault.help = f"a file has @: write {name}=@{text}"
+        elif meant := in_other_words(name, text):
+            fault.help = f"write {meant}"
+        elif text.startswith("[") and not kinds:
+            fault.help = f"several values are several points: --at {name}=1 --at {name}=2; a tensor is declared: input {name}(N)"
         elif rank := kinds.get(name, 0):
             fault.help = f"'{name}' is a tensor: write {name}={LISTS.get(rank, '')}{' or ' * (rank in LISTS)}{name}=@{name}.npy"
         raise
+
+
+def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
+    """What to write for a part of a point that is not name=value."""
+    if FILE.fullmatch(part):
+        return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
+            f"a file of values has @: {option} @{part}"
+    return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5'}"
+
+
+def in_other_words(name: str, text: str) -> str | None:
+    """What to write for a value as other languages have it: linspace(0, 1, 3), several parts with no comma between, x==1."""
+    if found := LINSPACE.fullmatch(text):
+        return f"{name}={':'.join(found.groups())}"
+    if NO_COMMA.search(text):
+        return f"{name}={NO_COMMA.sub(',', text)}"
+    return f"{name}={text[1:].strip()}" if text.startswith("=") and text[1:].strip() else None
 
 
 def span(name: str, text: str, uncounted: bool = False) -> GridRange:

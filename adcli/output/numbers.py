@@ -26,7 +26,9 @@ def number_format(template: str | None, hexadecimal: bool, precision: str | None
     if template is None:
         return shortest_single if precision == "single" else shortest
     if not TEMPLATE.fullmatch(template):
-        raise AdError(f"--fmt '{template}' is not a number format; use %e, %f or %g", help="write --fmt %.6g")
+        digits = re.fullmatch(r"%?[{:]*(\.\d{1,3}[eEfFgG])\}?", template, re.ASCII)
+        raise AdError(f"--fmt '{template}' is not a number format; use %e, %f or %g",
+                      help=f"write --fmt %{digits[1] if digits else '.6g'}")
     return lambda x: rounded(x, template) if math.isfinite(x) else repr(x)
 
 

@@ -22,3 +22,8 @@ def decode(data: bytes, name: str) -> Source:
 def normal(text: str, name: str) -> Source:
     """The text as diagnostics count it: no byte order mark, lines ended by a line feed, names composed."""
     return Source(name, composed(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text is rather the name of a program's file than a program."""
+    return text.endswith(".ad") and not any(c in text for c in " \t\n=;()*+")

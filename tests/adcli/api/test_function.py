@@ -548,3 +548,8 @@ def test_a_thread_with_a_small_stack_records_and_differentiates_a_long_function(
     finally:
         threading.stack_size(before)
     assert found == [("f", "df_dx")]
+
+
+def test_the_name_of_a_file_is_no_program():
+    with pytest.raises(adcli.AdError, match=r"'models/f\.ad' is the name of a file\nhelp: write adcli\.load\('models/f\.ad'\)"):
+        adcli.compile("models/f.ad")

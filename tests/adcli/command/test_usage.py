@@ -44,6 +44,13 @@ FAULTS = [
     ("grad f.ad -- --strict", 2, "adcli: error: unexpected argument '--strict'\n"),
     ("grad f.ad -e x", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
     ("grad f.ad --att x=1", 2, "adcli: error: no option '--att'\nhelp: did you mean '--at'?\n"),
+    ("grad f.ad -at x=1", 2, "adcli: error: no option '-at'\nhelp: did you mean '--at'?\n"),
+    ("grad f.ad -at=x=1", 2, "adcli: error: no option '-at'\nhelp: did you mean '--at'?\n"),
+    ("grad -e f.ad --at x=1", 2, "adcli: error: -e takes the text of a program, and 'f.ad' is the name of a file\n"
+     "help: write f.ad without -e\n"),
+    ("grad p.json", 2, "adcli: error: p.json: values, not a program\nhelp: write -e 'v = x*y' --at @p.json\n"),
+    ("grad f.ad --at x=1,y=2 --fmt {:.3f}", 2,
+     "adcli: error: --fmt '{:.3f}' is not a number format; use %e, %f or %g\nhelp: write --fmt %.3f\n"),
     ("grad f.ad --zzz", 2, "adcli: error: no option '--zzz'\nhelp: adcli grad --help lists the options\n"),
     ("grad f.ad --at", 2, "adcli: error: --at needs a value\n"),
     ("grad f.ad --quiet=1", 2, "adcli: error: --quiet takes no value\n"),
@@ -100,7 +107,7 @@ FAULTS = [
     ("grad f.ad --at x=,y=2", 2, "adcli: error: x= has no value\nhelp: write x=2\n"),
     ("grad f.ad --at x=1,y=2y", 2, "adcli: error: y=2y: an operator is missing before 'y'\nhelp: write 2*y\n"),
     ("grad f.ad --at x=1,y=x", 2, "adcli: error: y=x: not a constant\nhelp: numbers, pi, inf and + - * / ** of them\n"),
-    ("grad f.ad --at x=1;y=2", 2, "adcli: error: x=1;y=2: expected one number and nothing more\n"),
+    ("grad f.ad --at x=1;y=2", 2, "adcli: error: x=1;y=2: expected one number and nothing more\nhelp: write x=1,y=2\n"),
     ("grad f.ad --at x=1e999,y=2", 2, "adcli: error: x=1e999: this number is too large for a double\n"
      "help: the largest is 1.7976931348623157e308; write inf for infinity\n"),
     ("grad f.ad --at x=0x1p+2000,y=2", 2, "adcli: error: x=0x1p+2000: this number is too large for a double\n"

@@ -97,7 +97,8 @@ __all__ = ["folder"]
     ("bench scalar.ad --size N=3", "--size N=3: a program of numbers has no sizes\nhelp: give --rows"),
     ("bench mv.ad --size N", "--size N: expected a name, given once, and a whole number above 0\nhelp: write --size N=1024"),
     ("propagate mv.ad --at A=2±0.1", None),
-    ("eval scalar.ad --at x=[1],y=1", "x=[1]: expected a number, not a tensor"),
+    ("eval scalar.ad --at x=[1],y=1", "x=[1]: expected a number, not a tensor\n"
+     "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
     ("eval scalar.ad --at x=@A.npy,y=1", "x=@A.npy: expected a number, not a tensor"),
     ("eval scalar.ad --at @both.npz", "both.npz: a file of arrays, and every input is a number\n"
      "help: write --at x=2,y=5, or --data ROWS"),

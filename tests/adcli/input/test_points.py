@@ -87,6 +87,11 @@ def test_one_point_in_parts_has_no_heading():
     ("x + y", ["x=3,5,y=2"], "'5' is not name=value\nhelp: a decimal point, not a comma: write --at x=3.5,y=2"),
     ("x + y", ["x=-3,5,y=2,25"], "write --at x=-3.5,y=2.25"), ("x + y", ["x=,5,y=1"], "write --at x=.5,y=1"),
     ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: write --at x=2,y=5"),
+    ("x + y", ["x=1;y=2"], "expected one number and nothing more\nhelp: write x=1,y=2"),
+    ("x + y", ["x=1 y=2"], "an operator is missing before 'y'\nhelp: write x=1,y=2"),
+    ("x + y", ["x==1,y=2"], "help: write x=1"), ("x + y", ["x=np.linspace(0, 1, 3),y=2"], "help: write x=0:1:3"),
+    ("x + y", ["x=[1,2],y=2"], "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
+    ("x + y", ["rows.csv"], "'rows.csv' is not name=value\nhelp: rows go to --data: --data rows.csv"),
     ("x + y", ["x=1,five"], "'five' is not name=value"),
     ("input x(N)\ns *=! x(i)", ["x=3,5"], "write --at x=[3,5,…]"),
 ])
