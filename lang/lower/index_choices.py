@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from adcli.lang.ir.affine import Affine, Index, atoms, never_negative
+from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.all_sizes import proved
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.ranges import Domain, ends_in_doubt
+from adcli.lang.ir.ranges import Access, Domain, ends_in_doubt
 from adcli.lang.lower.comprehension_body import Elements, rewritten
 from adcli.lang.lower.index_conditions import (
     IndexTest,
@@ -44,10 +44,15 @@ class IndexChoices:
 
     def __init__(self, arm: Arm, choices: Sequence[Op | Call], b: Elements, domain: Domain, guards: Sequence[Affine]) -> None:
         self.arm, self.choices, self.b, self.domain = arm, choices, b, domain
-        known = [*inside(domain), *guards]
-        open_ = {a.spans: [end for end in ends_in_doubt(a, domain) if not guards or not proved(end, known)] for a in b.accesses}
+        self.guards = list(guards)
+        open_ = {a.spans: self.in_doubt(a) for a in b.accesses}
         self.doubts = {spans: {x for end in ends for x in atoms(end)} for spans, ends in open_.items() if ends}
         """The reads that may be outside of their tensors, with the indices and sizes that this depends on."""
+
+    def in_doubt(self, a: Access, more: Sequence[Affine] = ()) -> list[Affine]:
+        """What must not be negative for a read to be inside of its tensor and is not proved, `more` not being negative either."""
+        known = [*inside(self.domain), *self.guards, *more]
+        return [end for end in ends_in_doubt(a, self.domain) if not proved(end, known)]
 
     def split(self) -> list[Arm] | None:
         """The arm as two and more, where an arm of a choice reads outside of a tensor unless the condition holds."""
@@ -63,7 +68,7 @@ class IndexChoices:
                 continue
             left = {holds: self.possible(pieces_where(self.b.context, node.args[0], holds)) for holds in (True, False)}
             if has_equality(node.args[0]) and not any(
-                    self.safe(node.args[1 if holds else 2], left[holds], unsafe) for holds in left):
+                    self.safer(node.args[1 if holds else 2], left[holds], unsafe) for holds in left):
                 continue
             return [Arm(swapped(self.arm.value, node, node.args[1 if holds else 2]), [*self.arm.tests, *piece])
                     for holds in left for piece in left[holds]]
@@ -88,19 +93,14 @@ class IndexChoices:
         """The pieces that may have points; one, though it has none, where there is only one."""
         if len(pieces) == 1:
             return pieces
-        return [piece for piece in pieces if not nowhere(self.domain, limits(self.b.affine, piece))]
+        return [piece for piece in pieces if not nowhere(self.domain, [*self.guards, *limits(self.b.affine, piece)])]
 
-    def safe(self, value: Node, pieces: list[Piece], unsafe: set[tuple[Span | None, ...]]) -> bool:
-        """Whether a value reads elements that are inside of their tensors on these pieces and may be outside elsewhere."""
+    def safer(self, value: Node, pieces: list[Piece], unsafe: set[tuple[Span | None, ...]]) -> bool:
+        """Whether a read of a value that may be outside of its tensor is so at one end less on each of these pieces."""
         places = {tuple([(x.start, x.end) for x in n.args]) for n in postorder(value) if type(n) is Call} & unsafe
         reads = [a for a in self.b.accesses if a.spans in places]
-        for piece in pieces:
-            known = [*inside(self.domain), *limits(self.b.affine, piece)]
-            reached = [(x, n) for a in reads for x, n in zip(a.subscripts, a.extents, strict=True) if x is not None]
-            ends = [end for x, n in reached for end in (x, n - 1 - x)]
-            if not all(never_negative(end) or proved(end, known) for end in ends):
-                return False
-        return bool(reads)
+        before = sum(len(self.in_doubt(a)) for a in reads)
+        return bool(pieces) and all(sum(len(self.in_doubt(a, limits(self.b.affine, p))) for a in reads) < before for p in pieces)
 
     def remark_decided(self, stated: Collection[Index]) -> None:
         """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
@@ -109,9 +109,6 @@ class IndexChoices:
             names = self.names(node)
             indices = [b.indices[n] for n in sorted(names) if n in b.indices and b.indices[n] not in stated]
             if not indices or not self.compares_places(names):
-                continue
-            where = pieces_where(b.context, node.args[0], True)
-            if len(where) > 1 or len(where[0]) > 1 or where[0][0][0] == "eq":
                 continue
             try:
                 word = decided(b.affine, self.domain, node.args[0])

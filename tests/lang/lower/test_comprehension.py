@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -534,6 +535,36 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
                          "tensor; state a range in where for more\n")
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) : 7 where i in 0:N", "--at", "x=[1,2,3]")
     assert (ended.out, ended.err) == ("y = [7.0, 1.0, 2.0]\n", "")
+
+
+@pytest.mark.parametrize(("choice", "word", "runs"), [
+    ("i == 0 ? 7 : x(i - 1)", "never", "1:N + 1"), ("i != 0 ? x(i)*x(i - 1) : 7", "always", "1:N"),
+    ("i == N - 1 ? 7 : x(i + 1)", "never", "0:N - 1"),
+    ("i == 0 or i == N - 1 ? 7 : x(i) + x(i - 1) + x(i + 1)", "never", "1:N - 1"),
+    ("i > 0 and i < N - 1 ? x(i) + x(i - 1) + x(i + 1) : 7", "always", "1:N - 1"),
+])
+def test_a_condition_at_an_edge_that_the_reads_leave_out_is_remarked(choice: str, word: str, runs: str) -> None:
+    """The elements at the edge would be 0, and nobody would know why."""
+    said = [note.message for note in parse(f"input x(N)\ny(i) = {choice}").notes]
+    assert said == [f"this condition {word} holds: index 'i' runs over {runs}, which keeps every read inside its tensor; state a "
+                    "range in where for more"]
+
+
+@pytest.mark.parametrize(("choice", "at"), [
+    ("i == 0 ? x(0) : x(i)", lambda x, i: x[i]), ("i > 0 ? x(i) : 2*x(0)", lambda x, i: x[i] * (1 if i else 2)),
+    ("i == 0 ? x(0) : i == N - 1 ? x(N-1) : x(i-1) + x(i+1) where i in 0:N",
+     lambda x, i: x[i] if i in (0, len(x) - 1) else x[i-1] + x[i+1]),
+    ("i == N - 1 ? 5 : i == 0 ? 6 : x(i+1) - x(i-1) where i in 0:N",
+     lambda x, i: 5 if i == len(x) - 1 else 6 if i == 0 else x[i+1] - x[i-1]),
+    ("i != 0 ? (i != N - 1 ? x(i-1)*x(i+1) : 5) : 4 where i in 0:N",
+     lambda x, i: (x[i-1] * x[i+1] if i != len(x) - 1 else 5) if i else 4),
+    ("i == 0 ? 1 : i == 1 ? 2 : x(i-1)*x(i-2) where i in 0:N", lambda x, i: i + 1 if i < 2 else x[i-1] * x[i-2]),
+])
+def test_choices_at_the_edges_of_a_range(choice: str, at: Callable[[list[float], int], float]) -> None:
+    program = check(parse(f"input x(N)\ny(i) = {choice}"))
+    for n in range(2, 6):
+        x = [2.0 + 3 * k for k in range(n)]
+        np.testing.assert_array_equal(evaluate(program, {"x": np.array(x)}, NUMPY)["y"], [at(x, i) for i in range(n)])
 
 
 @pytest.mark.parametrize(("statement", "said"), [
