@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from adcli.lang.ir import Atom, Equation, Shape, shape_of
+from adcli.lang.ir import Atom, Equation, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.recurrence import Recurrence, whole_statements, without_onto
@@ -39,26 +39,26 @@ def histories_supports(e: Equation, known: Supports) -> dict[Atom, Support]:
     numbers = {n: None for a in e.args if a in known for n in split(known[a])[1]}
     if len(numbers) != 1:
         return {}
-    starts, writers = dict(zip(e.outs, e.args, strict=False)), dict[Atom, list[Equation]]()
+    starts: dict[Atom, Atom] = dict(zip(e.outs, e.args, strict=False))
+    writers: dict[Atom, list[Equation]] = {out: [] for out in starts}
     for s in whole_statements(e):
-        writers.setdefault(s.outs[0], []).append(s)
-    sizes = {c: None for a in e.args for c in split(known.get(a, ()))[0] if c.number is None and not c.indices()}
+        writers[s.outs[0]].append(s)
+    sizes: dict[Affine | Var, None] = dict.fromkeys(
+        [c for a in e.args for c in split(known.get(a, ()))[0] if c.number is None and not c.indices()])
+    runs = tuple([c for c in (e.op.high - e.op.low - 1,) if not c.indices()])
     claims: dict[Atom, Support] = dict.fromkeys(starts, (*sizes, *numbers))
-    runs = tuple([c for c in (e.op.high - e.op.low - 1,) if not c.indices()])   # what holds where there is a step
-    tried = dict.fromkeys(starts, 0)
-    changed = True
-    while changed:
-        changed = False
+    tried, settled = dict.fromkeys(claims, 0), False
+    while not settled:
+        settled = True
         for out, claim in [*claims.items()]:
             pieces = pieces_of(starts[out], writers[out], {**known, **claims}, runs)
             if is_union(claim, pieces, shape_of(out)):
                 continue
             del claims[out]
-            smaller = [tuple(dict.fromkeys([*sizes, *runs, *numbers])), *pieces] if pieces else []
+            smaller: list[Support] = [(*dict.fromkeys([*sizes, *runs]), *numbers), *pieces] if pieces else []
             if tried[out] < len(smaller):
                 claims[out] = smaller[tried[out]]
-            tried[out] += 1
-            changed = True
+            tried[out], settled = tried[out] + 1, False
     return claims
 
 
