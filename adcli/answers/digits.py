@@ -66,10 +66,11 @@ def judged_elements(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
     import numpy as np
 
     from adcli.input.arrays import filled, fitting
+    from adcli.input.nested import arrays_of
     from adcli.task.shapes import written_out
     program = without_zeros(task)
     for row in rows:
-        own = {name: x for name, x in row.at.items() if name not in task.seeds}
+        own = arrays_of({name: x for name, x in row.at.items() if name not in task.seeds})
         whole = written_out(program, filled(program, own, task.seeds) if task.seeds else fitting(task.primal, own), "--digits")
         numbers = [float(x) for result in row.results for x in np.ravel(result)]
         found = iter(right_digits(whole.program, whole.at, numbers))

@@ -210,12 +210,19 @@ class TensorScope(EquationScope):
                 help = f"write a tensor by its elements: C({subscripts}) = {token.text}({subscripts}) ..."
                 said = for_every_element(self.context.tree, token, self.env) or (help, None)
                 raise self.context.fault(f"'{token.text}' is a tensor", token, *said)
-            return None
+            if whole or not isinstance(atom, Var) or not atom.integer:
+                return None
+            self.read(token)
+            return self.converted(token, Read(0, ()), [atom])   # a whole number lies in memory as one
         if token.text not in self.tensors.sizes:
             return None
+        return self.converted(token, self.tensors.sizes[token.text], [])
+
+    def converted(self, token: Token, source: BodySource, args: list[Atom]) -> Token:
+        """A token for the real number that a size or a whole number is."""
         key = f"#{token.text}"
         if key not in self.env:
-            self.env[key] = self.single(self.tensors.sizes[token.text], [], (token.start, token.end))
+            self.env[key] = self.single(source, args, (token.start, token.end))
         return Token("NAME", key, token.start, token.end)
 
     def held(self, atom: Atom, node: Node) -> Token:
