@@ -185,6 +185,10 @@ class Folder:
         """The first constant that is the same, where nothing is exact beside it."""
         return self.plain.get(a) if type(a) is Lit and self.constant(a) else None
 
+    def negated(self, a: Lit) -> Lit:
+        """A constant with the other sign, one for all places."""
+        return self.constant(Lit(-a.value))
+
     def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
         """The value of the equation rewritten as op(args), with the same variable."""
         rewritten = Equation(e.outs, op, args, e.span, e.group)
@@ -223,7 +227,7 @@ def _of_constants(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
         values = tuple([a.value for a in constants])
         result = CONSTANT[e.op.name](*values)
         meant = None if result is None else folded(e.op.name, result, values)
-        f.folded[key] = None if meant is None else Lit(meant)
+        f.folded[key] = None if meant is None else f.constant(Lit(meant))
     return f.folded[key]
 
 
@@ -290,13 +294,13 @@ def _signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     if x in opposite:
         if y in opposite:
             return f.again(e, e.op, opposite[x], opposite[y])
-        return f.again(e, e.op, opposite[x], Lit(-y.value)) if isinstance(y, Lit) else None
-    return f.again(e, e.op, Lit(-x.value), opposite[y]) if isinstance(x, Lit) else None
+        return f.again(e, e.op, opposite[x], f.negated(y)) if isinstance(y, Lit) else None
+    return f.again(e, e.op, f.negated(x), opposite[y]) if isinstance(x, Lit) else None
 
 
 def _neg(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, = args
-    return Lit(-x.value) if isinstance(x, Lit) else f.opposite.get(x)
+    return f.negated(x) if isinstance(x, Lit) else f.opposite.get(x)
 
 
 def _pown(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
