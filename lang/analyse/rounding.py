@@ -92,10 +92,13 @@ class Rounding:
                 if e.args[0] in self.undecided:
                     return max(errors[1:]) + abs(args[1] - args[2])
                 return errors[1 if args[0] else 2]
-        assert e.op.ulps is not None, f"{e.op.name} is not an operation of a machine"
-        own = e.op.ulps * (math.ulp(out) if e.op.ulps else 0.0)
+        ulps = e.op.ulps
+        if e.op.name == "powi":   # the product of a whole number of factors
+            ulps, errors = max(1.0, abs(args[1])), [errors[0], 0.0]
+        assert ulps is not None, f"{e.op.name} is not an operation of a machine"
+        own = ulps * (math.ulp(out) if ulps else 0.0)
         if e.op.absolute:
-            own += e.op.ulps * ULP * max(1.0, abs(args[0]))
+            own += ulps * ULP * max(1.0, abs(args[0]))
         function, total = moved(e, args), own
         for i, error in enumerate(errors):
             if error:

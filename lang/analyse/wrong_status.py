@@ -61,7 +61,11 @@ class Operation(NamedTuple):
     def moved(self) -> list[int]:
         """The arguments that vary, of real numbers."""
         fixed = {i for i, _ in self.static}
-        return [i for i in range(self.arguments) if i not in fixed and self.op.kind(i) == "r"]
+        return [i for i in range(self.arguments) if i not in fixed and self.op.kind(i) == "r" and not self.whole(i)]
+
+    def whole(self, i: int) -> bool:
+        """Whether an argument is a number of factors, which does not vary."""
+        return self.op.factored and self.op.maps[i] is None
 
     def rules(self) -> list[Rule]:
         """The conditions of its status."""
@@ -115,7 +119,8 @@ def special_operands(operation: Operation, rules: Sequence[Rule]) -> list[Operan
     named = [a.value for rule in rules for e in rule.equations for a in e.args if isinstance(a, Lit) and math.isfinite(a.value)]
     values = tuple(sorted({*SPECIAL_VALUES, *named}))
     constants = dict(operation.static)
-    choices = [(constants[i],) if i in constants else values if i in operation.moved else (False, True)
+    choices = [(constants[i],) if i in constants else values if i in operation.moved else
+               (-1.0, 0.0, 1.0, 2.0) if operation.whole(i) else (False, True)
                for i in range(operation.arguments)]
     if math.prod(map(len, choices)) <= MOST_SPECIAL:
         return list(product(*choices))

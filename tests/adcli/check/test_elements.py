@@ -28,6 +28,18 @@ def test_every_kind_of_statement_passes_at_points_that_are_drawn(text: str) -> N
     assert "slope 2.00" in out or "nothing remains" in out
 
 
+@pytest.mark.parametrize("text, at", [
+    ("input c(M), t; v +=! c(j)*t**j", "c=[1,2,-3],t=1.3"), ("input c(M), t; v +=! c(j)*t**(-j)", "c=[1,2,-3],t=-0.7"),
+    ("input c(M), t(N); v +=! c(j)*sin(t(i))**(M - j)", "c=[1,2,3,4,5,6,7,8],t=[0.01,-2,0,30]"),
+    ("input c(M), t; h(0) = t; for k in 0:M { h(k+1) = h(k)**k*c(k) + t**k }; v = h(M)", "c=[1,2,-3,0.5],t=1.3"),
+    ("input t, int32 n; v = t*n + t**n", "t=1.3,n=5"),
+])
+def test_powers_and_whole_numbers_pass(text: str, at: str) -> None:
+    """A power with an index is the product of so many factors, and no error or change of the index is one of it."""
+    out = succeeds("check", "-e", text, "--at", at).out
+    assert "no disagreement" in out and "leaves no digit" not in out
+
+
 def test_a_point_is_given_and_the_verdict_from_python_is_the_same() -> None:
     text, at = KINDS["comprehension"], "A=[[1,2],[3,4]],x=[0.5,-1]"
     record = adcli("check", "-e", text, "--at", at, "--format", "json").records[0]
