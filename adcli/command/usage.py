@@ -79,8 +79,7 @@ class Command(click.Command):
         except click.NoSuchOption as error:   # a word with one dash in front is its first letter to click
             letter = error.option_name
             words = (word.partition("=")[0] for word in args if word.startswith(letter))
-            error.option_name = next((word for word in words if f"-{word}" in options_of(ctx)), letter)
-            raise
+            raise click.NoSuchOption(next((word for word in words if f"-{word}" in options_of(ctx)), letter), ctx=ctx) from None
         once = [p for p in order if isinstance(p, click.Option) and not p.multiple and not p.is_flag]
         for p in once:
             if once.count(p) > 1:

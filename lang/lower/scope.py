@@ -286,6 +286,7 @@ class Scope:
         if name in value_names(self.context.tree) or name in self.env:
             what = "a value" if name in assigned_names(self.context.tree) else "an input"
             if not node.args:
+                from adcli.lang.lower.suggestions import without_parentheses  # only after a fault
                 return self.context.fault(f"'{name}' is {what}, not a function", node, *without_parentheses(node))
             inner = self.context.text(Token("", "", node.start + len(name), node.end))
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
@@ -314,11 +315,6 @@ class Scope:
         c = self.context
         return (any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library_functions()
                 or self.env.get(name) is POISON)
-
-
-def without_parentheses(node: Call) -> tuple[str, Fix]:
-    """What to write for a value that is called."""
-    return f"write {node.name}", Fix(node.start, node.end, node.name)
 
 
 def node_name(node: Call) -> Token:

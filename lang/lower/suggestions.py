@@ -17,7 +17,6 @@ from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.scope import POISON, without_parentheses
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
@@ -98,6 +97,8 @@ for any."""
 
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
+UNKNOWN = "?"
+"""The name of what a fault elsewhere leaves without a meaning."""
 LONGEST_QUOTE, LONGEST_STATEMENT = 40, 120
 """Characters of an argument, and of statements, that are repeated in a message."""
 
@@ -118,7 +119,12 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     if found or node.name in STATEMENTS or not known:
         return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
-            or (None if node.args else Suggestion(*without_parentheses(node))))
+            or (None if node.args else without_parentheses(node)))
+
+
+def without_parentheses(node: Call) -> Suggestion:
+    """What to write for a value that is called."""
+    return Suggestion(f"write {node.name}", Fix(node.start, node.end, node.name))
 
 
 def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
@@ -132,10 +138,12 @@ def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bo
 def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Suggestion | None:
     """The statement about elements that an assignment with a whole tensor in it was meant as."""
     whole = next((s for outer in tree.statements for s in within(outer) if s.start <= token.start < s.end), None)
-    value = whole.values[0] if isinstance(whole, Assign) and len(whole.targets) == len(whole.values) == 1 else None
-    if value is not None and (first := of_an_argument(tree, value, env, False)):
+    if not isinstance(whole, Assign) or not len(whole.targets) == len(whole.values) == 1:
+        return None
+    value = whole.values[0]
+    if first := of_an_argument(tree, value, env, False):
         return first
-    if value is None or not (dimensions := rank(value, env)) or not quoted(tree, value):
+    if not (dimensions := rank(value, env)) or not quoted(tree, value):
         return None
     subscripts = ", ".join([i for i in "ijklmnpqr" if i not in env][:dimensions])
     tensors = [n for n in postorder(value) if isinstance(n, Token) and rank(n, env)]
@@ -282,8 +290,11 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
     for name, inner in expressions.items():
         wholes = [n for n in postorder(inner) if isinstance(n, Token) and (n.text == name or rank(n, env))]
-        text = re.sub(rf"(?:(?<==! ){name}\(([^()]*)\)(?=;|\Z))|\b{name}\(([^()]*)\)",
-                      lambda m, n=inner, w=wholes: by_elements(tree, n, w, m[1], m[2]), text)
+
+        def with_subscripts(m: re.Match[str], inner: Node = inner, wholes: list[Token] = wholes) -> str:
+            return by_elements(tree, inner, wholes, m[1], m[2])
+
+        text = re.sub(rf"(?:(?<==! ){name}\(([^()]*)\)(?=;|\Z))|\b{name}\(([^()]*)\)", with_subscripts, text)
     if declared:
         text = f"input {', '.join(declared)}; {text}"
     if target and whole is not None:
@@ -308,7 +319,7 @@ def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
 def tensor_in(node: Node, env: Mapping[str, Atom]) -> bool:
     """Whether a node is a tensor, or an element of one, or may be one, but for a fault elsewhere."""
     atom = env.get(node.text if isinstance(node, Token) else node.name if type(node) is Call else "")
-    return atom is POISON or (isinstance(atom, Var) and bool(atom.shape))
+    return isinstance(atom, Var) and (bool(atom.shape) or atom.name == UNKNOWN)
 
 
 def tensors_of(node: Node, env: Mapping[str, Atom]) -> list[Var]:

@@ -248,8 +248,8 @@ class TensorScope(EquationScope):
                 beyond = None if x is None else (x - extent).number
                 if x is not None and ((x.number or 0) < 0 or (beyond is not None and beyond >= 0)):
                     first, fix = "the first element is 0, and " * ((x.number or 0) < 0), None
-                    if (x.number or 0) < 0:
-                        fix = Fix(*access.span(d), text(extent + x))
+                    if (x.number or 0) < 0 and (span := access.span(d)):
+                        fix = Fix(span[0], span[1], text(extent + x))
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
                                   f"{text(extent)}", access.span(d), f"{first}the last element is {text(extent - 1)}",
                                   self.context.source, fix=fix)
