@@ -11,16 +11,16 @@ from adcli.lang.derive.element_sparsity import computes_subscripts, of_comprehen
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.solvers.functions import TensorVectorFunction
-from adcli.task.element_matrices import Reading, element_matrix, read_by_colours
+from adcli.task.element_matrices import ColouredReading, element_matrix, read_by_colours
 from adcli.task.matrices import sparse_array
 from adcli.task.verbs import MatrixKind
 
 
-class Places(NamedTuple):
+class EntryPlaces(NamedTuple):
     """The shape of a matrix, how its entries are read, and row, column and number of the entry of all that are not zero."""
 
     shape: tuple[int, int]
-    reading: Reading
+    reading: ColouredReading
     i: np.ndarray
     j: np.ndarray
     entry: np.ndarray
@@ -33,7 +33,7 @@ class ColouredMatrix:
     def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double") -> None:
         self.program, self.kind, self.names, self.precision = program, kind, list(names), precision
         self.vector: TensorVectorFunction | None = None
-        self.known: dict[object, Places] = {}
+        self.known: dict[object, EntryPlaces] = {}
         self.keeps = of_comprehensions(program) and not computes_subscripts(program)
 
     def at(self, point: Mapping[str, Any]) -> Any:
@@ -48,7 +48,7 @@ class ColouredMatrix:
             numbers = reading.numbers(lambda seed: (f.vjp if reading.reverse else f.jvp)(x, seed)[1])
         return sparse_array(numbers.astype(PRECISIONS[self.precision].code)[entry], i.copy(), j.copy(), shape)
 
-    def places(self, point: Mapping[str, Any]) -> Places:
+    def places(self, point: Mapping[str, Any]) -> EntryPlaces:
         """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
         unless subscripts or the end of a loop are computed."""
         key = tuple([(np.shape(x), x.tobytes() if p.var.integer and p.var.shape else x if p.var.integer else None)
@@ -58,7 +58,7 @@ class ColouredMatrix:
             matrix = element_matrix(self.program, point, self.kind, self.names, "sparse()")
             reading = read_by_colours(matrix)
             where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
-            found = Places((len(matrix.rows), len(matrix.columns)), reading, *where)
+            found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, *where)
             self.known = {key: found}
         return found
 

@@ -80,7 +80,7 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
 
 # ---------------------------------------------------------------- numbers
 
-class Reading(NamedTuple):
+class ColouredReading(NamedTuple):
     """How the entries of a matrix are read from sweeps, one for each colour, that start from the sum of the unit vectors of this
     colour: entry k, in row i[k] and column j[k], is element position[k] of what the sweep sweep[k] gives. Sweeps are in reverse
     mode, of rows, or forward, of columns."""
@@ -114,7 +114,7 @@ class Reading(NamedTuple):
 
 
 @paused()
-def read_by_colours(found: ElementMatrix, mode: str = "auto") -> Reading:
+def read_by_colours(found: ElementMatrix, mode: str = "auto") -> ColouredReading:
     """How the entries of a matrix are read: of a Hessian from its products with the vectors of a star colouring; of a Jacobian
     from its own, or those of its transpose, unless a mode is asked for, whichever are fewer."""
     if found.kind == "hessian":
@@ -129,7 +129,7 @@ def read_by_colours(found: ElementMatrix, mode: str = "auto") -> Reading:
 
 
 def reading(places: Sequence[tuple[int, int]], colours: Sequence[int], sweep: Sequence[int], position: Sequence[int],
-            reverse: bool = False) -> Reading:
+            reverse: bool = False) -> ColouredReading:
     import numpy as np
     i, j = np.array(places, np.int64).reshape(-1, 2).T
-    return Reading(i, j, np.array(colours, np.int64), np.array(sweep, np.int64), np.array(position, np.int64), reverse)
+    return ColouredReading(i, j, np.array(colours, np.int64), np.array(sweep, np.int64), np.array(position, np.int64), reverse)
