@@ -31,6 +31,7 @@ from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
 from adcli.codegen.nests.nests import Nest, StepBlock, indices, nests
+from adcli.codegen.nests.once import computed_once
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_place,
@@ -120,7 +121,7 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
 def laid_out(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
              precision: Precision = DOUBLE) -> TensorModule:
     """The program as a module without its text: all that a plan asks for."""
-    given = in_machine_terms(joined(distributed(program)))
+    given = in_machine_terms(computed_once(joined(distributed(program))))
     inner = in_place(with_rings(own_starts(given), registers=True))
     steps = divided(inner, lanes, precision.bytes)
     module = in_cells(inner, steps, lanes, library, name, precision=precision, threads=True)
