@@ -414,8 +414,8 @@ def _chosen(e: Equation, x: Sequence[Atom], seeded: Collection[Atom], absent: se
     condition, *arms = x
     nothing = [a in absent or (isinstance(a, Lit) and a.value == 0) for a in arms]
     linear = [n or a in seeded for n, a in zip(nothing, e.args[1:], strict=True)]
-    if e.args[0] in seeded:
-        if not nothing[1]:
+    if e.args[0] in seeded:   # a product of seeds too, unless those of the condition are absent where those of the arm are
+        if not nothing[1] or (e.args[1] in seeded and (condition in absent) != nothing[0]):
             return None
     elif not all(linear):
         return None

@@ -95,3 +95,11 @@ def test_blocks_of_a_hessian_stand_above_the_diagonal_in_the_order_of_the_inputs
     found = evaluate(hessian(parse("input x(N), y(M); s +=! x(i)**2; v +=! s * y(j)**3")), {"x": U, "y": [1.0, 2.0]}, NUMPY)
     assert [name for name in found if name.startswith("d2")] == ["d2v_dx_dx", "d2v_dx_dy", "d2v_dy_dy"]
     np.testing.assert_allclose(found["d2v_dx_dy"], np.outer(2 * U, [3, 12]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("text", "wanted"), [
+    ("u +=! x(i); v = u * z(0)", np.outer(np.ones(3), [1, 0])), ("u *=! x(i); v = u * z(1)**2", np.outer(8 / U, [0, 10]))])
+def test_what_exists_along_one_way_and_is_along_another_is_no_sum_of_the_two(text: str, wanted: np.ndarray) -> None:
+    """It is zero where either is, so all of it was taken for zero, which ended in an internal error."""
+    found = evaluate(hessian(parse(f"input x(N), z(M); {text}; output v")), {"x": U, "z": [3.0, 5.0]}, NUMPY)
+    np.testing.assert_allclose(found["d2v_dx_dz"], wanted, rtol=1e-14)
