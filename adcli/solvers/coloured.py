@@ -51,7 +51,7 @@ class ColouredMatrix:
     def places(self, point: Mapping[str, Any]) -> EntryPlaces:
         """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
         unless subscripts or the end of a loop are computed."""
-        key = tuple([(np.shape(x), x.tobytes() if p.var.integer and p.var.shape else x if p.var.integer else None)
+        key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
         found = self.known.get(key) if self.keeps else None
         if found is None:

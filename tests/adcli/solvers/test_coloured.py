@@ -38,6 +38,7 @@ def test_a_hessian_takes_a_product_for_each_colour_and_not_for_each_element():
     ("input x(N), int k(M)\ny(i) = x(k(i))**2\noutput y", [{"k": [0, 1]}, {"k": [2, 1]}, {"k": [2, 1, 0]}, {"x": [5.0, 7, 9]}]),
     ("input x(N), z(M)\nint32 k(i) = floor(z(i))\ny(i) = x(k(i))**2*z(i)\noutput y", [{"z": [0.5, 1.5]}, {"z": [2.5, 1.5]}]),
     ("input x(N), z(M)\ny(i) = i % 2 == 0 ? x(i)*z(i) : z(i)\noutput y", [{"z": [1.0, 2, 4]}, {"x": [2.0, 3], "z": [3.0, 1]}]),
+    ("input x(N), int n\ny(i) = x(i)*x(n) where i in 0:n\noutput y", [{"n": 2}, {"n": np.int64(1)}, {"n": 0}]),
 ])
 def test_a_pattern_is_kept_for_points_that_have_it(text, points):
     f = adcli.compile(text)
