@@ -48,6 +48,8 @@ LINSPACE = re.compile(r"(?:\w+\.)?linspace\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*,
 """A range as NumPy has it."""
 NO_COMMA = re.compile(r"\s*[;\s]\s*(?=[^\W\d]\w*\s*=[^=])")
 """What people write between two inputs in place of a comma."""
+LISTED = re.compile(r"(?:(?:\w+\.)?(?:array|asarray|tensor|vector|list|tuple|c|SVector|SA) ?)?[(\[]*([^()\[\]]+)[)\]]*")
+"""Numbers as other languages put them together: (1, 2), c(1, 2), np.array([1, 2]), and with blanks or semicolons between."""
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 """How files of rows end that can be no points."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
@@ -284,12 +286,14 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: b
 
 def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> str:
     """What may have been meant by a number behind a comma: a decimal, or a part of a vector."""
+    name = before.partition("=")[0].strip()
+    written = re.search(rf"(?<![^\s,]){re.escape(name)}\s*=([^=\[\]]*)(?=,[^,=]*=|$)", spec)
     if rank:
-        name, _, first = before.partition("=")
-        return f"write {option} {name.strip()}=[{first.strip()},{part},…]"
+        return f"write {option} {name}={f'[{written[1].strip()}]' if written and rank == 1 else LISTS.get(rank, f'@{name}.npy')}"
     fixed = re.sub(r"(=\s*[+-]?[0-9]*)\s*,\s*([0-9]+)(?=\s*(?:,|$))", r"\1.\2", spec)
-    good = all("=" in p or p.strip().startswith("@") for p in parts(fixed))
-    return f"a decimal point, not a comma: write {option} {fixed}" if good else f"write {option} x=2,y=5"
+    if all("=" in p or p.strip().startswith("@") for p in parts(fixed)):
+        return f"a decimal point, not a comma: write {option} {fixed}"
+    return several_points(name, listed_numbers(written[1]), option) if written else f"write {option} x=2,y=5"
 
 
 def parts(spec: str) -> Iterator[str]:
@@ -332,8 +336,12 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
             fault.help = f"a file has @: write {name}=@{text}"
         elif meant := in_other_words(name, text):
             fault.help = f"write {meant}"
+        elif (words := listed_numbers(text)) and kinds.get(name, 0) < 2:
+            fault.message = f"{name}={shortened(text)}: expected one number, not {len(words)}"
+            listed = f"'{name}' is a tensor: write {name}=[{', '.join(words)}]"
+            fault.help = listed if kinds.get(name) else several_points(name, words, option)
         elif text.startswith("[") and not kinds:
-            fault.help = f"several values are several points: --at {name}=1 --at {name}=2; a tensor is declared: input {name}(N)"
+            fault.help = several_points(name, ["1", "2"], option)
         elif rank := kinds.get(name, 0):
             fault.help = f"'{name}' is a tensor: write {name}={LISTS.get(rank, '')}{' or ' * (rank in LISTS)}{name}=@{name}.npy"
         raise
@@ -345,6 +353,19 @@ def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
         return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
             f"a file of values has @: {option} @{part}"
     return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5'}"
+
+
+def several_points(name: str, values: list[str], option: str) -> str:
+    """What to write for several values of an input that is a number."""
+    points = " ".join(f"{option} {name}={word}" for word in values[:2])
+    return f"several values are several points: {points}{' …' * (len(values) > 2)}; a tensor is declared: input {name}(N)"
+
+
+def listed_numbers(text: str) -> list[str]:
+    """The numbers that a text has, where it is made of several and nothing else."""
+    found = LISTED.fullmatch(text)
+    words = re.split(r"\s*[;,]\s*|\s+", found[1].strip(" ,;")) if found else []
+    return words if len(words) > 1 and all(map(DECIMAL.fullmatch, words)) else []
 
 
 def in_other_words(name: str, text: str) -> str | None:

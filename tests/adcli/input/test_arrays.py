@@ -46,7 +46,7 @@ __all__ = ["folder"]
      "A=[[1 2],[3 4]] is not a tensor\nhelp: commas separate elements, and brackets rows: write A=[[1, 2],[3, 4]]"),
     ("eval mv.ad --at A=[1_-2;3_4],B=[1]",
      "A=[1 -2;3 4] is not a tensor\nhelp: commas separate elements, and brackets rows: write A=[[1, -2], [3, 4]]"),
-    ("eval mv.ad --at B=(1,2)", "B=(1,2): a decimal point is a point\nhelp: 'B' is a tensor: write B=[1, 2] or B=@B.npy"),
+    ("eval mv.ad --at B=(1,2)", "B=(1,2): expected one number, not 2\nhelp: 'B' is a tensor: write B=[1, 2]"),
     ("eval mv.ad --at A=ones(2,2)", "A=ones(2,2): not a constant\nhelp: 'A' is a tensor: write A=[[1, 2], [3, 4]] or A=@A.npy"),
     ("eval mv.ad --at A=A.npy,B=[1]", "A=A.npy: there is no 'A.npy'\nhelp: a file has @: write A=@A.npy"),
     ("eval mv.ad --at both.npz", "'both.npz' is not name=value\nhelp: a file of values has @: --at @both.npz"),

@@ -86,14 +86,22 @@ def test_one_point_in_parts_has_no_heading():
     ("x + y", ["x=0..1,y=2"], "x=0..1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
     ("x + y", ["x=3,5,y=2"], "'5' is not name=value\nhelp: a decimal point, not a comma: write --at x=3.5,y=2"),
     ("x + y", ["x=-3,5,y=2,25"], "write --at x=-3.5,y=2.25"), ("x + y", ["x=,5,y=1"], "write --at x=.5,y=1"),
-    ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: write --at x=2,y=5"),
+    ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: several values are several points: --at x=3 --at x=5 …;"),
     ("x + y", ["x=1;y=2"], "expected one number and nothing more\nhelp: write x=1,y=2"),
     ("x + y", ["x=1 y=2"], "an operator is missing before 'y'\nhelp: write x=1,y=2"),
     ("x + y", ["x==1,y=2"], "help: write x=1"), ("x + y", ["x=np.linspace(0, 1, 3),y=2"], "help: write x=0:1:3"),
     ("x + y", ["x=[1,2],y=2"], "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
     ("x + y", ["rows.csv"], "'rows.csv' is not name=value\nhelp: rows go to --data: --data rows.csv"),
     ("x + y", ["x=1,five"], "'five' is not name=value"),
-    ("input x(N)\ns *=! x(i)", ["x=3,5"], "write --at x=[3,5,…]"),
+    ("input x(N)\ns *=! x(i)", ["x=3,5"], "write --at x=[3,5]"),
+    ("input A(M, N)\ns *=! A(i, j)", ["A=3,5"], "write --at A=[[1, 2], [3, 4]]"),
+    ("x + y", ["x=1 2,y=1"], "x=1 2: expected one number, not 2\n"
+     "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
+    ("x + y", ["x=[1; 2; 3]"], "--at x=1 --at x=2 …; a tensor is declared"), ("x + y", ["x=c(1, 2)"], "--at x=1 --at x=2;"),
+    ("x + y", ["x=1,2,3,y=1"], "'2' is not name=value\nhelp: several values are several points: --at x=1 --at x=2 …; a tensor"),
+    ("input x(N)\ns *=! x(i)", ["x=1 2.5"], "x=1 2.5: expected one number, not 2\nhelp: 'x' is a tensor: write x=[1, 2.5]"),
+    ("input x(N)\ns *=! x(i)", ["x=(1, 2)"], "write x=[1, 2]"),
+    ("input x(N)\ns *=! x(i)", ["x=np.array([1, 2])"], "write x=[1, 2]"),
 ])
 def test_points_that_are_none(program, at, said):
     ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
@@ -263,7 +271,7 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
     ("x", ["x=0:inf:3"], "x=0:inf:3: the ends of a range must be finite"),
     ("x", ["x=nan:1:3"], "x=nan:1:3: the ends of a range must be finite"),
     ("x", ["x=0:1:1"], "x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more"),
-    ("input x(N), y(N)\ns +=! x(i)*y(i)", ["x=[1],y=1,5"], "'5' is not name=value\nhelp: write --at y=[1,5,…]"),
+    ("input x(N), y(N)\ns +=! x(i)*y(i)", ["x=[1],y=1,5"], "'5' is not name=value\nhelp: write --at y=[1,5]"),
 ])
 def test_a_point_that_is_none_is_answered_in_full(program, at, said):
     for name, text in (("list", b'[{"x": 1}, 2]'), ("lines", b'{"x": 1}\n\n{"x": }\n'), ("half", b'{"x": 1 '),
