@@ -46,7 +46,10 @@ VERB_SYNONYMS = table({
     "check": "test verify gradcheck checkgrad validate",
     "bench": "time timeit benchmark profile perf",
     "functions": "function list builtins ops operations",
-    "help": "man manual docs doc topics",
+    "minimize": "minimise optimize optimise optim fmin argmin", "solve": "root roots fsolve fzero newton",
+    "fit": "regress regression curve_fit lsq nls leastsq",
+    "help": "man manual docs doc topics usage commands options verbs",
+    "adcli --version": "version ver about",
 })
 
 OPTIONS = choices([
@@ -69,7 +72,7 @@ OPTIONS = choices([
     ("groupby group by-group", ("--group-by",)),
     ("threads thread parallel workers cores procs j", ("--jobs",)),
     ("degree n", ("--order",)),
-    ("verbose v debug info", ("--explain", "--status")), ("silent s", ("--quiet",)), ("V", ("--version",)),
+    ("verbose v debug info", ("--explain", "--status", "--version")), ("silent s", ("--quiet",)), ("V", ("--version",)),
     ("tol tolerance rtol atol eps", ("--digits 19", "--digits")), ("accuracy", ("--digits",)),
     ("bounds interval intervals box", ("--enclose",)),
     ("to lang", ("--emit",)), ("triple machine platform arch", ("--target",)), ("mcpu march processor", ("--cpu",)),

@@ -213,9 +213,11 @@ def said(error: click.ClickException) -> AdError:
 
 
 def no_option(name: str, context: click.Context | None) -> AdError:
+    known = options_of(context) if context else {}
     if context is None or isinstance(context.command, click.Group):
-        return AdError(f"no option '{name}' before the verb", help="the verb comes first: adcli grad f.ad --at x=2,y=5")
-    known = options_of(context)
+        meant = in_other_words(name, known)
+        return AdError(f"no option '{name}' before the verb",
+                       help=f"did you mean '{meant}'?" if meant else "the verb comes first: adcli grad f.ad --at x=2,y=5")
     if f"-{name}" in known:
         return AdError(f"no option '{name}'", help=f"did you mean '-{name}'?")
     meant, verbs = in_other_words(name, known), verbs_with(name, context)

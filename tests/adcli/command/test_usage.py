@@ -28,6 +28,9 @@ FAULTS = [
     # the command line
     ("gra f.ad", 2, "adcli: error: no verb 'gra'\nhelp: did you mean 'grad'?\n"),
     ("diff f.ad", 2, "adcli: error: no verb 'diff'\nhelp: did you mean 'grad'?\n"),
+    ("version", 2, "adcli: error: no verb 'version'\nhelp: write adcli --version\n"),
+    ("-V", 2, "adcli: error: no option '-V' before the verb\nhelp: did you mean '--version'?\n"),
+    ("-v", 2, "adcli: error: no option '-v' before the verb\nhelp: did you mean '--version'?\n"),
     ("frobnicate", 2, "adcli: error: no verb 'frobnicate'\nhelp: the verbs are VERBS\n"),
     ("f.ad --at x=1,y=2", 2, "adcli: error: no verb 'f.ad'\nhelp: the verb comes first: adcli grad f.ad\n"),
     ("-e x*y", 2, "adcli: error: no option '-e' before the verb\nhelp: the verb comes first: adcli grad f.ad --at x=2,y=5\n"),
