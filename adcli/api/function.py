@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.looks import Looks
 from adcli.api.spoken import says_python
-from adcli.api.words import OneOrMore, names, need_arrow, one_of, together, truth, word
+from adcli.api.words import OneOrMore, names, need_arrow, need_names, one_of, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
@@ -353,15 +353,16 @@ class Function(Looks):
 
     # -- values
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *, out: Mapping[str, np.ndarray] | None = None,
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, out: Mapping[str, np.ndarray] | None = None,
                  jobs: int | None = None, **values: Any) -> dict[str, Any]:
-        if at is None or not values:
+        if not more and (at is None or not values):
             given = values if at is None else at
             if (quick := self._numbers) is not None and out is None and (jobs is None or (type(jobs) is int and jobs > 0)) \
                     and (found := quick(given)) is not None:
                 return found
             if (quick := self._arrays) is not None and (found := quick(given, out, jobs)) is not None:
                 return found
+        need_names(self._program.params, type(self).__call__, (at, *more))
         return self._called(together(at, values), out, jobs)
 
     def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from adcli.api.words import need_names
 from adcli.input.points import parts
 from adcli.lang.ir.errors import AdError
 
@@ -35,9 +36,12 @@ def says_python(cls: Class) -> Class:
 
 def translated(method: Callable[..., Any]) -> Callable[..., Any]:
     METHODS.append(method)
+    inputs = method.__code__.co_posonlyargcount == method.__code__.co_argcount == 2
 
     @functools.wraps(method)
     def called(*given: Any, **named: Any) -> Any:
+        if inputs and given[1:]:
+            need_names(given[0].program.params, method, given[1:])
         try:
             return method(*given, **named)
         except AdError as fault:

@@ -1,11 +1,13 @@
 """What a method is told in words: names, points by name, options. AdError where it is something else."""
 from __future__ import annotations
 
+import keyword
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adcli.input.names import has_partials, listed, partials
+from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.extras import missing as missing_package
 from adcli.lang.ir.names import composed
@@ -19,11 +21,28 @@ def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping
     if at is None:
         return values
     if type(at) is not dict and not isinstance(at, Mapping):
-        raise AdError("give inputs by name", help="write f(x=2.0) or f({'x': 2.0})")
+        raise AdError("give inputs by name", help="write at={'x': 2.0}")
     both = [name for name in at if name in values] if values else []
     if both:
         raise AdError(f"input '{both[0]}' is given twice")
     return {**at, **values} if values else at
+
+
+def need_names(params: Sequence[Param], method: Callable[..., Any], given: Sequence[Any]) -> None:
+    """AdError where a method is given inputs in order instead of by name: with the call as it should be."""
+    if not given or (len(given) == 1 and (given[0] is None or isinstance(given[0], Mapping))):
+        return
+    values = [x if type(x) in (float, int) else None for x in given]
+    values += [None] * (len(params) - len(values))
+    point = {p.name: repr(x) if x is not None else p.name if p.var.shape else "1.0"
+             for p, x in zip(params, values, strict=False) if x is not None or p.default is None}
+    code, call = method.__code__, "f" if method.__name__ == "__call__" else f"f.{method.__name__}"
+    options = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    if all(name.isidentifier() and not keyword.iskeyword(name) and name not in options for name in point):
+        text = ", ".join(f"{name}={x}" for name, x in point.items())
+    else:
+        text = f"{{{', '.join(f'{name!r}: {x}' for name, x in point.items())}}}"
+    raise AdError("give inputs by name", help=f"write {call}({text})")
 
 
 def names(given: OneOrMore) -> list[str] | None:
