@@ -52,7 +52,7 @@ def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     options.refuse(["fast_math", "tier", "jobs"], f"has no effect on --format {options.form} of tensors")
     assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
-    wrt = [p.name for p in task.primal.params if p.name in task.signature.wrt]
+    wrt = task.signature.wrt
     found = element_matrix(task.primal, at, task.verb.matrix, wrt, f"--format {options.form}")
     name = f"hessian of {one_output(task.primal, None)}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
@@ -105,21 +105,24 @@ class SweepProducts:
     def entries(self, found: ElementMatrix, name: str) -> tuple[Matrix, list[float]]:
         """The matrix without its numbers, and these."""
         reading = read_by_colours(found, self.task.request.mode)
+        outputs, inputs = self.task.signature.outputs, [p.name for p in self.task.primal.params if p.name in self.wrt]
         if found.kind == "hessian":
-            values = reading.numbers(self.along("hvp", self.wrt))
+            product = self.along("hvp", self.wrt, range(len(self.wrt)))
+        elif reading.reverse:
+            product = self.along("vjp", outputs, [inputs.index(name) for name in self.wrt])
         else:
-            values = reading.numbers(self.along("vjp", self.task.signature.outputs) if reading.reverse
-                                     else self.along("jvp", self.wrt))
+            product = self.along("jvp", self.wrt, range(len(outputs)))
+        values = reading.numbers(product)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             row, column = found.rows[reading.i[wrong[0]]], found.columns[reading.j[wrong[0]]]
-            entry = partial_name(self.task.signature.outputs[0], (row, column)) if found.kind == "hessian" else partial_name(
-                row, (column,))
+            entry = partial_name(outputs[0], (row, column)) if found.kind == "hessian" else partial_name(row, (column,))
             self.remark(f"note: {entry} = {float(values[wrong[0]])!r}: {len(wrong):,} of {len(values):,} entries are not finite")
         return found.matrix(name, list(zip(reading.i.tolist(), reading.j.tolist(), strict=True))), values.tolist()
 
-    def along(self, verb: str, seeded: Sequence[str]) -> Callable[[np.ndarray], np.ndarray]:
-        """What the sweeps of a verb make of vectors, whose elements are those of these inputs, or outputs, in turn."""
+    def along(self, verb: str, seeded: Sequence[str], order: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
+        """What the sweeps of a verb make of vectors, whose elements are those of these inputs, or outputs, in turn: the elements
+        of its derivatives in this order."""
         @cache
         def code() -> tuple[Task, TensorEvaluator]:
             task = prepared(self.task.request._replace(verb=verb, wrt=self.wrt, mode="auto"), self.options)
@@ -135,7 +138,7 @@ class SweepProducts:
             outputs = len(task.signature.outputs)
             if self.first:
                 self.look(results[:outputs], level)
-            return np.concatenate([np.ravel(x) for x in results[outputs:]])
+            return np.concatenate([np.ravel(results[outputs + k]) for k in order])
         return product
 
     def look(self, outputs: Sequence[Any], level: int) -> None:

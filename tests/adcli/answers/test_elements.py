@@ -29,6 +29,15 @@ def test_a_hessian_is_that_of_the_valley() -> None:
     assert got == {(0, 0): 402, (0, 1): -400, (1, 0): -400, (1, 1): 3802, (1, 2): -800, (2, 1): -800, (2, 2): 200}
 
 
+@pytest.mark.parametrize("full", [0, 1 << 60])
+def test_columns_stand_in_the_order_that_wrt_has(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in --format json, in --pattern and for programs of numbers."""
+    monkeypatch.setattr(elements, "FULL", full)
+    words = ("-e", "input x(N), z", "-e", "v +=! x(i)*z**2", "--at", "x=[3,5],z=1", "--wrt", "z,x", "--format", "coo")
+    assert entries(succeeds("jacobian", *words).out) == {(0, 0): 16, (0, 1): 1, (0, 2): 1}
+    assert entries(succeeds("hessian", *words).out) == {(0, 0): 16, (0, 1): 2, (0, 2): 2, (1, 0): 2, (2, 0): 2}
+
+
 def test_a_pattern_has_the_colours() -> None:
     assert succeeds("hessian", *VALLEY, *AT, "--pattern").out.endswith("7 of 9 entries, 78 %, 2 colours as a symmetric matrix\n")
 
