@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise, product
 from math import prod
@@ -52,6 +53,12 @@ LISTED = re.compile(r"(?:(?:\w+\.)?(?:array|asarray|tensor|vector|list|tuple|c|S
 """Numbers as other languages put them together: (1, 2), c(1, 2), np.array([1, 2]), and with blanks or semicolons between."""
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 """How files of rows end that can be no points."""
+NAMED, _QUOTED = r"""['"]?\b([^\W\d]\w*)['"]?\s*[=:]\s*""", r'"\1": '
+"""A name before its value, and how JSON has it."""
+POINTS = '{"x": 2, "y": 5}', '{"x": [1, 2]}'
+"""Points in JSON, of numbers and of tensors."""
+LONGEST_POINT = 80
+"""Characters of a point that is repeated in a message."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
 """Tensors of so many dimensions, as they are written."""
 
@@ -430,7 +437,7 @@ def file_points(path: str, kinds: Mapping[str, int]) -> list[Point]:
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
     path = "<stdin>" if path == "-" else path
-    return [object_point(path, i, o, bool(kinds)) for i, o in enumerate(objects(path, text), 1)]
+    return [object_point(path, i, o, bool(kinds)) for i, o in enumerate(objects(path, text, bool(kinds)), 1)]
 
 
 def file_number(name: str, path: str) -> float:
@@ -450,30 +457,48 @@ def file_number(name: str, path: str) -> float:
     return value(name, words[0])
 
 
-def objects(path: str, text: str) -> list[object]:
+def objects(path: str, text: str, tensors: bool) -> list[object]:
     """What the file holds: one JSON text, or one on every line."""
     try:
         return one_text(path, text)
     except json.JSONDecodeError as error:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2 or error.msg != "Extra data":
-            raise malformed(path, error.lineno, error) from None
-    return [item for number, line in lines for item in one_line(path, number, line)]
+            raise malformed(path, error.lineno, error, as_json(path, error.doc.strip(), tensors)) from None
+    return [item for number, line in lines for item in one_line(path, number, line, tensors)]
 
 
-def one_line(path: str, number: int, line: str) -> list[object]:
+def one_line(path: str, number: int, line: str, tensors: bool) -> list[object]:
     try:
         return one_text(path, line)
     except json.JSONDecodeError as error:
-        raise malformed(path, number, error) from None
+        raise malformed(path, number, error, as_json(path, line.strip(), tensors)) from None
+
+
+def as_json(path: str, text: str, tensors: bool) -> str:
+    """What to write for a text that is not JSON: its point as JSON where it is one in other words, or where its rows go."""
+    named = re.sub(NAMED, _QUOTED, re.sub(r"(?<=[^,;\s])\s*\n\s*(?=\w+\s*=)", ", ", text))
+    for meant in (f"{{{named}}}", named) if 0 < len(named) <= LONGEST_POINT else ():
+        with suppress(json.JSONDecodeError):
+            if isinstance(json.loads(meant), dict):
+                return f"write {meant}"
+    if text and not any(c in text for c in "{[=:"):
+        return f"rows go to --data: --data {as_option(path)}"
+    return f"write {POINTS[tensors]}"
+
+
+def as_option(path: str) -> str:
+    """The name of a file as an option has it."""
+    from shlex import quote  # start-up: only faults ask
+    return "-" if path == "<stdin>" else quote(path)
 
 
 def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
     if isinstance(item, dict) and isinstance(item.get("at"), dict):
         item = item["at"]
     if not isinstance(item, dict):
-        raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}' if not tensors else
-                      f'write {{"x": [1, 2]}}, or name what a file is: --at x=@{path}')
+        raise AdError(f"{path}: item {number} is not an object",
+                      help=f"write {POINTS[tensors]}{f', or name what a file is: --at x=@{as_option(path)}' * tensors}")
     return {composed(name): json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
 
 

@@ -53,8 +53,8 @@ def one_text(path: str, text: str) -> list[object]:
     return whole if isinstance(whole, list) else [whole]
 
 
-def malformed(path: str, line: int, error: json.JSONDecodeError) -> AdError:
-    return AdError(f"{path}:{line}:{error.colno}: not JSON: {error.msg}")
+def malformed(path: str, line: int, error: json.JSONDecodeError, help: str | None = None) -> AdError:
+    return AdError(f"{path}:{line}:{error.colno}: not JSON: {error.msg}", help=help)
 
 
 def json_number(what: str, x: object) -> float:

@@ -132,8 +132,10 @@ FAULTS = [
     ("grad f.ad --at @", 2, "adcli: error: '@' needs a file name\nhelp: write --at @points.json\n"),
     ("grad f.ad --at @none.json", 2, "adcli: error: none.json: No such file or directory\n"),
     ("grad f.ad --at @binary", 2, "adcli: error: binary: not UTF-8: a stray byte at byte offset 2\n"),
-    ("grad f.ad --at @broken.json", 2, "adcli: error: broken.json:2:7: not JSON: Expecting value\n"),
-    ("grad f.ad --at @lines.json", 2, "adcli: error: lines.json:3:5: not JSON: Expecting ':' delimiter\n"),
+    ("grad f.ad --at @broken.json", 2, "adcli: error: broken.json:2:7: not JSON: Expecting value\n"
+     "help: write {\"x\": 2, \"y\": 5}\n"),
+    ("grad f.ad --at @lines.json", 2, "adcli: error: lines.json:3:5: not JSON: Expecting ':' delimiter\n"
+     "help: write {\"x\": 2, \"y\": 5}\n"),
     ("grad f.ad --at @twice.json", 2, "adcli: error: twice.json: 'x' is given twice in one object\n"),
     ("grad f.ad --at @text.json", 2, "adcli: error: text.json: item 2: 'y' is not a number\n"),
     ("grad f.ad --at @large.json", 2, "adcli: error: large.json: item 1: 'x' is too large for a double\n"

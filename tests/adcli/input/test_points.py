@@ -256,9 +256,13 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
     ("x", ["@list.json"], 'list.json: item 2 is not an object\nhelp: write {"x": 2, "y": 5}'),
     ("input b, X(N)\ns +=! b*X(i)", ["@list.json"],
      'list.json: item 2 is not an object\nhelp: write {"x": [1, 2]}, or name what a file is: --at x=@list.json'),
-    ("x", ["@lines.json"], "lines.json:3:7: not JSON: Expecting value"),
-    ("x", ["@half.json"], "half.json:1:9: not JSON: Expecting ',' delimiter"),
-    ("x", ["@two.json"], "two.json:2:2: not JSON: Expecting property name enclosed in double quotes"),
+    ("x", ["@lines.json"], 'lines.json:3:7: not JSON: Expecting value\nhelp: write {"x": 2, "y": 5}'),
+    ("x", ["@half.json"], "half.json:1:9: not JSON: Expecting ',' delimiter\nhelp: write {\"x\": 2, \"y\": 5}"),
+    ("x", ["@two.json"], 'two.json:2:2: not JSON: Expecting property name enclosed in double quotes\n'
+     'help: write {"x": 1}'),
+    *(("x + y", [f"@{n}"], f"{n}:1:{column}: not JSON: Expecting value\nhelp: {help}") for n, column, help in (
+        ("pairs.txt", 1, 'write {"x": 1, "y": 2.5}'), ("table.txt", 1, "rows go to --data: --data table.txt"),
+        ("parts.txt", 1, 'write {"x": 1, "y": 2}'))),
     ("x", ["@true.json"], "true.json: item 1: 'x' is not a number"),
     ("x + y", ["x=1,y=1", "x=1"], "no value for y in --at x=1"), ("x + y", ["x=1"], "no value for y"),
     ("3", ["x=1"], "no input 'x'\nhelp: the program has no inputs"),
@@ -277,7 +281,8 @@ def test_a_point_that_is_none_is_answered_in_full(program, at, said):
     for name, text in (("list", b'[{"x": 1}, 2]'), ("lines", b'{"x": 1}\n\n{"x": }\n'), ("half", b'{"x": 1 '),
                        ("bytes", b"{}\xff"), ("two", b'{"x": 1}\n{x: 1}\n'), ("true", b'{"at": {"x": true}}')):
         pathlib.Path(f"{name}.json").write_bytes(text)
-    pathlib.Path("empty.txt").write_text("\n")
+    for name, words in (("empty", "\n"), ("pairs", "x = 1\ny=2.5\n"), ("table", "x,y\n1,2\n"), ("parts", "x=1, y: 2")):
+        pathlib.Path(f"{name}.txt").write_text(words)
     ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
                   *[word for spec in at for word in ("--at", spec)])
     assert (ended.code, ended.err) == (2, f"adcli: error: {said}\n")
