@@ -79,9 +79,9 @@ def refuse_missing(what: str, given: Any) -> None:
 
 def missing(given: Any) -> int:
     """How many entries are marked as missing."""
-    masks = sys.modules.get("numpy.ma")   # which NumPy imports only where somebody asks for it: who has masks has done so
-    if masks is not None and isinstance(given, masks.MaskedArray):
-        return int(masks.count_masked(given))
+    # NumPy imports masks only where somebody asks for them: who has one has done so; another thread may be about to
+    if isinstance(given, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())):
+        return int(np.ma.count_masked(given))
     if (nulls := getattr(given, "null_count", None)) is not None:   # of polars and Arrow
         return int(np.sum(np.asarray(nulls() if callable(nulls) else nulls)))
     if not hasattr(given, "isna"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import sys
 import threading
+import types
 
 import numpy as np
 import polars as pl
@@ -209,6 +211,11 @@ def test_what_is_missing_is_not_computed_with(value):
     for f, given in ((adcli.compile("v = 2*x"), {"x": value}), (adcli.compile("input x(N)\ns +=! x(i)"), {"x": value})):
         with pytest.raises(adcli.AdError, match=r"input 'x' has . missing entr"):
             f(given)
+
+
+def test_another_thread_may_be_about_to_import_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy.ma", types.ModuleType("numpy.ma"))   # as it is while its parts are imported
+    assert adcli.compile("input x(N)\ns +=! x(i)")(x=pl.Series([1.0, 2.0]))["s"] == 3
 
 
 def test_nan_is_a_value_and_a_mask_may_be_empty():
