@@ -10,6 +10,7 @@ pattern (None) where loops or operations on matrices stand in the program, and w
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -296,9 +297,10 @@ def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: K
     out, shape = e.outs[0], tuple([number(x, here.sizes) for x in op.shape])
     args = [here.values[a] if isinstance(a, Var) and a in here.values else np.broadcast_to(0.0, [
         number(x, here.sizes) for x in shape_of(a)]) for a in e.args]
-    known, count = points(op, dict(here.sizes.items()))
-    if count * (1 + len(op.sources)) > MOST_AT_ONCE:
+    box = math.prod([max(0, number(r.high, here.sizes) - number(r.low, here.sizes)) for r in op.ranges])
+    if box * (1 + len(op.sources)) > MOST_AT_ONCE:
         raise TooMany
+    known, count = points(op, dict(here.sizes.items()))
     to = _numbered(subscripts_at(e, op.write, out, shape, args, known, count), shape, count)
     if op.onto is not None and (start := e.args[op.onto]) in active and isinstance(start, Var):
         kept = np.setdiff1d(np.arange(here.extents[out]), to) if op.reduction == "=" else np.arange(here.extents[out])

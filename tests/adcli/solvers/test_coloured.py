@@ -55,3 +55,5 @@ def test_what_is_too_long_to_be_written_out_says_so():
     with pytest.raises(adcli.AdError, match=r"sparse\(\) writes out every operation on numbers, at most 400,000"):
         f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = sin(h(t, i)) }\nv +=! h(100, i)")
         f.hessian().sparse(x=np.ones(10_000))
+    with pytest.raises(adcli.AdError, match="here there are 30,000,000,000"):   # and makes no points, of 160 GB
+        adcli.compile("input x(N)\nv +=! exp(x(i)*x(j))").jacobian().sparse(x=np.ones(100_000))
