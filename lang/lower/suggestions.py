@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
+from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
@@ -95,6 +96,10 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
+SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
+            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
+            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
+"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
 UNKNOWN = "?"
@@ -114,6 +119,8 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
+    if node.name in SIZES_OF and 1 <= len(node.args) <= 2:
+        return size_of(node, env)
     found = (of_an_argument(tree, node, env, declares) or reduction(tree, node, env) or expression(tree, node, whole, env)
              or statements(tree, node, whole, env, declares))
     if found or node.name in STATEMENTS or not known:
@@ -125,6 +132,26 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
 def without_parentheses(node: Call) -> Suggestion:
     """What to write for a value that is called."""
     return Suggestion(f"write {node.name}", Fix(node.start, node.end, node.name))
+
+
+def size_of(node: Call, env: Mapping[str, Atom]) -> Suggestion:
+    """The name of a size in place of a function that gives it: `len(x)`, `size(A, 1)`."""
+    tensor, *rest = map(bare, node.args)
+    shape = next((a.shape for a in [env.get(tensor.text)] if isinstance(a, Var)), ()) if isinstance(tensor, Token) else ()
+    if not shape:
+        return Suggestion(f"a size is a name that a declaration has, as N in input {tensor.text}(N)"
+                          if isinstance(tensor, Token) and tensor.type == "NAME" else "a size is a name that a declaration has")
+    kind = SIZES_OF[node.name]
+    chosen = shape[:1] if kind == "first" else shape[1:2] if kind == "second" else shape
+    if rest:
+        place = rest[0].text if isinstance(rest[0], Token) else ""
+        d = int(place) - (node.name != "shape" and place != "0") if place.isdecimal() else len(shape)
+        chosen = shape[d:d + 1]
+    if node.name in ("shape", "size", "dim") and len(chosen) > 1:
+        return Suggestion(f"its sizes are {', '.join(map(affine_text, chosen))}")
+    if not chosen:
+        return Suggestion(f"its sizes are {', '.join(map(affine_text, shape))}")
+    return written(product_of(chosen), node)
 
 
 def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
@@ -331,9 +358,14 @@ def tensors_of(node: Node, env: Mapping[str, Atom]) -> list[Var]:
 
 def elements(tensor: Atom) -> str:
     """The number of elements of a tensor."""
-    extents = [affine_text(e) for e in tensor.shape] if isinstance(tensor, Var) else []
-    product = " * ".join(e if e.isalnum() else f"({e})" for e in extents)
-    return product if len(extents) == 1 else f"({product})"
+    return product_of(tensor.shape if isinstance(tensor, Var) else ())
+
+
+def product_of(extents: Sequence[Affine]) -> str:
+    """Extents multiplied, as an operand."""
+    texts = [affine_text(e) for e in extents]
+    product = " * ".join(e if e.isalnum() else f"({e})" for e in texts)
+    return product if len(texts) == 1 else f"({product})"
 
 
 def by_elements(tree: Tree, node: Node, tensors: list[Token], alone: str | None, subscripts: str | None) -> str:

@@ -82,6 +82,9 @@ GUESSES = [
     ("input s, x(N)\nv = 2*Sum(x(j)**2, (j, 0, N - 1))", None), ("input x(N); y = 3 - max(x[j] for j in range(N))/2", None),
     ("input A(N, M)\ny = sum(sum(A(i, j) for i in range(N))**2 for j in range(M))", None),
     ("v = 1 + np.sum(x)", None),
+    *((f"input A(N, M + 1), x(N)\nv = 2*{size}", None) for size in (
+        "len(x)", "x.shape[0]", "np.shape(A)[1]", "A.size", "x.size()", "A.size(1)", "size(A, 1)", "dim(A)[2]", "x.length",
+        "ncol(A)", "numel(A)")),
 ]
 """A text, and the value of its last output at `AT`; None where only what is proposed is looked at."""
 UNANSWERED = ("v = sin^2 x", "v = x.^2 .* y", r"v = \frac{x}{y + 1}^2", r"v = \alpha x", r"v = e^{x + 1}")
@@ -135,6 +138,10 @@ def test_help_says_what_the_fix_does(text: str) -> None:
     ("f(x) = x^2", "write def f(x) = x^2; v = f(x)"),
     ("v = |x| + undefined(y)", "write abs(x)"),
     ("v = x y", "write x*y"),
+    ("input A(N, M), x(N)\nv = len(x)", "write N"), ("input A(N, M), x(N)\nv = A.shape[1]", "write v = M"),
+    ("input A(N, M), x(N)\nv = size(A, 1)*2", "write N"), ("input A(N, M), x(N)\nv = numel(A)/2", "write (N * M)"),
+    ("input A(N, M), x(N)\nv = shape(A)", "its sizes are N, M"),
+    ("v = length(x)", "a size is a name that a declaration has, as N in input x(N)"),
     ("v = 0..1", "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000"),
 ])
 def test_what_is_said(text: str, help: str) -> None:
