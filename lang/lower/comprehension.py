@@ -309,6 +309,7 @@ class TensorStatement:
         return [Given(index, low, high, (clause.start, clause.end)) for low in lows for high in highs]
 
     def bound(self, b: Elements, node: Node, name: str) -> Affine:
+        b.bounds.refuse_sizes(node)
         for inner in postorder(node):
             value = inner.name if type(inner) is Call else inner.text if type(inner) is Token else ""
             known = type(inner) is Token and (value in self.tensors.sizes or counted(self.scope.env, value) is not None)

@@ -101,8 +101,8 @@ class Elements(EquationScope):
         self.depth = 0
         self.whole: Computed = {}
         self.compute: Callable[[Node, str], tuple[Var, tuple[tuple[str, Affine], ...]]] = self.no_computed
-        self.affine = AffineReader(self.context, self.extent_or_index)
-        self.bounds = AffineReader(self.context, self.extent_or_index, bound=True)
+        self.affine = AffineReader(self.context, self.extent_or_index, scope=scope)
+        self.bounds = AffineReader(self.context, self.extent_or_index, bound=True, scope=scope)
 
     # Names.
 

@@ -46,6 +46,8 @@ class LoopSurroundings(Protocol):
     env: MutableMapping[str, Atom]
     equations: list[Equation]
 
+    def has_meaning(self, name: str) -> bool: ...
+    def unknown(self, node: Call) -> AdError: ...
     def read(self, token: Token) -> Atom: ...
     def size_to_come(self, token: Token) -> Affine: ...
     def size_of_step(self, token: Token) -> Affine: ...
@@ -109,7 +111,7 @@ def quietly(ask: Callable[..., T], *args: object) -> T | None:
 
 def header(scope: LoopSurroundings, s: For, size: Callable[[Token], Affine]) -> Interval:
     """The range of the step."""
-    reader = AffineReader(scope.context, size, bound=True)
+    reader = AffineReader(scope.context, size, bound=True, scope=scope)
     what = f"the range of the step '{s.step.text}'"
     return reader.read(s.low, what), reader.read(s.high, what)
 

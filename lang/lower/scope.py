@@ -310,6 +310,10 @@ class Scope:
         """The values that the text has here, by name."""
         return self.env
 
+    def has_meaning(self, name: str) -> bool:
+        """Whether a name is that of a value or a function here."""
+        return name in self.values() or self.is_function(name)
+
     def is_function(self, name: str) -> bool:
         """Whether a call may have this name, or only a fault elsewhere is why it has no meaning."""
         c = self.context

@@ -7,6 +7,7 @@ there may be the least and greatest of several.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
 from adcli.lang.ir.errors import AdError
@@ -20,15 +21,34 @@ LONGEST = 1000
 """Numbers and names in an expression: products of sums could double with each factor."""
 MOST_NESTED = 100
 """Products, quotients, least and greatest in one extent or bound."""
+SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
+            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
+            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
+"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
+
+
+class Calls(Protocol):
+    """What a reader asks of a scope about a call."""
+
+    def has_meaning(self, name: str) -> bool: ...
+    def unknown(self, node: Call) -> AdError: ...
 
 
 class AffineReader:
     """Reads affine expressions; `name` gives names a meaning, `what` says in errors what is being read."""
 
-    def __init__(self, context: Context, name: Callable[[Token], Affine], bound: bool = False) -> None:
-        self.context, self.name, self.bound = context, name, bound
+    def __init__(self, context: Context, name: Callable[[Token], Affine], bound: bool = False,
+                 scope: Calls | None = None) -> None:
+        self.context, self.name, self.bound, self.scope = context, name, bound, scope
+
+    def refuse_sizes(self, root: Node) -> None:
+        """AdError for a function that gives a size in other languages, which has a name here."""
+        for node in postorder(root) if self.scope and type(root) is not Token else ():
+            if type(node) is Call and node.name in SIZES_OF and self.scope and not self.scope.has_meaning(node.name):
+                raise self.scope.unknown(node)
 
     def read(self, root: Node, what: str) -> Affine:
+        self.refuse_sizes(root)
         stack: list[Affine] = []
         nested, floors = 0, set[int]()
         for node in postorder(root):

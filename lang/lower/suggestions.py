@@ -18,6 +18,7 @@ from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.subscripts import SIZES_OF
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
@@ -96,10 +97,6 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
-SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
-            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
-            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
-"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
 UNKNOWN = "?"
