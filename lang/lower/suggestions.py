@@ -16,7 +16,7 @@ from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, MATRIX_CALLS, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.subscripts import SIZES_OF
 from adcli.lang.syntax.chain import level
@@ -27,6 +27,7 @@ from adcli.lang.syntax.tree import (
     Assign,
     Call,
     Def,
+    For,
     Node,
     Op,
     Statement,
@@ -90,6 +91,7 @@ STATEMENTS = {
     "softmax": ("s lse=! x(i); v(i) = exp(x(i) - s)",),
     "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
+    "outer": ("v(i, j) = x(i) * y(j)",),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
@@ -118,8 +120,8 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     whole = statement_of(tree, node)
     if node.name in SIZES_OF and 1 <= len(node.args) <= 2:
         return size_of(node, env)
-    found = (of_an_argument(tree, node, env, declares) or reduction(tree, node, env) or expression(tree, node, whole, env)
-             or statements(tree, node, whole, env, declares))
+    found = (by_solving(tree, node) or of_an_argument(tree, node, env, declares) or reduction(tree, node, env)
+             or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares))
     if found or node.name in STATEMENTS or not known:
         return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
@@ -152,11 +154,44 @@ def size_of(node: Call, env: Mapping[str, Atom]) -> Suggestion:
 
 
 def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
-    """What to write for a function of tensors in an argument: `sum((x - mean(x))**2)`."""
+    """What to write for a function of tensors in an argument: `sum((x - mean(x))**2)`, `matmul(x, inverse(A))`."""
     for n in postorder(node):
-        if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(a, env) for a in n.args):
+        if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(untransposed(a, env)[0], env) for a in n.args):
             return statements(tree, n, None, env, declares, inside=True)
+        if type(n) is Call and n is not node and n.name in MATRIX_CALLS.keys() - {"logdet", "transpose"}:
+            return named_first(tree, n)
+        if type(n) is Call and n is not node and n.name in OF_MATRICES | OF_A_MATRIX and any(rank(a, env) for a in n.args):
+            return another_name(n, env, [*MATRIX_CALLS])
     return None
+
+
+def named_first(tree: Tree, node: Call) -> Suggestion | None:
+    """A call that gives a tensor as a statement before the one that it stands in, with the name it then has."""
+    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end and not isinstance(s, Def)), None)
+    if outer is None or isinstance(outer, For):
+        return None
+    text, name = tree.source.text, Names(tree.names).fresh("C")
+    mended = f"{name} = {text[node.start:node.end]}; {text[outer.start:node.start]}{name}"
+    return Suggestion(f"write {mended}{text[node.end:outer.end]}", Fix(outer.start, node.end, mended))
+
+
+def by_solving(tree: Tree, node: Call) -> Suggestion | None:
+    """`inverse(A) @ b` is solve(A, b)."""
+    first, *rest = [bare(a) for a in node.args] or [node]
+    if node.name not in ("dot", "matmul") or len(rest) != 1 or type(first) is not Call or first.name != "inverse":
+        return None
+    names = [a.text for a in map(bare, (*first.args, *rest)) if isinstance(a, Token)]
+    return written(f"solve({', '.join(names)})", node) if len(names) == 2 else None
+
+
+def untransposed(node: Node, env: Mapping[str, Atom]) -> tuple[Node, bool]:
+    """The tensor in transpose(tensor), and whether its two subscripts change places; a vector is as it is."""
+    inner = bare(node)
+    if type(inner) is Call and inner.name == "transpose" and len(inner.args) == 1 and isinstance(bare(inner.args[0]), Token):
+        dimensions = rank(inner.args[0], env)
+        if dimensions in (1, 2):
+            return bare(inner.args[0]), dimensions == 2
+    return node, False
 
 
 def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Suggestion | None:
@@ -289,15 +324,19 @@ def truth(node: Node, env: Mapping[str, Atom]) -> bool:
 def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool,
                inside: bool = False) -> Suggestion | None:
     """The statements that a function of tensors is, which stands in a statement or `inside` of another function's argument."""
-    ranks = [rank(a, env) for a in node.args]
+    operands = [untransposed(a, env) for a in node.args]
+    args = [a for a, _ in operands]
+    ranks = [rank(a, env) for a in args]
     form = form_for(node.name, ranks)
-    unknown = [a for a, r in zip(node.args, ranks, strict=True) if r is None]
+    for letter, (_, turned) in zip("xy", operands, strict=False):
+        form = re.sub(rf"\b{letter}\((\w), (\w)\)", rf"{letter}(\2, \1)", form) if form and turned else form
+    unknown = [a for a, r in zip(args, ranks, strict=True) if r is None]
     if form is None or (unknown and (not declares or any(tensor_in(n, env) for a in unknown for n in postorder(a)))):
         return None
     names = Names(tree.names)
     target = target_of(whole, form)
     meant, expressions = {"v": target or names.fresh("v")}, {}
-    for letter, arg, dimensions in zip("xy", node.args, ranks, strict=False):
+    for letter, arg, dimensions in zip("xy", args, ranks, strict=False):
         inner = bare(arg)
         alone = inner.text if isinstance(inner, Token) else only_name(inner) if dimensions is None else None
         named = alone and (dimensions is not None or only_here(tree, alone, inner))
@@ -310,7 +349,7 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     sizes = {i: names.fresh(n) for i, n in SIZES.items()}
     declared = [f"{meant[letter]}({', '.join(sizes[i] for i in subscripts(form, letter))})"
                 for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
-    meant["N"] = elements(tensors_of(node.args[0], env)[0]) if ranks[0] is not None else sizes["i"]
+    meant["N"] = elements(tensors_of(args[0], env)[0]) if ranks[0] is not None else sizes["i"]
     text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
     for name, inner in expressions.items():
         wholes = [n for n in postorder(inner) if isinstance(n, Token) and (n.text == name or rank(n, env))]

@@ -197,8 +197,10 @@ class TensorScope(EquationScope):
     def number(self, atom: Atom, node: Call) -> Token:
         """A token for what a call gives, which must be a number."""
         if shape_of(atom):
-            raise self.context.fault(f"'{node.name}' gives a tensor here", node,
-                                     f"give it a name first, C = {node.name}(...), and write its elements")
+            from adcli.lang.lower.suggestions import named_first  # only after a fault
+            help = f"give it a name first, C = {node.name}(...), and write its elements"
+            said = named_first(self.context.tree, node) or (help, None)
+            raise self.context.fault(f"'{node.name}' gives a tensor here", node, *said)
         return self.held(atom, node)
 
     def name(self, token: Token, whole: bool) -> Node | None:

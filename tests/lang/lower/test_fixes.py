@@ -3,7 +3,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import has_tensors
@@ -11,6 +14,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.scan import scan
 from session_seed import drawn
+from tensor_laws import NUMPY
 
 AT = {"x": 0.75, "y": 2.0, "a": 1.5, "b": 0.5, "c": 1.0, "n": 4.0, "k": 2.0, "alpha": 3.0, "x_1": 7.0, "t": 0.25}
 X, Y = AT["x"], AT["y"]
@@ -145,10 +149,35 @@ def test_help_says_what_the_fix_does(text: str) -> None:
     ("def f(float(N) x) -> (y) { y(i) = x(i) where i in 0:len(x) }\ninput x(N)\ny = f(x)", "write N"),
     ("input A(N, M), x(N)\nv = shape(A)", "its sizes are N, M"),
     ("v = length(x)", "a size is a name that a declaration has, as N in input x(N)"),
+    ("input A(N, N), x(N)\nv = x.T @ A @ x", "write v_1(j) +=! x(i) * A(i, j); v +=! v_1(i) * x(i)"),
+    ("input A(N, N), x(N)\nv = inv(A) @ x", "write v = solve(A, x)"),
+    ("input A(N, N), x(N)\nv = 2*inverse(A)", "write C = inverse(A); v(i, j) = 2*C(i, j)"),
     ("v = 0..1", "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000"),
 ])
 def test_what_is_said(text: str, help: str) -> None:
     assert faults(text)[0].help == help
+
+
+INV, SOLVE = np.linalg.inv, np.linalg.solve
+
+
+@pytest.mark.parametrize(("formula", "value"), [
+    ("x.T @ A @ x", lambda A, x, y: x.T @ A @ x), ("A.T @ x", lambda A, x, y: A.T @ x), ("A @ A.T", lambda A, x, y: A @ A.T),
+    ("x @ A.T", lambda A, x, y: x @ A.T), ("np.trace(A.T @ A)", lambda A, x, y: np.trace(A.T @ A)),
+    ("x @ inverse(A) @ x", lambda A, x, y: x @ INV(A) @ x), ("np.linalg.inv(A) @ x", lambda A, x, y: SOLVE(A, x)),
+    ("inv(A.T @ A) @ A.T @ y", lambda A, x, y: SOLVE(A, y)), ("dot(x, solve(A, y))", lambda A, x, y: x @ SOLVE(A, y)),
+    ("A @ inv(A)", lambda A, x, y: np.eye(3)), ("A.T @ (A @ x - y)", lambda A, x, y: A.T @ (A @ x - y)),
+    ("2*inverse(A) - np.outer(x, y)", lambda A, x, y: 2 * INV(A) - np.outer(x, y)),
+    ("0.5*x.T @ A @ x + y.T @ x", lambda A, x, y: 0.5 * x @ A @ x + y @ x),
+    ("np.linalg.norm(A @ x - y)", lambda A, x, y: np.linalg.norm(A @ x - y)),
+    ("trace(solve(A, A) - A)", lambda A, x, y: 3 - np.trace(A)),
+])
+def test_matrix_algebra_of_other_languages_is_told_as_statements(formula: str, value: Callable[..., Any]) -> None:
+    A = np.array([[4.0, 1.0, 0.5], [0.25, 3.0, 1.0], [1.0, 2.0, 5.0]])
+    point = {"A": A, "x": np.array([1.0, 2.0, -1.0]), "y": np.array([0.5, 3.0, 2.0])}
+    program = parse(mended(f"input A(N, N), x(N), y(N)\nf = {formula}"))
+    at = {p.name: point[p.name] for p in program.params}
+    np.testing.assert_allclose(evaluate(program, at, NUMPY)["f"], value(**point), rtol=1e-12, atol=1e-14)
 
 
 def test_expressions_that_stand_alone_get_names_of_their_own() -> None:

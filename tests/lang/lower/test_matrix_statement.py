@@ -54,7 +54,7 @@ FAULTS = [
     ("x(i) = solve(A, b)", "reads nothing with index 'i'", "write x = solve(A, b)"),
     ("X(t, i) = solve(S(t), c(t))", "reads nothing with index 'i'", "write X(t) = solve(S(t), c(t))"),
     ("l = logdet(S(t))", "index 't' on the right is not on the left", "write l(t) = logdet(S(t))"),
-    ("v = 2*solve(A, b)", "'solve' gives a tensor here", "give it a name first"),
+    ("v = 2*solve(A, b)", "'solve' gives a tensor here", "write C_1 = solve(A, b); v(i) = 2*C_1(i)"),
     ("v +=! solve(A, b)", "'solve' gives a tensor here, with 1 dimension", "X = solve(A, b)"),
     ("X(t) = solve(S, c(t))", "takes a matrix here, and S has 3 dimensions", "S(t)"),
     ("X(t) += solve(S(t), c(t))", "assigned with '=', not '+='", "Y(t) = solve(S(t), c(t))"),
