@@ -65,6 +65,7 @@ EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
     ("if", 3): "{0:truth} ? {1:or} : {2}", ("iif", 3): "{0:truth} ? {1:or} : {2}", ("cond", 3): "{0:truth} ? {1:or} : {2}",
     ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
+    ("norm", 1): "sqrt(sum({0:atom}**2))",
     ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
     ("ctg", 1): "1 / tan({0})", ("factorial", 1): "gamma({0:sum} + 1)", ("root", 2): "{0:atom}**(1 / {1:unary})",
     ("nthroot", 2): "{0:atom}**(1 / {1:unary})", ("logb", 2): "log({0}) / log({1})", ("logn", 2): "log({0}) / log({1})",
@@ -263,7 +264,7 @@ def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | N
     """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and what has an index
     and its range beside what is reduced: `sum(x(i), i, 0, n)`, `sum(i, n, x(i))`."""
     if node.name not in REDUCING:
-        return None
+        return of_elements(tree, node, env)
     args = [a for arg in node.args for a in (arg.args if type(arg) is Call and arg.name == LIST else [arg])]
     if len(args) > 1 and isinstance(bare(args[0]), Token):
         args = [args[-1], *args[:-1]]
@@ -284,6 +285,30 @@ def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | N
     return Suggestion(f"write {fix.text}", fix)
 
 
+def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+    """`v = mean(x(i)**2) + 1`: a function of the table whose argument has indices, as the statement that reduces them."""
+    form = re.fullmatch(r"v (\S+=!) (x\(i\)[^;]*)", STATEMENTS.get(node.name, ("",))[0])
+    around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
+    if form is None or not around or len(node.args) != 1 or not (inner := quoted(tree, node.args[0])):
+        return None
+    kept = [a.text for a in getattr(around[-1], "subscripts", None) or () if isinstance(a, Token)]
+    extents: dict[str, Affine] = {}
+    for n in [n for n in postorder(node.args[0]) if type(n) is Call]:
+        tensor = env.get(n.name)
+        for a, extent in zip(n.args, tensor.shape if isinstance(tensor, Var) else (), strict=False):
+            if not isinstance(a, Token):   # which elements there are is said by a range
+                return None
+            if a.type == "NAME" and a.text not in kept:
+                extents.setdefault(a.text, extent)
+    if not extents:
+        return None
+    operand = enclosed((inner, level(bare(node.args[0]))), PRODUCT if "/" in form[2] else TERNARY)
+    count = product_of([*extents.values()])
+    text = re.sub(r"x\(i\)|\bN\b", lambda m: count if m[0] == "N" else operand, form[2])
+    fix = statement_apart(tree.source.text[:around[-1].end], node.start, node.end, f"{form[1]} {text}", tree.source.text)
+    return Suggestion(f"write {fix.text}", fix)
+
+
 def written(text: str, instead_of: Call | Statement) -> Suggestion:
     return Suggestion(f"write {text}", Fix(instead_of.start, instead_of.end, text))
 
@@ -296,7 +321,7 @@ def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
     if len(args) < len(node.args):   # too long to be repeated
         return Suggestion(f"write {form.format(*(Argument(x, truth=True) for x in 'xyz'))}")
-    alone = whole is not None or re.fullmatch(r"\w+\([^()]*\)", form)
+    alone = whole is not None or re.fullmatch(r"\w+\((?:[^()]|\([^()]*\))*\)", form)
     return written(form.format(*args) if alone else f"({form.format(*args)})", node)
 
 

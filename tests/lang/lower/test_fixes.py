@@ -152,6 +152,12 @@ def test_help_says_what_the_fix_does(text: str) -> None:
     ("input A(N, N), x(N)\nv = x.T @ A @ x", "write v_1(j) +=! x(i) * A(i, j); v +=! v_1(i) * x(i)"),
     ("input A(N, N), x(N)\nv = inv(A) @ x", "write v = solve(A, x)"),
     ("input A(N, N), x(N)\nv = 2*inverse(A)", "write C = inverse(A); v(i, j) = 2*C(i, j)"),
+    ("input x(N), A(N, M)\nv = mean(x(i)**2) + 1", "write s +=! x(i)**2 / N; v = s + 1"),
+    ("input x(N), A(N, M)\nv = mean(A(i, j) - x(i))", "write v +=! (A(i, j) - x(i)) / (N * M)"),
+    ("input x(N), A(N, M)\ny(i) = 2*mean(A(i, j))", "write s(i) +=! A(i, j) / M; y(i) = 2*s(i)"),
+    ("input x(N)\nv = mean(x(i)*x(i + 1))", "for example v +=! x(i) / N"),
+    ("input x(N)\nv = logsumexp(2*x(i))", "write v lse=! 2*x(i)"),
+    ("input x(N), y(N)\nv = norm(x(i) - y(i)) + 2", "write s +=! (x(i) - y(i))**2; v = sqrt(s) + 2"),
     ("v = 0..1", "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000"),
 ])
 def test_what_is_said(text: str, help: str) -> None:
