@@ -52,7 +52,7 @@ def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     options.refuse(["fast_math", "tier", "jobs"], f"has no effect on --format {options.form} of tensors")
     assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
-    wrt = task.signature.wrt
+    wrt = list(task.signature.wrt)
     found = element_matrix(task.primal, at, task.verb.matrix, wrt, f"--format {options.form}")
     name = f"hessian of {one_output(task.primal, None)}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
