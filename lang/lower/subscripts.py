@@ -21,10 +21,6 @@ LONGEST = 1000
 """Numbers and names in an expression: products of sums could double with each factor."""
 MOST_NESTED = 100
 """Products, quotients, least and greatest in one extent or bound."""
-SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
-            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
-            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
-"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 
 
 class Calls(Protocol):
@@ -44,8 +40,10 @@ class AffineReader:
     def refuse_sizes(self, root: Node) -> None:
         """AdError for a function that gives a size in other languages, which has a name here."""
         for node in postorder(root) if self.scope and type(root) is not Token else ():
-            if type(node) is Call and node.name in SIZES_OF and self.scope and not self.scope.has_meaning(node.name):
-                raise self.scope.unknown(node)
+            if type(node) is Call and self.scope and not self.scope.has_meaning(node.name):
+                from adcli.lang.syntax.foreign import SIZES_OF  # only for faults
+                if node.name in SIZES_OF:
+                    raise self.scope.unknown(node)
 
     def read(self, root: Node, what: str) -> Affine:
         self.refuse_sizes(root)

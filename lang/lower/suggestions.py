@@ -18,10 +18,9 @@ from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, MATRIX_CALLS, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.subscripts import SIZES_OF
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
+from adcli.lang.syntax.foreign import REDUCING, SIZES_OF, inclusive, statement_apart
 from adcli.lang.syntax.tree import (
     LIST,
     Assign,

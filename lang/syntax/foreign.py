@@ -80,6 +80,10 @@ INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys(("prod", "Prod", "∏"), "*=!"),
             "max": "max=!", "maximum": "max=!", "min": "min=!", "minimum": "min=!"}
 """How a statement reduces what stands in the parentheses of these."""
+SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
+            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
+            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
+"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 KINDS = {"+=!": "sum", "*=!": "product", "max=!": "maximum", "min=!": "minimum"}
 OVER = rf"(?<![\w.])({'|'.join(REDUCING)}) \("
 QUOTES = "\"'`´“”„‘’‚«»"
