@@ -31,6 +31,10 @@ MATRIX_CALLS = {
 }
 """The operations on matrices that a program may call (`adcli.lang.ir.matrix`): arguments and a line for each. Every one needs a
 matrix first."""
+SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
+            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
+            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
+"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 AFFINE_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
 """Operations that make sums of multiples, with their number of operands."""
 

@@ -21,14 +21,17 @@ from adcli.lang.ir.affine import (
     Product,
     affine,
     atoms,
+    bounds,
+    linear,
     nested,
     shape_text,
     substituted,
     text,
     value,
+    without,
 )
-from adcli.lang.ir.comprehension import Range, Read, Subscript, atoms_in
-from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.comprehension import Read, Subscript, atoms_in
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import with_statements
@@ -254,7 +257,7 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
             if isinstance(s, Affine):
                 low, high = interval(s, box, sizes)
                 if (low < 0 or high >= n) and not _guarded(s, n, box, domain, sizes):
-                    raise _outside(program, e.span, atom, d, s, (low, high), n, op.ranges, box)
+                    raise _outside(program, e, atom, d, s, (low, high), n, op, box, sizes)
 
 
 def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
@@ -336,13 +339,35 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
             return sizes[a], sizes[a]
 
 
-def _outside(program: Program, span: Span | None, atom: Atom, d: int, s: Affine, reach: Ends, extent: int,
-             ranges: Sequence[Range], box: IndexBox) -> AdError:
+def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach: Ends, extent: int, op: Boxed, box: IndexBox,
+             sizes: Mapping[str, int]) -> AdError:
     name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
     used = atoms(s)
-    where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in ranges if r.index in used)
+    where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in op.ranges if r.index in used)
+    inside = _range_inside(s, atom.shape[d], reach, extent, op, sizes) if isinstance(atom, Var) else None
+    help = "; ".join([f"with {where}"] * bool(where) + [f"write where {inside}"] * bool(inside))
     return AdError(f"subscript {text(s)} of dimension {d} of '{name}' runs from {reach[0]} to {reach[1]}, and the extent there "
-                   f"is {extent}", span, f"with {where}" if where else None, program.source)
+                   f"is {extent}", e.span, help or None, program.source)
+
+
+def _range_inside(s: Affine, extent: Affine, reach: Ends, n: int, op: Boxed, sizes: Mapping[str, int]) -> str | None:
+    """The range of an index that keeps a subscript inside whatever the other indices are: of one of the result, or else the
+    longest."""
+    ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
+    written = {a for x in op.write if isinstance(x, Affine) for a in atoms(x)}
+    found: dict[str, tuple[bool, int]] = {}
+    for r in op.ranges:
+        c = s.coefficient(r.index)
+        if abs(c) != 1 or not linear(s):
+            continue
+        least, most = bounds(without(s, r.index), ends)
+        low, high = (-least, extent - most) if c > 0 else (most - extent + 1, least + 1)
+        below, beyond = (reach[0] < 0, reach[1] >= n)[::c]
+        low, high = low if below else r.low, high if beyond else r.high
+        length = number(high, sizes) - number(low, sizes)
+        if length > 0:
+            found[f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
+    return max(found, key=found.__getitem__, default=None)
 
 
 # ---------------------------------------------------------------- guards

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.notation import SIZES_OF
 from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import number
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
@@ -40,10 +41,8 @@ class AffineReader:
     def refuse_sizes(self, root: Node) -> None:
         """AdError for a function that gives a size in other languages, which has a name here."""
         for node in postorder(root) if self.scope and type(root) is not Token else ():
-            if type(node) is Call and self.scope and not self.scope.has_meaning(node.name):
-                from adcli.lang.syntax.foreign import SIZES_OF  # only for faults
-                if node.name in SIZES_OF:
-                    raise self.scope.unknown(node)
+            if type(node) is Call and node.name in SIZES_OF and self.scope and not self.scope.has_meaning(node.name):
+                raise self.scope.unknown(node)
 
     def read(self, root: Node, what: str) -> Affine:
         self.refuse_sizes(root)

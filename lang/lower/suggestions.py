@@ -16,11 +16,11 @@ from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, MATRIX_CALLS, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, MATRIX_CALLS, OR, PRODUCT, SIZES_OF, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.foreign import REDUCING, SIZES_OF, inclusive, statement_apart
+from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
 from adcli.lang.syntax.tree import (
     LIST,
     Assign,
@@ -55,16 +55,16 @@ SYNONYMS = {
 OF_MATRICES = {"pinv": "inverse", "chol": "cholesky", "slogdet": "logdet", "linsolve": "solve", "solve_triangular": "solve_lower",
                "trsv": "solve_lower"}
 """The same for functions of matrices."""
-OF_A_MATRIX = {"inv": "inverse"}
+OF_A_MATRIX = {"inv": "inverse", "t": "transpose"}
 """The same where an argument is a tensor."""
 
-EXPRESSIONS_OF_MATRICES = dict.fromkeys([("det", 1), ("determinant", 1)], "exp(logdet({0}))")
-"""Functions of matrices that are expressions here."""
+EXPRESSIONS_OF_TENSORS = {**dict.fromkeys([("det", 1), ("determinant", 1)], "exp(logdet({0}))"),
+                          ("norm", 1): "sqrt(sum({0:atom}**2))"}
+"""Functions of matrices, or of elements, that are expressions here."""
 EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
     ("if", 3): "{0:truth} ? {1:or} : {2}", ("iif", 3): "{0:truth} ? {1:or} : {2}", ("cond", 3): "{0:truth} ? {1:or} : {2}",
     ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
-    ("norm", 1): "sqrt(sum({0:atom}**2))",
     ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
     ("ctg", 1): "1 / tan({0})", ("factorial", 1): "gamma({0:sum} + 1)", ("root", 2): "{0:atom}**(1 / {1:unary})",
     ("nthroot", 2): "{0:atom}**(1 / {1:unary})", ("logb", 2): "log({0}) / log({1})", ("logn", 2): "log({0}) / log({1})",
@@ -92,6 +92,7 @@ STATEMENTS = {
     "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
     "outer": ("v(i, j) = x(i) * y(j)",),
+    "diff": ("v(i) = x(i + 1) - x(i)",), "cumsum": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) + x(t) }",),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
@@ -99,6 +100,9 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
+NONE_HERE = frozenset(("argmax", "argmin", "sort", "argsort", "any", "all", "kron", "map", "eye", "diag", "zeros", "ones",
+                       "cross", "reshape", "var", "std", "median"))
+"""Functions of tensors that have no counterpart and are no mistyped name of another."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
 UNKNOWN = "?"
@@ -120,9 +124,11 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     whole = statement_of(tree, node)
     if node.name in SIZES_OF and 1 <= len(node.args) <= 2:
         return size_of(node, env)
+    if len(node.args) > 1 and (found := over_one_dimension(tree, node, whole, env)):
+        return found
     found = (by_solving(tree, node) or of_an_argument(tree, node, env, declares) or reduction(tree, node, env)
              or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares))
-    if found or node.name in STATEMENTS or not known:
+    if found or not known or (node.name in STATEMENTS and node.name not in DERIVATIVES):
         return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
             or (None if node.args else without_parentheses(node)))
@@ -158,6 +164,8 @@ def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bo
     for n in postorder(node):
         if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(untransposed(a, env)[0], env) for a in n.args):
             return statements(tree, n, None, env, declares, inside=True)
+        if type(n) is Call and n is not node and len(n.args) > 1 and (found := over_one_dimension(tree, n, None, env)):
+            return found
         if type(n) is Call and n is not node and n.name in MATRIX_CALLS.keys() - {"logdet", "transpose"}:
             return named_first(tree, n)
         if type(n) is Call and n is not node and n.name in OF_MATRICES | OF_A_MATRIX and any(rank(a, env) for a in n.args):
@@ -213,7 +221,7 @@ def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) ->
     """The function that a mistyped or foreign name stands for."""
     plain = unicodedata.normalize("NFKC", node.name)
     synonyms = {**SYNONYMS, **OF_MATRICES, **(OF_A_MATRIX if any(rank(a, env) for a in node.args) else {})}
-    name = plain if plain in known else meant(node.name, list(known), synonyms)
+    name = plain if plain in known else None if plain in NONE_HERE else meant(node.name, list(known), synonyms)
     if name is None:
         return None
     help = f"did you mean '{name}'?" if name in known else f"write {name}"
@@ -284,6 +292,51 @@ def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | N
     return Suggestion(f"write {fix.text}", fix)
 
 
+def over_one_dimension(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
+    """`sum_along(A, axis, 0)`, which is how `sum(A, axis=0)` reads, the same with dims, which are counted from 1, and
+    `sum(A, 1)`, which is counted from 0 or from 1: both are told."""
+    rest = [tree.source.text[a.start:a.end] for a in node.args[1:]]
+    if not rest[:-1] and (node.name in TABLE or node.name == "norm"):   # max(A, 0) and norm(x, 1) mean something else
+        return None
+    form, dimensions = STATEMENTS.get(node.name.removesuffix("_along"), ("",))[0], rank(node.args[0], env)
+    first = {"axis": (0,), "dim": (0,), "dims": (1,), "": (0, 1)}.get("".join(rest[:-1]))
+    if "x(i)" not in form or not dimensions or dimensions > 4 or first is None or not re.fullmatch(r"-?\d", rest[-1]):
+        return None
+    number = int(rest[-1])
+    places = [dimensions + number] if number < 0 else [number - f for f in first]
+    fixes = [fix for d in places if 0 <= d < dimensions and (fix := reduced_along(tree, node, whole, env, form, dimensions, d))]
+    if len(fixes) != 1:
+        both = " or ".join(fix.text for fix in fixes)
+        return Suggestion(f"name the dimension by its index: {both}") if fixes else None
+    return Suggestion(f"write {fixes[0].text}", fixes[0])
+
+
+def reduced_along(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], form: str, dimensions: int,
+                  place: int) -> Fix | None:
+    """The statements of a form, with dimension `place` of the argument as what is reduced and an element for all others."""
+    names, inner = Names(tree.names), bare(node.args[0])
+    indices = [i if i not in env else names.fresh(i) for i in "ijkl"[:dimensions]]
+    kept = ", ".join(i for d, i in enumerate(indices) if d != place)
+    target = target_of(whole, "v") or names.fresh("v")
+    meant = {"v": target, "s": names.fresh("s")}
+    element = f"({kept})" if kept else ""
+    tokens = [n for n in postorder(inner) if isinstance(n, Token) and rank(n, env)]
+    alone = by_elements(tree, inner, tokens, ", ".join(indices), None)
+    operand = alone if isinstance(inner, Token) or re.search(r"=! x\(i\)(?=;|$)", form) else f"({alone})"
+    count = product_of(tensors_of(inner, env)[0].shape[place:place + 1])
+    words = {n: name + element for n, name in meant.items()}
+    words |= {"x(i)": operand, "v(i)": f"{target}({', '.join(indices)})", "N": count}
+    text = re.sub(r"x\(i\)|v\(i\)|\b[vsN]\b", lambda m: words[m[0]], form)
+    if target_of(whole, "v") and whole is not None:
+        return Fix(whole.start, whole.end, text)
+    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end), None)
+    if outer is None or isinstance(outer, Def | For):
+        return None
+    standing = target if isinstance(outer, Assign) else words["v(i)"] if "v(i)" in form else target + element
+    source = tree.source.text
+    return Fix(outer.start, outer.end, f"{text}; {source[outer.start:node.start]}{standing}{source[node.end:outer.end]}")
+
+
 def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
     """`v = mean(x(i)**2) + 1`: a function of the table whose argument has indices, as the statement that reduces them."""
     form = re.fullmatch(r"v (\S+=!) (x\(i\)[^;]*)", STATEMENTS.get(node.name, ("",))[0])
@@ -314,7 +367,7 @@ def written(text: str, instead_of: Call | Statement) -> Suggestion:
 
 def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
-    form = (EXPRESSIONS | EXPRESSIONS_OF_MATRICES).get((node.name.lower(), len(node.args)))
+    form = (EXPRESSIONS | EXPRESSIONS_OF_TENSORS).get((node.name.lower(), len(node.args)))
     if form is None or (node.name in STATEMENTS and any(rank(a, env) for a in node.args)):
         return None
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
@@ -355,7 +408,9 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     for letter, (_, turned) in zip("xy", operands, strict=False):
         form = re.sub(rf"\b{letter}\((\w), (\w)\)", rf"{letter}(\2, \1)", form) if form and turned else form
     unknown = [a for a, r in zip(args, ranks, strict=True) if r is None]
-    if form is None or (unknown and (not declares or any(tensor_in(n, env) for a in unknown for n in postorder(a)))):
+    if form is None or (unknown and (not declares or node.name in DERIVATIVES)):
+        return None
+    if any(tensor_in(n, env) for a in unknown for n in postorder(a)):
         return None
     names = Names(tree.names)
     target = target_of(whole, form)
@@ -371,7 +426,7 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     meant |= {i: names.fresh(i) if i in used else i for i in SIZES}
     meant |= {c: names.fresh(c) for c in sorted({*re.findall(r"\b[a-z]\b", form)} - meant.keys())}
     sizes = {i: names.fresh(n) for i, n in SIZES.items()}
-    declared = [f"{meant[letter]}({', '.join(sizes[i] for i in subscripts(form, letter))})"
+    declared = [f"{meant[letter]}({', '.join(sizes.get(i, sizes['i']) for i in subscripts(form, letter))})"
                 for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
     meant["N"] = elements(tensors_of(args[0], env)[0]) if ranks[0] is not None else sizes["i"]
     text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)

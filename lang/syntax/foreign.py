@@ -80,10 +80,6 @@ INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys(("prod", "Prod", "∏"), "*=!"),
             "max": "max=!", "maximum": "max=!", "min": "min=!", "minimum": "min=!"}
 """How a statement reduces what stands in the parentheses of these."""
-SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
-            **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
-            **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}
-"""Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 KINDS = {"+=!": "sum", "*=!": "product", "max=!": "maximum", "min=!": "minimum"}
 OVER = rf"(?<![\w.])({'|'.join(REDUCING)}) \("
 QUOTES = "\"'`´“”„‘’‚«»"
@@ -158,9 +154,14 @@ TABLE = [Spelling(*row) for row in (
     (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
     (rf"(?<![\w.])({'|'.join(sorted(PRIMITIVES, key=len, reverse=True))})(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
     (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
+    (r"<a> %\*% <a>", "matmul({0}, {1})", "%*%", MATRICES),
     (r"<m> (?:mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "floor({0:product} / {1:unary})", "div"),
     (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"), (r"<m> % <p>", "fmod({0}, {1})", "%"),
-    (r"(?<=[\w)\]])\.(\*\*|[-+*/^])", "{0}"), (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
+    (r"(?<=[\w)\]\s])\.(\*\*|[-+*/^])", "{0}"), (r"(?<![\w.])<n>\. \( <l> \)", "{0}({1})"),
+    (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
+    # Reductions of one dimension.
+    (r"(?<![\w.])(\w+) \( <e> , (axis|dims?) = (-?\d+)(?: , keepdims? = \w+)? \)", "{0}_along({1}, {2}, {3})",
+     "a dimension is named by its index"),
     # Ranges, elements and numbers.
     (r"\b(in) range \( <e> \)", "{0} 0:{1}", "range()"), (r"\b(in) range \( <e>, <e> \)", "{0} {1}:{2}", "range()"),
     (rf"({START}(?:input|param)\b .*?\bin) [(\[]? ([-+]?\w+(?:\.\w+)?) (?:\.\.\.?|[:;,]|\bto\b) ([-+]?\w+(?:\.\w+)?) [)\]]?",

@@ -11,6 +11,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, 
 from adcli.lang.ir.comprehension import Agreement, Read
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, infeasible, interval, memory, prove, shapes
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
 from comprehension_samples import Sample, convolution, line, stated, with_op, written
 from hypothesis import given
@@ -78,9 +79,22 @@ def test_a_subscript_outside_names_everything() -> None:
     with pytest.raises(AdError) as fault:
         prove(wrong, {"H": 7, "K": 3})
     assert fault.value.message == "subscript h + k + 1 of dimension 0 of 'I' runs from 1 to 7, and the extent there is 7"
-    assert fault.value.help == "with h from 0 to 4, k from 0 to 2" and fault.value.column == 1
+    assert fault.value.help == "with h from 0 to 4, k from 0 to 2; write where h in 0:H - K" and fault.value.column == 1
     with pytest.raises(AdError, match="subscript h - 1 of dimension 0 of 'O' runs from -1 to 3, and the extent there is 5"):
         prove(with_op(program, write=(affine(h) - 1,)), {"H": 7, "K": 3})
+
+
+@pytest.mark.parametrize(("statement", "ranges"), [
+    ("y(i) +=! w(k)*x(i + k)*x(i)", "i in 0:N - K + 1"), ("y(i) +=! w(k)*x(i - k)*x(i)", "i in K - 1:N"),
+    ("z +=! w(k)*x(i + k)*x(i)", "i in 0:N - K + 1"), ("y(i) +=! w(k)*x(N - 1 - i - k)*x(i)", "i in 0:N - K + 1"),
+    ("A(k, i) = w(k)*x(i - k)*x(i)", "i in K - 1:N"),
+])
+def test_the_range_that_keeps_a_subscript_inside_is_offered(statement: str, ranges: str) -> None:
+    text, sizes = f"input x(N), w(K)\n{statement}", {"N": 7, "K": 3}
+    with pytest.raises(AdError) as fault:
+        prove(parse(text), sizes)
+    assert (fault.value.help or "").partition("; write ")[2] == f"where {ranges}"
+    prove(parse(f"{text} where {ranges}"), sizes)
 
 
 def test_extents_that_must_agree() -> None:
