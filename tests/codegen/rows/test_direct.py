@@ -28,7 +28,7 @@ from session_seed import drawn
 
 import adcli
 from adcli.api.function import LOOP
-from adcli.api.words import together
+from adcli.api.words import need_names, together
 
 TEXT = "param k = 3.5\nv = x*sin(y) + k*x/y\nw = exp(x)*y**3"
 
@@ -96,8 +96,10 @@ def f():
 
 
 def both(f, at=None, out=None, jobs=None, **values):
-    return [outcome(lambda: f(at, out=out, jobs=jobs, **values)),
-            outcome(lambda: f._called(together(at, values), out, jobs))]
+    def in_python():
+        need_names(f.program.params, type(f).__call__, (at,))
+        return f._called(together(at, values), out, jobs)
+    return [outcome(lambda: f(at, out=out, jobs=jobs, **values)), outcome(in_python)]
 
 
 @pytest.mark.filterwarnings("ignore")
