@@ -121,9 +121,8 @@ class VectorFunction(ABC):
     @cached_property
     def components(self) -> list[str]:
         """What the components of x are called: x, W(1, 0)."""
-        from adcli.input.nested import element
-        return [element(name, i, shape) for name, shape, size in zip(self.names, self.shapes, self.sizes, strict=True)
-                for i in range(size)]
+        from adcli.task.element_matrices import elements
+        return [x for name, shape in zip(self.names, self.shapes, strict=True) for x in elements(name, shape)]
 
     @abstractmethod
     def output_sizes(self, x: Vector) -> list[int]:

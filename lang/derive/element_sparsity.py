@@ -28,11 +28,12 @@ from adcli.lang.derive.sparsity import (
 )
 from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, points, subscripts_at
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, shape_of
+from adcli.lang.evaluate.unfolding import box_points
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import statics
-from adcli.lang.ir.sizes import number
+from adcli.lang.ir.sizes import shapes
 from adcli.lang.passes.simplify import simplify
 
 MOST_AT_ONCE = 1 << 25
@@ -112,9 +113,6 @@ class Sets(NamedTuple):
         return tuple([tuple(members[a:b]) for a, b in pairwise(self.start.tolist())])
 
 
-NO_SETS: Mapping[Var, Sets] = {}
-
-
 # ---------------------------------------------------------------- what equations hand on
 
 class Flow(NamedTuple):
@@ -144,15 +142,15 @@ class ElementSweep:
         sizes = bound(program, values)
         if computes_subscripts(program):
             values = every_value(program, at, numpy_arithmetic())
-        atoms = {a for e in program.equations for a in (*e.args, *e.outs)} | {r.atom for r in program.results} | values.keys()
-        extents = {a: int(np.prod([number(x, sizes) for x in shape_of(a)], dtype=np.int64)) for a in atoms}
+        known = shapes(program, sizes)
+        extents: dict[Atom, int] = {r.atom: 1 for r in program.results} | {v: math.prod(shape) for v, shape in known.items()}
         inputs, columns, given = dict[Var, Sets](), 0, {p.name: p.var for p in program.params}
         for name in wrt:
             inputs[given[name]] = Sets.single(columns, extents[given[name]])
             columns += extents[given[name]]
         active, flows = set[Atom](inputs), list[Flow]()
         for e in program.equations:
-            found = list(_flows(e, active, KnownPoint(values, sizes, extents)))
+            found = list(_flows(e, active, KnownPoint(values, sizes, known)))
             flows += found
             active.update(f.out for f in found)
         return cls(flows, inputs, columns, extents)
@@ -183,7 +181,7 @@ class ElementSweep:
 
     def by_columns(self, results: Sequence[Atom]) -> Pattern:
         """The pattern of a Jacobian by sets of results that go backward."""
-        reached, rows = Growing(self.extents, sum(self.extents[r] for r in results)), 0
+        reached, rows = Growing(self.extents, sum(self.extents[r] for r in results), {}), 0
         for r in results:
             if isinstance(r, Var):
                 reached.add(r, np.arange(self.extents[r]), np.arange(rows, rows + self.extents[r]))
@@ -201,13 +199,13 @@ class ElementSweep:
         self.flows = self.leading_to(result)
         within = self.domains({f.reads[q][0] for f in self.flows for met in f.meetings for q in met}
                               | {f.out for f in self.flows if f.reduction in MEETING})
-        adjoint = Growing(self.extents, self.columns)
+        adjoint = Growing(self.extents, self.columns, {})
         for out, flows in self.backward():
             after, others = adjoint[out], self.other_terms(flows, within)
             for f, beside in zip(flows, others, strict=True):
+                of_all = [after.read(f.to), *beside]
                 for (a, elements), met in zip(f.reads, f.meetings, strict=True):
-                    sets = [after.read(f.to), *beside, *[within[b].read(at) for b, at in (f.reads[q] for q in met)]]
-                    for place, members in sets:
+                    for place, members in (*of_all, *[within[b].read(at) for b, at in (f.reads[q] for q in met)]):
                         adjoint.add(a, elements[place], members)
         return symmetric(tuple([row for x in self.inputs for row in adjoint[x].pattern()]))
 
@@ -252,7 +250,7 @@ class ElementSweep:
 class Growing:
     """Sets for the elements of every value, which are added to until they are asked for; members are below `numbers`."""
 
-    def __init__(self, extents: Mapping[Atom, int], numbers: int, sets: Mapping[Var, Sets] = NO_SETS) -> None:
+    def __init__(self, extents: Mapping[Atom, int], numbers: int, sets: Mapping[Var, Sets]) -> None:
         self.extents, self.numbers = extents, numbers
         self.sets, self.pairs = dict(sets), dict[Var, list[Members]]()
 
@@ -269,11 +267,11 @@ class Growing:
 # ---------------------------------------------------------------- the flows of one equation
 
 class KnownPoint(NamedTuple):
-    """The point: `values` of inputs, of all variables where subscripts are computed; `sizes`; of how many elements values are."""
+    """The point: `values` of inputs, of all variables where subscripts are computed; `sizes`; the `shapes` of all variables."""
 
     values: Mapping[Var, Any]
     sizes: Mapping[str, int]
-    extents: Mapping[Atom, int]
+    shapes: Mapping[Var, tuple[int, ...]]
 
 
 def _flows(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
@@ -286,24 +284,23 @@ def _flows(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
     positions = [i for i in range(len(e.args)) if e.args[i] in active] if e.op is TABLE["dup"] else [
         i for i in passing(e) if e.args[i] in active]
     table = ((),) * len(e.args) if e.op is TABLE["dup"] else interactions(e.op, statics(e), len(e.args))
-    zero = np.zeros(1, np.int64)
     for out in e.outs if positions else ():
-        every = np.arange(here.extents[out]) if here.extents[out] != 1 else zero   # a tensor may be copied
+        every = np.arange(math.prod(here.shapes[out]))   # a tensor may be copied
         reads = tuple([(a, every) for i in positions if isinstance(a := e.args[i], Var)])
         yield Flow(out, every, reads, tuple([tuple([positions.index(q) for q in table[p] if q in positions]) for p in positions]))
 
 
 def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
-    out, shape = e.outs[0], tuple([number(x, here.sizes) for x in op.shape])
-    args = [here.values[a] if isinstance(a, Var) and a in here.values else np.broadcast_to(0.0, [
-        number(x, here.sizes) for x in shape_of(a)]) for a in e.args]
-    box = math.prod([max(0, number(r.high, here.sizes) - number(r.low, here.sizes)) for r in op.ranges])
-    if box * (1 + len(op.sources)) > MOST_AT_ONCE:
+    out = e.outs[0]
+    shape, every = here.shapes[out], np.arange(math.prod(here.shapes[out]))
+    args = [here.values[a] if isinstance(a, Var) and a in here.values else
+            np.broadcast_to(0.0, here.shapes[a] if isinstance(a, Var) else ()) for a in e.args]
+    if box_points(op, here.sizes) * (1 + len(op.sources)) > MOST_AT_ONCE:
         raise TooMany
     known, count = points(op, dict(here.sizes.items()))
     to = _numbered(subscripts_at(e, op.write, out, shape, args, known, count), shape, count)
     if op.onto is not None and (start := e.args[op.onto]) in active and isinstance(start, Var):
-        kept = np.setdiff1d(np.arange(here.extents[out]), to) if op.reduction == "=" else np.arange(here.extents[out])
+        kept = np.setdiff1d(every, to) if op.reduction == "=" else every
         yield Flow(out, kept, ((start, kept),), ((),), op.reduction)
     if not count:
         return

@@ -36,17 +36,21 @@ class Unfolded(NamedTuple):
     pivots: tuple[Pivots, ...] = ()
 
 
+def sizes_at(program: Program, at: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes at a point, which has every input. AdError where the point does not fit the program."""
+    return bound(program, {p.var: as_value(p, at[p.name], FLOAT) if p.var.shape else at[p.name] for p in program.params})
+
+
 def length(program: Program, at: Mapping[str, Any]) -> int:
     """About how many operations `unfolded` writes. AdError where the point does not fit the program."""
-    sizes = dict(bound(program, {p.var: as_value(p, at[p.name], FLOAT) if p.var.shape else at[p.name] for p in program.params}))
+    sizes = dict(sizes_at(program, at))
     return sum(_length(e, sizes) for e in program.equations)
 
 
 def evaluations(program: Program, at: Mapping[str, Any]) -> int:
     """How many statements the reference evaluator computes one after another: those of a loop at every step. AdError where the
     point does not fit the program."""
-    sizes = dict(bound(program, {p.var: as_value(p, at[p.name], FLOAT) if p.var.shape else at[p.name] for p in program.params}))
-    return _evaluations(program.equations, sizes)
+    return _evaluations(program.equations, sizes_at(program, at))
 
 
 def _evaluations(equations: Iterable[Equation], sizes: Mapping[Any, int]) -> int:
@@ -61,9 +65,9 @@ def _at_every_step(op: Recurrence, sizes: Mapping[Any, int]) -> int:
 def _length(e: Equation, sizes: Mapping[Any, int]) -> int:
     match e.op:
         case Comprehension():
-            return _points(e.op, sizes) * (len(e.op.body.equations) + (e.op.reduction != "="))
+            return box_points(e.op, sizes) * (len(e.op.body.equations) + (e.op.reduction != "="))
         case MatrixOperation():
-            return _points(e.op, sizes) * value(matrix_extent(e), sizes) ** 3
+            return box_points(e.op, sizes) * value(matrix_extent(e), sizes) ** 3
         case Recurrence():
             steps = range(value(e.op.low, sizes), value(e.op.high, sizes))
             if not steps:
@@ -73,7 +77,8 @@ def _length(e: Equation, sizes: Mapping[Any, int]) -> int:
     return 1
 
 
-def _points(op: Comprehension | MatrixOperation, sizes: Mapping[Any, int]) -> int:
+def box_points(op: Comprehension | MatrixOperation, sizes: Mapping[Any, int]) -> int:
+    """How many points a box has, those included that its guards leave out."""
     spans, known = 1, dict(sizes)
     for r in op.ranges:
         low, high = value(r.low, known), value(r.high, known)
