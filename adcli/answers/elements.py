@@ -19,7 +19,7 @@ from adcli.answers.watch import REMARKS, Watch, not_finite
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import located, require_point
-from adcli.lang.derive.derivatives import one_output, partial_name
+from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of
@@ -54,7 +54,7 @@ def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
     wrt = list(task.signature.wrt)
     found = element_matrix(task.primal, at, task.verb.matrix, wrt, f"--format {options.form}")
-    name = f"hessian of {one_output(task.primal, None)}" if found.kind == "hessian" else "jacobian"
+    name = f"hessian of {task.signature.outputs[0]}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
     if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:
         matrix = found.matrix(name, found.places())
@@ -113,6 +113,8 @@ class SweepProducts:
         else:
             product = self.along("jvp", self.wrt, range(len(outputs)))
         values = reading.numbers(product)
+        if self.first:   # nothing is read from a sweep, and yet there is something to say of the point
+            product(np.zeros(len(reading.colours)))
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             row, column = found.rows[reading.i[wrong[0]]], found.columns[reading.j[wrong[0]]]

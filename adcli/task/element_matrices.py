@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.input.nested import element
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
+from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
-from adcli.lang.ir import Program, shape_of
+from adcli.lang.ir import Program, Var
 from adcli.lang.ir.gc import paused
 from adcli.lang.passes.simplify import simplify
 from adcli.task.matrices import Matrix
@@ -49,10 +50,12 @@ class ElementMatrix(NamedTuple):
 @paused()
 def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], what: str) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
-    every input. AdError in the name of `what` where the pattern would take too long."""
+    every input. AdError in the name of `what` where the pattern would take too long, and where a Hessian is of no one number."""
     import numpy as np
 
     from adcli.lang.derive.element_sparsity import hessian_elements, jacobian_elements
+    if kind == "hessian":
+        one_output(program, None)
     columns = [x for name in wrt for x in elements(name, np.shape(at[name]))]
     rows = columns if kind == "hessian" else [x for name, shape in output_shapes(program, at).items()
                                               for x in elements(name, shape)]
@@ -71,11 +74,10 @@ def elements(name: str, shape: Sequence[int]) -> list[str]:
 
 def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """The shape of every output at a point."""
-    from adcli.lang.evaluate import FLOAT
-    from adcli.lang.evaluate.comprehensions import as_value, bound
-    from adcli.lang.ir.sizes import number
-    sizes = bound(program, {p.var: as_value(p, at[p.name], FLOAT) if p.var.shape else at[p.name] for p in program.params})
-    return {r.name: tuple([number(x, sizes) for x in shape_of(r.atom)]) for r in program.results}
+    from adcli.lang.evaluate.unfolding import sizes_at
+    from adcli.lang.ir.sizes import shapes
+    found = shapes(program, sizes_at(program, at))
+    return {r.name: found[r.atom] if isinstance(r.atom, Var) else () for r in program.results}
 
 
 # ---------------------------------------------------------------- numbers

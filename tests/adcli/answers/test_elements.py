@@ -90,6 +90,25 @@ def test_sweeps_by_colours_have_the_entries_that_derivatives_as_tensors_have(nam
     np.testing.assert_allclose(numbers[1], numbers[0], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(("words", "said"), [
+    (("-e", "v +=! x(i)**2", "-e", "w +=! x(i)"), "a Hessian needs one output, and there are 2"),
+    (("-e", "y(i) = x(i)**2"), "'y' is a tensor of shape (N)"),
+])
+def test_a_hessian_is_of_one_number_in_pictures_too(words: tuple[str, ...], said: str) -> None:
+    ended = adcli("hessian", "-e", "input x(N)", *words, *AT, "--pattern")
+    assert (ended.code, ended.out) == (2, "") and said in ended.err
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("jacobian", "-e", "input x(N)", "-e", "y = x(0) > 0 ? 1 : 2"), "jump"),
+    (("hessian", "-e", "input x(N), s", "-e", "v +=! abs(s)*x(i)", "--wrt", "x", "--at", "s=nan"), "nan"),
+])
+def test_what_no_entry_is_read_for_is_said_too(words: tuple[str, ...], said: str) -> None:
+    """Where all is zero by construction no sweep is needed for numbers, but one for what there is to say of the point."""
+    ended = adcli(*words, "--at", "x=[0,1,2]", "--format", "coo", "--strict")
+    assert ended.code == 4 and said in ended.err
+
+
 def test_a_sparse_hessian_takes_no_longer_than_its_entries() -> None:
     """The sum of 2·10⁵ operations was written out, and differentiated as such, which took 20 s."""
     n = 20_000
