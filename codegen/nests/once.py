@@ -127,7 +127,8 @@ def _gain(uses: Collection[tuple[FunctionValue, Collection[ElementRead]]], there
 def _numbers(e: Equation) -> int:
     """How many numbers a statement reads for each of its points."""
     assert isinstance(e.op, Comprehension)
-    return sum(not {*e.op.indices} - atoms_in([s]) for _, s in e.op.reads())
+    every = {*e.op.indices}
+    return sum(every <= atoms_in([s]) for _, s in e.op.reads())
 
 
 def _result(e: Equation) -> Atom:
