@@ -8,18 +8,13 @@ from collections.abc import Mapping
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import BAND, PIECE, Nest
+from adcli.codegen.nests.nests import BAND, GROUP, GROUP_OF_BANDS, PIECE, Nest
 from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.precision import DOUBLE, Precision
-
-GROUP = 1 << 15
-"""Numbers in the copies that are made together, at most, unless one panel has more."""
-GROUP_OF_BANDS = 1 << 17
-"""The same where rows are copied, too, for each group again."""
 
 
 class Environment:

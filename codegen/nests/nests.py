@@ -35,8 +35,8 @@ STILL, CONSECUTIVE, STRIDED, WILD = range(4)
 COSTS = (0.3, 1.0, 8.0)
 OPERATION, CALL = 0.3, 8.0
 """What an operation of a body costs that is an instruction, and one that is a call."""
-FETCHED = 0.05
-"""What a register of points takes longer where the rows of a tile are fetched from places far apart."""
+COPIED = 2.0
+"""What copying the rows of a tile takes for a point of the sum, beside fetching them."""
 ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 17
@@ -46,6 +46,10 @@ PIECE = 512
 long, if it is not copied to one place."""
 BAND = 128
 """Rows that are done for all panels of a group before others are; whole tiles."""
+GROUP = 1 << 15
+"""Numbers in the copies that are made together, at most, unless one panel has more."""
+GROUP_OF_BANDS = 1 << 17
+"""The same where rows are copied, too, for each group again."""
 FIRST_CACHE, SECOND_CACHE = 1 << 12, 1 << 17
 """Numbers over which what is read along a vector may spread that the next tiles of rows find in a cache again."""
 FROM_SECOND, FROM_AFAR = 0.25, 6.0
@@ -199,11 +203,12 @@ class Nest:
             total *= -(-n // lanes) if index is self.vector else n + (ALONE - 1) * (n % together)
             elements *= 1 if index in self.inner or index is self.vector else n
         if self.packed and self.tile is not None:
-            if self.scratch(sizes, lanes) > SCRATCH or (self.banded and prod(lengths[i] for i in self.inner) <= PIECE):
+            if self.scratch(sizes, lanes) > SCRATCH:
                 return float("inf")
             copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes) for s in self.packed
                          if self.vector is not None)
-            return total * self.per_point + total / max(1, lengths[self.tile]) * copied
+            banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
+            return total * (self.per_point + banding / (self.rows * self.blocks)) + total / max(1, lengths[self.tile]) * copied
         for p in self.powers:
             if p.along is None:
                 total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
@@ -228,6 +233,17 @@ class Nest:
             length = number(extent, sizes)
             stride, spread = stride * length, spread + stride * min(length, steps)
         return 0.0 if spread < FIRST_CACHE else FROM_SECOND if spread < SECOND_CACHE else FROM_AFAR
+
+    def banding(self, s: Read, lengths: Mapping[Index, int], sizes: Mapping[str, int], lanes: int) -> float:
+        """What copying the rows of a tile for each group of panels takes longer than reading them where they lie for each panel,
+        for a point of the sum. A row that lies alone comes from as far as all that lies between the first and the last: it is
+        on a page of its own, and where that is a multiple of a large power of two in the way of others in the caches."""
+        width = lanes * self.blocks
+        panels = max(1, -(-lengths[self.vector] // width)) if self.vector is not None else 1
+        points = min(PIECE, max(1, prod(lengths[i] for i in self.inner)))
+        together = max(1, GROUP_OF_BANDS // len(self.packed) // width // points)
+        far = self.far(s, lengths, sizes)
+        return -(-panels // together) / panels * (far + COPIED) - far
 
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
         """The least and the greatest value of a sum of multiples of indices, or near them."""
@@ -510,7 +526,7 @@ def _banded(nest: Nest) -> Nest | None:
                 and nest.vector is not None and how(nest.tile) == CONSECUTIVE and how(nest.vector) == STILL
                 and all(how(i) == STRIDED for i in nest.inner))
     rows = tuple(s for _, s in nest.op.reads() if apart(s))
-    return replace(nest, banded=rows, per_point=nest.per_point - FETCHED) if rows and nest.packed and not nest.op.guards else None
+    return replace(nest, banded=rows) if rows and nest.packed and not nest.op.guards else None
 
 
 def _with_columns(nest: Nest) -> Nest | None:

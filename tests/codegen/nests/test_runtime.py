@@ -26,6 +26,7 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.ir.primitives import TABLE, exp
 from adcli.lang.ir.sizes import shapes
 from adcli.lang.lower.frontend import parse
@@ -770,9 +771,31 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
             monkeypatch.setattr(addresses, name, group)
         kernel = compile_tensors(program)
         assert_same_bits(kernel(at)["C"], found, piece)
-        (plan,) = kernel.plans.values()
-        copied = kernel.module.steps[0].nests[plan.cells[kernel.module.choices]].banded
-        assert bool(copied) == (rows * columns > piece)
+        (plan,), (step,) = kernel.plans.values(), kernel.module.steps
+        costs = kernel.planner.costs(step, plan.sizes, plan.shapes)
+        for k in [k for k, x in enumerate(costs) if x < float("inf")]:
+            plan.spare.clear()
+            plan.cells[kernel.module.choices] = k
+            assert_same_bits(kernel(at)["C"], found, (piece, k))
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
+@pytest.mark.parametrize("points, rows, columns, copies", [
+    (512, 512, 512, True), (511, 520, 130, True), (128, 128, 128, False), (512, 512, 16, False), (64, 1024, 256, True)])
+def test_rows_that_lie_apart_are_copied_where_many_panels_read_them(points: int, rows: int, columns: int, copies: bool,
+                                                                    precision: Precision) -> None:
+    """However many points a sum has; every element of the result has the same bits either way."""
+    kernel = compile_tensors(parse("input A(K, N), B(K, M); C(i, j) +=! A(k, i)*B(k, j)"), 8, precision=precision)
+    r = np.random.default_rng(points)
+    at = {"A": r.standard_normal((points, rows)).astype(precision.code),
+          "B": r.standard_normal((points, columns)).astype(precision.code)}
+    found = kernel(at, jobs=1)["C"]
+    (plan,), (step,) = kernel.plans.values(), kernel.module.steps
+    chosen = kernel.module.choices
+    assert step.nests[plan.cells[chosen]].packed and bool(step.nests[plan.cells[chosen]].banded) == copies
+    plan.spare.clear()
+    plan.cells[chosen] = next(k for k, n in enumerate(step.nests) if n.packed and bool(n.banded) != copies)
+    assert_same_bits(kernel(at, jobs=1)["C"], found, points)
 
 
 def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns() -> None:
