@@ -21,7 +21,7 @@ from adcli.lang.syntax.tree import (
     Declare,
     Def,
     For,
-    ShapedLine,
+    KnownLine,
     Statement,
     TensorAssign,
     Tree,
@@ -31,7 +31,9 @@ from adcli.lang.syntax.tree import (
 )
 
 LONG = 100
-"""Lines of a text for which it is worth the while to look for those of one shape."""
+"""Lines of a text for which it is worth the while to look for what is of one shape in them."""
+WIDTH = 100
+"""Characters that count as a line."""
 
 
 def parse(text: str, name: str = "<text>", exact_order: bool = False, checkpoint: bool = False) -> Program:
@@ -48,7 +50,8 @@ def parse_source(source: Source) -> Program:
 def by_lines(source: Source, least: int | None = None) -> Program | None:
     """The program of a text of at least so many lines, those of one shape lowered together; None where that cannot be, or where
     something is wrong, which only a reading of the whole text says."""
-    if source.text.count("\n") < (LONG if least is None else least):
+    text, wanted = source.text, LONG if least is None else least
+    if text.count("\n") < wanted and len(text) < wanted * WIDTH:
         return None
     from adcli.lang.syntax.shapes import by_shape  # only for long texts
     read = by_shape(source)
@@ -85,12 +88,12 @@ def lowered(source: Source) -> Program:
 
 @paused()
 def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = (),
-          lines: Sequence[Statement | ShapedLine] = ()) -> Program:
+          lines: Sequence[Statement | KnownLine] = ()) -> Program:
     """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
-    name is neither the program's own nor an operation. `lines` are all statements in order where some are ShapedLines, which the
+    name is neither the program's own nor an operation. `lines` are all statements in order where some are KnownLines, which the
     tree has not; then the first fault ends it."""
     kind = MainScope
-    if any(map(of_tensors, [*tree.statements, *{line.shape.model for line in lines if type(line) is ShapedLine}])):
+    if any(map(of_tensors, tree.statements)):   # no KnownLine is
         from adcli.lang.lower.tensor_program import MainTensors  # only for programs with tensors
         kind = MainTensors
     main = kind(Context(tree, library), lines)

@@ -28,7 +28,7 @@ from adcli.lang.syntax.tree import (
     Def,
     For,
     Item,
-    ShapedLine,
+    KnownLine,
     Statement,
     TensorAssign,
     Token,
@@ -80,7 +80,7 @@ class MainScope(EquationScope):
 
     declares = True
 
-    def __init__(self, context: Context, lines: Sequence[Statement | ShapedLine] = ()) -> None:
+    def __init__(self, context: Context, lines: Sequence[Statement | KnownLine] = ()) -> None:
         super().__init__(context)
         self.tree = tree = context.tree
         self.lines = lines
@@ -123,7 +123,7 @@ class MainScope(EquationScope):
         from adcli.lang.lower.repeated import Recipes  # only for long texts
         recipes = Recipes(self, self.unread)
         for line in self.lines:
-            if isinstance(line, ShapedLine):
+            if isinstance(line, KnownLine):
                 self.line(line, recipes)
             else:
                 self.statement(line)
@@ -187,14 +187,13 @@ class MainScope(EquationScope):
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
         return assignment(self, statement)
 
-    def line(self, line: ShapedLine, recipes: Recipes) -> None:
+    def line(self, line: KnownLine, recipes: Recipes) -> None:
         """An assignment that is known by its shape: lowered as its like are where that is possible, else by itself."""
         atom = recipes.value(line) if self.plain else None
         if atom is None:
             self.statement(read_line(self.tree.source.text, line.start))
             return
-        start = line.start + line.shape.words[0][0]
-        token = Token("NAME", line.words[0], start, start + len(line.words[0]))
+        token = Token("NAME", line.words[0], line.start, line.start + len(line.words[0]))
         check_name(self.context, token)
         self.check_target(token)
         self.bind(token, atom)
@@ -247,10 +246,10 @@ class MainScope(EquationScope):
             self.context.notes += notes(self.with_names(suspects), suspects)
 
     def with_names(self, names: list[str]) -> Tree:
-        """The tree, with those ShapedLines that have one of these names."""
+        """The tree, with those KnownLines that have one of these names."""
         tree, there = self.tree, set(names)
-        read = [read_line(tree.source.text, s.start) if isinstance(s, ShapedLine) else s for s in self.lines
-                if not isinstance(s, ShapedLine) or not there.isdisjoint(s.words)]
+        read = [read_line(tree.source.text, s.start) if isinstance(s, KnownLine) else s for s in self.lines
+                if not isinstance(s, KnownLine) or not there.isdisjoint(s.words)]
         return replace(tree, statements=read) if self.lines else tree
 
     # Declarations.

@@ -12,11 +12,12 @@ from operator import itemgetter
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 from adcli.lang.lower.inline import POLYGAMMA, POW, Template, specialised
 from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import Call, Def, Shape, ShapedLine, Token, postorder
+from adcli.lang.syntax.tree import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, postorder
 
 Place = tuple[int, int]
 """Where something stands in a line: how many words come before it, and what is to be added to their length."""
@@ -46,18 +47,46 @@ class Recipes:
         self.known: dict[Shape, Recipe | None] = {}
         self.literals: dict[str, Lit] = {}   # by their texts
 
-    def value(self, line: ShapedLine) -> Atom | None:
+    def value(self, line: KnownLine) -> Atom | None:
         """The value of a line, whose equations go to the scope; None, and no equations, where it is to be lowered by itself."""
+        target = line.words[0] if line.words[0] != "_" else None
+        if isinstance(line, LongLine):
+            return self.joined(line, target)
+        assert isinstance(line, ShapedLine)
+        known = self.read(line)
+        return self.lower(line, known[0], known[1], target) if known else None
+
+    def joined(self, line: LongLine, target: str | None) -> Atom | None:
+        """The value of a line of pieces."""
+        pieces = [step for step in line.steps if isinstance(step, ShapedLine)]
+        known = [found for piece in pieces if (found := self.read(piece)) and not is_truth(*found)]
+        if len(known) < len(pieces):
+            return None
+        there, stack, last = iter(known), list[Atom](), line.steps[-1]
+        for step in line.steps:
+            if isinstance(step, ShapedLine):
+                how, values = next(there)
+                stack.append(self.lower(step, how, values, None))
+                continue
+            right, left = stack.pop(), stack.pop()
+            stack += self.scope.emit(TABLE[step[0]], (left, right), step[1:], (target if step is last else None,))
+        return stack[0]
+
+    def read(self, line: ShapedLine) -> tuple[Recipe, list[Atom]] | None:
+        """How a line is lowered, and the values of its words; None where it is to be lowered by itself."""
         if line.shape not in self.known:
             self.known[line.shape] = recipe(self.scope.context, line.shape)
         how = self.known[line.shape]
         values = how and self.leaves(line.words, how.words)
-        if not how or not values or not how.steps:
-            return values[0] if values else None
+        return (how, values) if how and values else None
+
+    def lower(self, line: ShapedLine, how: Recipe, values: list[Atom], target: str | None) -> Atom:
+        """The value that comes of the `values` of the words of a line."""
+        if not how.steps:
+            return values[0]
         scope, last, words = self.scope, how.steps[-1], line.words
         equations, fresh = scope.equations, scope.context.fresh
         before = list(accumulate(map(len, words), initial=line.start))
-        target = words[0] if words[0] != "_" else None
         for step in how.steps:
             op, truth, arguments, (first, start), (behind, end) = step
             args, span = arguments(values), (before[first] + start, before[behind] + end)
@@ -122,6 +151,11 @@ def recipe(context: Context, shape: Shape) -> Recipe | None:
         op = step.op if isinstance(step, Equation) else step.template
         steps.append((op, out.truth, picked([place[a] for a in step.args]), shape.place(start), shape.place(end)))
     return Recipe(tuple(words[1:]), tuple(steps))
+
+
+def is_truth(how: Recipe, values: list[Atom]) -> bool:
+    """Whether what comes of these values is a truth value."""
+    return how.steps[-1][1] if how.steps else type(values[0]) is Var and values[0].truth
 
 
 def picked(places: list[int]) -> Callable[[Sequence[Atom]], tuple[Atom, ...]]:

@@ -61,7 +61,7 @@ def statements(tokens: list[Token]) -> list[Statement]:
 
 
 def read_line(text: str, start: int) -> Assign:
-    """The assignment that starts there, which a ShapedLine is."""
+    """The assignment that starts there, which a KnownLine is."""
     made = statements(scan(text, start=start, one=True)[0])[0]
     assert type(made) is Assign
     return made

@@ -7,6 +7,8 @@ one assignment of one value is what they make of it, this and all later lines of
 right because nothing but keywords depends on how a name is spelled: the names of the functions that are called are part of the
 key, and a line with a keyword is read by itself, as is everything else that is no such line.
 
+So it is with the terms and factors of a long line (`adcli.lang.syntax.pieces`): each is a ShapedLine that assigns to nothing.
+
 Nothing is said of faults here: a text that has one is read again as a whole by `adcli.lang.syntax.parse`.
 """
 from __future__ import annotations
@@ -17,8 +19,9 @@ from typing import Any
 
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.lalr import Unexpected, statements
+from adcli.lang.syntax.pieces import BLANKS, FEW, LineCut, LinePiece
 from adcli.lang.syntax.scan import KEYWORDS, letters, scan
-from adcli.lang.syntax.tree import Assign, Shape, ShapedLine, Statement, Token, Tree
+from adcli.lang.syntax.tree import Assign, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
 
 MOST_KEYS = 10_000
 """Keys that are remembered: a text of ever new shapes is not kept a second time."""
@@ -38,8 +41,8 @@ Key = tuple[Any, ...]
 """What stands around the words of a line, then for each word whether it is a name."""
 
 
-def by_shape(source: Source) -> tuple[Tree, list[Statement | ShapedLine]] | None:
-    """The statements of a text, and the tree of those among them that are no ShapedLines, without comments. None where only a
+def by_shape(source: Source) -> tuple[Tree, list[Statement | KnownLine]] | None:
+    """The statements of a text, and the tree of those among them that are no KnownLines, without comments. None where only a
     reading of the whole text can say what it means, or what is wrong with it."""
     reader = Reader(source.text)
     try:
@@ -51,7 +54,7 @@ def by_shape(source: Source) -> tuple[Tree, list[Statement | ShapedLine]] | None
         from adcli.lang.syntax.characters import suspicious  # most programs have no need of it
         if any(suspicious(names, reader.comments, source)):
             return None
-    others = [s for s in statements if not isinstance(s, ShapedLine)]
+    others = [s for s in statements if not isinstance(s, KnownLine)]
     return Tree(source, others, [], names), statements
 
 
@@ -67,8 +70,8 @@ class Reader:
         self.known: dict[Key, Shape | None] = {}
         self.once: set[Key] = set()
 
-    def read(self) -> list[Statement | ShapedLine]:
-        text, read = self.text, list[Statement | ShapedLine]()
+    def read(self) -> list[Statement | KnownLine]:
+        text, read = self.text, list[Statement | KnownLine]()
         start, size = 0, len(text)
         while start < size:
             end = text.find("\n", start)
@@ -78,9 +81,10 @@ class Reader:
             if not comment.isascii():
                 self.comments.append(Token("COMMENT", comment, end - len(comment), end))
             code = code.rstrip(" \t")
-            if not code:
+            bare = code.lstrip(BLANKS)
+            if not bare:
                 start = end + 1
-            elif line := self.line(code, start):
+            elif line := self.line(bare, start + len(code) - len(bare)):
                 read.append(line)
                 start = end + 1
             else:
@@ -89,8 +93,8 @@ class Reader:
                 start = tokens[-1].end
         return read
 
-    def line(self, code: str, start: int) -> ShapedLine | None:
-        """The ShapedLine that a text is which begins where a statement may; None where it is to be read by itself."""
+    def line(self, code: str, start: int) -> KnownLine | None:
+        """What a text is that begins where an assignment may; None where it is to be read by itself."""
         if "[" in code:
             return None
         parts = self.split(code)
@@ -99,13 +103,35 @@ class Reader:
         shape = self.known.get(key)
         if shape is None and key not in self.known:
             if key in self.once:
-                shape = self.known[key] = shape_of(key, len(words))
+                shape = self.known[key] = shape_of(key)
             elif len(self.once) < MOST_KEYS:
                 self.once.add(key)
-        if shape is None or not KEYWORDS.keys().isdisjoint(words):
+        if (shape is None and len(words) <= FEW) or not KEYWORDS.keys().isdisjoint(words):
             return None
-        self.names.update(words)
-        return ShapedLine(shape, words, start)
+        line = self.long(parts, words, start) if shape is None else ShapedLine(shape, words, start)
+        if line is not None:
+            self.names.update(words)
+        return line
+
+    def long(self, parts: list[str], words: list[str], start: int) -> LongLine | None:
+        """A line as its pieces, where most of them are of a shape that others have."""
+        cut = LineCut(parts, start)
+        kinds = [*map(str.isidentifier, words)]
+        keys: list[Key] = [("", "=" + p.head, *parts[2 * p.first + 2:2 * p.end:2], p.tail, True, *kinds[p.first:p.end])
+                           for p in cut.steps if isinstance(p, LinePiece)]
+        different = dict.fromkeys(keys)
+        if not keys or 2 * sum(words_of(key) - 1 for key in different) > len(words) - 1:
+            return None
+        for key in different:
+            if key not in self.known:
+                self.known[key] = shape_of(key)
+        shapes = [found for key in keys if (found := self.known[key])]
+        if len(shapes) < len(keys):
+            return None
+        shape = iter(shapes)
+        steps = [ShapedLine(next(shape), ["", *words[s.first:s.end]], cut.start(s) - 1) if isinstance(s, LinePiece) else s
+                 for s in cut.steps]
+        return LongLine(steps, words, start)
 
     def tokens(self, start: int) -> list[Token]:
         """The tokens of the statement that starts there, which may be a block."""
@@ -124,9 +150,14 @@ class Reader:
         return tokens
 
 
-def shape_of(key: Key, count: int) -> Shape | None:
-    """The Shape of the lines with a key of `count` words, if they have one: the words of its model differ, and its numbers are no
-    integers."""
+def words_of(key: Key) -> int:
+    """How many words there are to a key."""
+    return len(key) // 2
+
+
+def shape_of(key: Key) -> Shape | None:
+    """The Shape of the lines with a key, if they have one: the words of its model differ, and its numbers are no integers."""
+    count = words_of(key)
     gaps, kinds = key[:count + 1], key[count + 1:]
     if any(GOES_ON.match(gap) for gap in gaps[1:]):
         return None

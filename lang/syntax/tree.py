@@ -234,13 +234,36 @@ class Shape:
         return before, offset - self.lengths[before]
 
 
-class ShapedLine:
-    """An assignment that is known by its shape: its words there, and where its line starts."""
+class KnownLine:
+    """An assignment that is no tree: its names and numbers, the target first, and where that stands."""
 
-    __slots__ = ("shape", "start", "words")
+    __slots__ = ("start", "words")
+    start: int
+    words: list[str]
+
+
+class ShapedLine(KnownLine):
+    """An assignment that is known by its shape. One whose target is empty is a piece of a LongLine: what would be assigned,
+    behind an `=` that is not there."""
+
+    __slots__ = ("shape",)
 
     def __init__(self, shape: Shape, words: list[str], start: int) -> None:
         self.shape, self.words, self.start = shape, words, start
+
+
+Joint = tuple[str, int, int]
+"""An operator between two values: the prefix name of the operation, and its span."""
+
+
+class LongLine(KnownLine):
+    """An assignment whose value is put together: `steps` are in the order of evaluation, pieces that are values and what is done
+    with the two values before."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: list[ShapedLine | Joint], words: list[str], start: int) -> None:
+        self.steps, self.words, self.start = steps, words, start
 
 
 Statement = Assign | TensorAssign | TupleAssign | For | Declare | DeclareOutputs | Def | Broken

@@ -10,7 +10,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import by_lines, lowered, parse_source
 from adcli.lang.lower.repeated import Recipes
+from adcli.lang.syntax.shapes import by_shape
 from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.tree import LongLine
 from places import ROOT
 from random_programs import sample
 from session_seed import drawn
@@ -126,6 +128,51 @@ def test_lines_that_differ_in_more_than_their_names() -> None:
         found = by_lines(source, 0)
         assert found is not None
         assert shown(found) == shown(lowered(source))
+
+
+LONGER = ["v = 2*x + 3*x - 4*y + -x + -2 + +x - pi*x", "v = (2*x + 3*y)*(2*y + 3*z)*(x/y/z)*(1 + (x + 2) + (y + 3) + (w + 4)*x)",
+          "v = f(x) + f(y) - f(2) - f(-z) - f(x) + f(z)", "v = (x < y) + (y < z) + (z < x)", "_ = x + y + z + x",
+          "v = x + y + c + x", "v = -x*y*z*x", "v = x**2 + y**3 + z**y + 2**-x + y**3 + y**z",
+          "v = x*1_0 + y*0x1F + z*1e-5 + w*.5", "v = ((x + y + (z + w) + x))", "v = 2 + 3 + x + y", "v = x + y + v + x",
+          "v = x**2 + y**2 + z**2 + pi**2", "v = x - y/z*x^2^y - z/x*y^2^z + +(y - x)"]
+
+
+@pytest.mark.parametrize("line", LONGER)
+def test_long_lines(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is put together of pieces is what the whole line says: signs, kinds, calls, levels, names, places."""
+    joined = []
+    lower = Recipes.joined
+    monkeypatch.setattr(Recipes, "joined", lambda *given: joined.append(lower(*given)) or joined[-1])
+    for module in ("shapes", "pieces"):
+        monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", 1)
+    source = normal(f"def f(u) = u < 0 ? sinh(u)*u**2 : -u\nc = x < 2\n{line} # said\nw = c ? x : y\n", "t")
+    found = by_lines(source, 0)
+    assert found is None or shown(found) == shown(lowered(source))
+    assert len(joined) == 1 and (joined[0] is None) == (found is None or any(x in line for x in ("pi", "<", " c ")))
+
+
+def test_long_lines_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = drawn("long lines")
+
+    def value(depth: int) -> str:
+        if not depth:
+            return r.choice(("x", "y", "z", "2", "0.5", "-x"))
+        parts = [value(r.randrange(depth)) for _ in range(r.choice((1, 2, 3)))]
+        parts += [re.sub(r"\b[xyz]\b", lambda m: r.choice("xyz"), r.choice(parts)) for _ in range(r.choice((0, 3, 9)))]
+        text = "".join(f"{p}{r.choice((' + ', '-', '*', ' / ', '**'))}" for p in parts[:-1]) + parts[-1]
+        return r.choice(("{}", "({})", "sin({})", "({})**2", "-({})")).format(text)
+
+    joined = 0
+    for few in (1, 4, 16):
+        for module in ("shapes", "pieces"):
+            monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", few)
+        for _ in range(80):
+            source = normal(f"v = {value(4)}\n", "t")
+            read = by_shape(source)
+            joined += read is not None and isinstance(read[1][0], LongLine)
+            found = by_lines(source, 0)
+            assert found is not None and shown(found) == shown(lowered(source)), source.text
+    assert joined > 10
 
 
 FAULTS = ["v = x*true_", "v = (x < y) + x", "v = c*x", "v = x*1e999", "v = x*f", "x = y*x", "v = polygamma(x, y)",

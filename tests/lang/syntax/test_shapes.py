@@ -8,7 +8,7 @@ from adcli.lang.syntax.tree import Assign, ShapedLine
 
 ALIKE = [
     ("v = a*b + 2", "v = x_1*_y + 0x1.8p-2", ["v", "x_1", "_y", "0x1.8p-2"]),
-    ("t = sin(a)", "\tmax = sin(a)", None),   # blanks count
+    ("t = sin(a)", "max =  sin(a)", None),   # blanks count
     ("t = sin(a)", "max = sin(in1)", ["max", "in1"]),
     ("t = sin(a)", "t = cos(a)", None),   # so do the names of functions
     ("t = exp2(a)", "t = exp2(1_000.5e-3)", None),   # and whether a word is a number
