@@ -1,0 +1,414 @@
+"""What the equations of a program with tensors hand on between elements, at the sizes of a point.
+
+What a comprehension reads and writes at all points of its box is arrays of the numbers of elements. So a statement takes some
+operations on whole arrays, and nothing is written out. What a body does with the numbers that it reads is the pattern of a
+program of numbers (`adcli.lang.derive.sparsity`); conditions on indices in it are decided first, and points that decide them
+otherwise have patterns of their own.
+
+A loop is its statements at one step after another. Where a step does what the first one does, so many elements further along, it
+is that, moved; elsewhere many steps are found at once. All writes to an element come before its first read, so in this order
+everything is complete when it is read. The end of a loop with `until` is a choice between values, either of which may be.
+
+Of an operation on matrices every element of the result depends on every element of the matrix, and of the column of the
+right-hand side; of a triangular matrix on the rows that are solved before. What it reads goes through elements of its own
+between (hubs), so that n² elements that depend on n² others are 2 n².
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from adcli.lang.derive.number_sets import MOST_AT_ONCE
+from adcli.lang.derive.sparsity import TooMany, hessian_pattern, interactions, jacobian_pattern, passing
+from adcli.lang.evaluate import numpy_arithmetic
+from adcli.lang.evaluate.comprehensions import Known, numbers, points, subscripts_at
+from adcli.lang.evaluate.unfolding import box_points
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, value, without
+from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence, active_histories, at_one_step, whole_statements
+from adcli.lang.ir.rule_programs import statics
+from adcli.lang.passes.simplify import simplify
+
+MEETING = ("*", "lse")
+"""Reductions whose terms meet: what one adds to the derivative depends on the others."""
+MANY_POINTS = 1 << 18
+"""Points of a box, with what is read at them, from which on the steps of a loop are found in parts."""
+
+
+class Flow(NamedTuple):
+    """What an equation hands on to elements `to` of its result, or several do: of `reads`, arguments with the elements that are
+    read, one for each of `to`. `meetings` are for each read the reads beside it that its map depends on; under a `reduction`
+    whose terms meet it depends on other terms too. Flows of one `place` are those of one statement at different steps."""
+
+    out: Var
+    to: np.ndarray
+    reads: tuple[tuple[Var, np.ndarray], ...]
+    meetings: tuple[tuple[int, ...], ...]
+    reduction: str = "="
+    place: tuple[int, ...] | None = None
+
+    def over(self, some: np.ndarray | slice) -> Flow:
+        """To some of the elements."""
+        return self._replace(to=self.to[some], reads=tuple([(a, elements[some]) for a, elements in self.reads]))
+
+
+Block = list[Flow]
+"""The flows to elements of one value, which are complete behind it."""
+
+
+class KnownPoint(NamedTuple):
+    """The point: `values` of inputs, of all variables where subscripts are computed; `sizes`; the `shapes` of all variables."""
+
+    values: Mapping[Var, Any]
+    sizes: Mapping[str, int]
+    shapes: dict[Var, tuple[int, ...]]
+
+    def count(self, a: Atom) -> int:
+        """The number of elements."""
+        return math.prod(self.shapes[a]) if isinstance(a, Var) else 1
+
+
+Links = Iterator[tuple[Var, set[Var], set[Var]]]
+
+
+class Once(NamedTuple):
+    """Blocks, one behind another."""
+
+    found: list[Block]
+
+    def blocks(self, back: bool = False) -> Iterator[Block]:
+        return reversed(self.found) if back else iter(self.found)
+
+    def links(self) -> Links:
+        """For each value what it depends on, and what the derivatives depend on."""
+        for f in (f for block in self.found for f in block):
+            yield f.out, {a for a, _ in f.reads}, {f.reads[q][0] for met in f.meetings for q in met} | _met(f.out, f.reduction)
+
+
+class Loop(NamedTuple):
+    """The statements of a recurrence at its steps."""
+
+    steps: Sequence[int]
+    statements: list[Stepped]
+
+    def blocks(self, back: bool = False) -> Iterator[Block]:
+        for t in reversed(self.steps) if back else self.steps:
+            for s in reversed(self.statements) if back else self.statements:
+                found = s.at(t)
+                yield from reversed(found) if back else found
+
+    def links(self) -> Links:
+        return (link for s in self.statements for link in s.links())
+
+
+def flows_of(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Once | Loop]:
+    """What an equation hands on of active values."""
+    if active.isdisjoint(e.args) or e.op.truth:
+        return
+    if isinstance(e.op, Recurrence):
+        yield from _of_recurrence(e, e.op, active, here)
+    elif isinstance(e.op, MatrixOperation):
+        yield Once(MatrixFlows(e, e.op, active, here, box_points(e.op, here.sizes)).blocks(e.op, {}, 0))
+    elif isinstance(e.op, Comprehension):
+        to, found = _of_comprehension(e, e.op, active, here)
+        flows = [f for f, _ in found]
+        if e.op.onto is not None and (start := e.args[e.op.onto]) in active:
+            every = np.arange(here.count(e.outs[0]))
+            kept = np.setdiff1d(every, to) if e.op.reduction == "=" else every
+            flows.insert(0, _copied(e.outs[0], start, kept, here)._replace(reduction=e.op.reduction))
+        yield Once([flows])
+    else:
+        yield Once([[f] for f in _of_row(e, active, here)])
+
+
+def _of_row(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
+    """Of a row of the table; a tensor may be copied."""
+    positions = [i for i in range(len(e.args)) if e.args[i] in active] if e.op is TABLE["dup"] else [
+        i for i in passing(e) if e.args[i] in active]
+    table = ((),) * len(e.args) if e.op is TABLE["dup"] else interactions(e.op, statics(e), len(e.args))
+    for out in e.outs if positions else ():
+        every = np.arange(here.count(out))
+        reads = tuple([(a, every) for i in positions if isinstance(a := e.args[i], Var)])
+        yield Flow(out, every, reads, tuple([tuple([positions.index(q) for q in table[p] if q in positions]) for p in positions]))
+
+
+def _met(out: Var, reduction: str) -> set[Var]:
+    return {out} if reduction in MEETING else set()
+
+
+def _copied(out: Var, start: Atom, elements: np.ndarray, here: KnownPoint) -> Flow:
+    """Elements that a value starts with; a number is every one."""
+    assert isinstance(start, Var)
+    return Flow(out, elements, ((start, elements if here.shapes[start] else np.zeros_like(elements)),), ((),))
+
+
+# ---------------------------------------------------------------- loops
+
+def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPoint) -> Iterator[Once | Loop]:
+    steps = range(value(op.low, here.sizes), value(op.high, here.sizes))
+    within = active | active_histories(e, active)
+    statements = [Stepped(s, op.step, steps, within, here) for s in whole_statements(e)]
+    for out, start in zip(e.outs, e.args, strict=False):
+        if start in active:
+            kept = np.ones(here.count(out), bool)
+            for s in statements:
+                if s.e.outs[0] is out and s.op.onto is None:
+                    kept[s.written()] = False
+            yield Once([[_copied(out, start, np.flatnonzero(kept), here)]])
+    yield Loop(steps[::-1] if op.down else steps, [s for s in statements if not within.isdisjoint(s.e.args)])
+
+
+class Stepped:
+    """A statement of a loop, as an operation over all steps `e`, at each of its steps."""
+
+    def __init__(self, e: Equation, step: Index, steps: range, active: set[Atom], here: KnownPoint) -> None:
+        assert isinstance(e.op, Boxed)
+        self.e, self.op, self.step, self.steps, self.active, self.here = e, e.op, step, steps, active, here
+        self.points = box_points(at_one_step(self.op, step), {**here.sizes, step: steps[0]}) if steps else 0
+        self.matrices = MatrixFlows(e, e.op, active, here, self.points * len(steps)) if isinstance(e.op, MatrixOperation) else None
+        self.moves, self.at_once = _moves(self.op, step), 1
+        if isinstance(e.op, Comprehension) and not self.moves:
+            self.at_once = max(1, MANY_POINTS // (1 + self.points * (1 + len(e.op.sources))))
+        self.found: tuple[int, list[list[Block]]] = -1, []
+
+    def at(self, t: int) -> list[Block]:
+        """Its blocks at a step."""
+        if not self.moves:
+            part, k = divmod(t - self.steps[0], self.at_once)
+            if self.found[0] != part:
+                self.found = part, self.computed(self.steps[part * self.at_once:(part + 1) * self.at_once])
+            return self.found[1][k]
+        if self.found[0] < 0:
+            self.found = 0, [self.computed(self.steps[k:k + 1])[0] for k in range(min(len(self.steps), 2))]
+        first, second = self.found[1][0], self.found[1][-1]
+        return [[_moved(f, g, t - self.steps[0]) for f, g in zip(*blocks, strict=True)]
+                for blocks in zip(first, second, strict=True)]
+
+    def computed(self, steps: range) -> list[list[Block]]:
+        """Its blocks at each of some steps."""
+        if self.matrices is not None:
+            assert isinstance(self.op, MatrixOperation)
+            first = (steps[0] - self.steps[0]) * self.points
+            found = [self.matrices.blocks(at_one_step(self.op, self.step), {self.step: steps[0]}, first)]
+        else:
+            assert isinstance(self.op, Comprehension)
+            _, flows = _of_comprehension(self.e, _over(self.op, steps), self.active, self.here)
+            found = [[[]] for _ in steps]
+            for f, at in flows:
+                ends = np.searchsorted(at[self.step], np.arange(steps[0], steps[-1] + 2)).tolist()
+                for k, (a, b) in enumerate(pairwise(ends)):
+                    if a < b or self.moves:
+                        found[k][0].append(f.over(slice(a, b)))
+        return [[[f._replace(place=(id(self), i, j)) for j, f in enumerate(block)] for i, block in enumerate(blocks)]
+                for blocks in found]
+
+    def written(self) -> np.ndarray:
+        """The elements that are written at any step."""
+        if self.matrices is not None and self.steps:
+            return np.concatenate([f.to for t in self.steps for f in self.at(t)[-1]])
+        assert isinstance(self.op, Comprehension)
+        return _of_comprehension(self.e, self.op, set(), self.here)[0]
+
+    def links(self) -> Links:
+        """As those of `Once`, of all steps."""
+        if self.matrices is not None:
+            yield from self.matrices.links()
+        else:
+            assert isinstance(self.op, Comprehension)
+            reads = {i: a for i, s in self.op.reads() if isinstance(a := self.e.args[s.arg], Var) and a in self.active}
+            positions, meetings = _of_body(simplify(self.op.body), tuple(reads))
+            met = {reads[positions[q]] for each in meetings for q in each} | _met(self.e.outs[0], self.op.reduction)
+            yield self.e.outs[0], {reads[i] for i in positions}, met
+
+
+def _over(op: Comprehension, steps: range) -> Comprehension:
+    """A statement of a loop over some of the steps."""
+    return replace(op, ranges=(replace(op.ranges[0], low=affine(steps[0]), high=affine(steps[-1] + 1)), *op.ranges[1:]))
+
+
+def _moves(op: Boxed, step: Index) -> bool:
+    """Whether a statement does at every step the same to elements that lie as much further along as the step is."""
+    fixed = [x for r in op.ranges[1:] for x in (r.low, r.high)] + list(op.guards)
+    for s in (*op.write, *[x for _, r in op.reads() for x in r.subscripts]):
+        if not isinstance(s, Affine):
+            return False
+        fixed.append(without(s, step))
+    if isinstance(op, Comprehension) and any(line.op.truth for line in op.body.equations):
+        fixed += [s for s in op.sources if isinstance(s, Affine)]
+    return all(step not in atoms(x) for x in fixed)
+
+
+def _moved(f: Flow, following: Flow, k: int) -> Flow:
+    """A flow of the first step k steps later, from that of the second step."""
+    def there(at: np.ndarray, then: np.ndarray) -> np.ndarray:
+        return at + k * (then[0] - at[0]) if len(at) and k else at
+    return f._replace(to=there(f.to, following.to), reads=tuple([
+        (a, there(at, then)) for (a, at), (_, then) in zip(f.reads, following.reads, strict=True)]))
+
+
+# ---------------------------------------------------------------- comprehensions
+
+def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: KnownPoint,
+                      ) -> tuple[np.ndarray, list[tuple[Flow, Known]]]:
+    """The elements that are written, and the flows, each with the indices at its points."""
+    out = e.outs[0]
+    if box_points(op, dict(here.sizes.items())) * (1 + len(op.sources)) > MOST_AT_ONCE:
+        raise TooMany
+    known, count = points(op, dict(here.sizes.items()))
+    args = _arguments(e, here)
+    to = _places(e, op.write, out, here, args, known, count)
+    if not count:
+        return to, []
+    elements = {i: _places(e, s.subscripts, e.args[s.arg], here, args, known, count)
+                for i, s in op.reads() if e.args[s.arg] in active}
+    found = []
+    for body, some in _decided(op, known, count) if elements else ():
+        positions, meetings = _of_body(body, tuple(elements))
+        reads = tuple([(a, elements[i][some]) for i in positions if isinstance(a := e.args[_read(op, i).arg], Var)])
+        if reads:
+            found.append((Flow(out, to[some], reads, meetings, op.reduction), {i: known[i][some] for i in op.indices}))
+    return to, found
+
+
+def _arguments(e: Equation, here: KnownPoint) -> list[Any]:
+    """The values of arguments, of those that nothing depends on their shapes alone."""
+    return [here.values[a] if isinstance(a, Var) and a in here.values else
+            np.broadcast_to(0.0, here.shapes[a] if isinstance(a, Var) else ()) for a in e.args]
+
+
+def _places(e: Equation, subscripts: tuple[Subscript, ...], tensor: Atom, here: KnownPoint, args: list[Any], known: Known,
+            count: int) -> np.ndarray:
+    """The numbers of the elements with these subscripts at all points; of leading subscripts, of what stands behind them."""
+    shape = here.shapes[tensor][:len(subscripts)] if isinstance(tensor, Var) else ()
+    at = subscripts_at(e, subscripts, tensor, shape, args, known, count)
+    return np.ravel_multi_index(at, shape).astype(np.int64) if shape else np.zeros(count, np.int64)
+
+
+def _read(op: Comprehension, position: int) -> Read:
+    source = op.sources[position]
+    assert isinstance(source, Read)
+    return source
+
+
+def _of_body(body: Program, sources: Sequence[int]) -> tuple[list[int], tuple[tuple[int, ...], ...]]:
+    """Which of these sources a body's value depends on, and for each of them those that its derivative depends on."""
+    names = [body.params[i].name for i in sources]
+    [row] = jacobian_pattern(body, names, [body.results[0].name])
+    second, place = hessian_pattern(body, names, body.results[0].name), {k: n for n, k in enumerate(row)}
+    return [sources[k] for k in row], tuple([tuple([place[j] for j in second[k] if j in place]) for k in row])
+
+
+def _decided(op: Comprehension, known: Known, count: int) -> Iterator[tuple[Program, np.ndarray]]:
+    """The body as it is for some of the points: conditions that are made of indices and sizes have their value there."""
+    arithmetic, found = numpy_arithmetic(), dict[Atom, Any]()
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        if not isinstance(s, Read):
+            found[p.var] = np.broadcast_to(numbers(s, known), count)
+    conditions = []
+    for line in op.body.equations:
+        if type(line.op) is Primitive and all(isinstance(a, Lit) or a in found for a in line.args):
+            values = [a.value if isinstance(a, Lit) else found[a] for a in line.args]
+            found[line.outs[0]] = arithmetic.apply(line.op, values, line.args, line)
+            conditions += [line.outs[0]] * line.op.truth
+    if not conditions:
+        yield simplify(op.body), np.arange(count)
+        return
+    table = np.stack([np.broadcast_to(found[c], count) for c in conditions], axis=1)
+    different, group = np.unique(table, axis=0, return_inverse=True)
+    for k, truths in enumerate(different):
+        yield simplify(op.body, truths=dict(zip(conditions, truths.tolist(), strict=True))), np.flatnonzero(group.ravel() == k)
+
+
+# ---------------------------------------------------------------- operations on matrices
+
+class MatrixFlows:
+    """The flows of an operation on matrices, of which there are `count` in all. The rows that are solved, or factorised, one after
+    another are levels, each with a hub that the one before goes into; where all are solved together there is one level."""
+
+    def __init__(self, e: Equation, op: MatrixOperation, active: set[Atom], here: KnownPoint, count: int) -> None:
+        self.e, self.op, self.here = e, op, here
+        self.operands = [a if isinstance(a := e.args[s.arg], Var) and a in active else None for s in op.sources]
+        self.rows = here.shapes[_tensor(e.args[op.sources[0].arg])][-1]
+        self.columns = math.prod(self.trailing(1)[1:]) if len(op.sources) > 1 else 1
+        row, column = np.divmod(np.arange(self.rows**2), max(self.rows, 1))
+        if op.transposed:
+            row, column = column, row
+        self.read, self.levels = np.arange(self.rows**2), self.rows
+        order = np.arange(self.rows)   # the level of each row
+        if op.name in ("solve_lower", "solve_upper"):
+            self.read = np.flatnonzero(row >= column if op.name == "solve_lower" else row <= column)
+            order = order if op.name == "solve_lower" else order[::-1]
+            of = order[row]
+        elif op.name == "cholesky":
+            of = np.maximum(row, column)
+        else:
+            self.levels, order, of = 1, np.zeros_like(order), np.zeros_like(row)
+        self.order, self.of = order, of[self.read]
+        self.hubs = Var(), Var()
+        for hub, each in zip(self.hubs, (1, self.columns), strict=True):
+            here.shapes[hub] = (count * self.levels * each,)
+
+    def trailing(self, operand: int) -> tuple[int, ...]:
+        """The extents of one matrix, or right-hand side."""
+        source = self.op.sources[operand]
+        return self.here.shapes[_tensor(self.e.args[source.arg])][len(source.subscripts):]
+
+    def blocks(self, op: MatrixOperation, more: Known, first: int) -> list[Block]:
+        """The blocks of the matrices of a box, whose hubs stand behind those of `first` others. (`more` are indices that are no
+        range of the operation `op`.)"""
+        known, count = points(op, {**self.here.sizes, **more})
+        if count * (self.rows**2 + self.rows * self.columns) > MOST_AT_ONCE:
+            raise TooMany
+        args, box = _arguments(self.e, self.here), first + np.arange(count)
+        starts = [_places(self.e, s.subscripts, self.e.args[s.arg], self.here, args, known, count)[:, None] for s in op.sources]
+        found = list[Block]()
+        for operand, start, hub, each in zip(self.operands, starts, self.hubs, (1, self.columns), strict=False):
+            if operand is None:
+                continue
+            if hub is self.hubs[0]:
+                elements, into = start * self.rows**2 + self.read, (box * self.levels)[:, None] + self.of
+            else:
+                every = np.arange(self.rows * each)
+                elements = start * len(every) + every
+                into = (box * self.levels * each)[:, None] + self.order[every // each] * each + every % each
+            found.append([Flow(hub, into.ravel(), ((operand, elements.ravel()),), ((),))])
+            for level in range(1, self.levels):
+                at = ((box * self.levels + level)[:, None] * each + np.arange(each)).ravel()
+                found.append([Flow(hub, at, ((hub, at - each),), ((),))])
+        return [*found, [self.result(op, _places(self.e, op.write, self.e.outs[0], self.here, args, known, count), box)]]
+
+    def result(self, op: MatrixOperation, start: np.ndarray, box: np.ndarray) -> Flow:
+        """The flow from the hubs to the elements of the results."""
+        out = self.e.outs[0]
+        shape = self.here.shapes[out][len(op.write):]
+        every = np.arange(math.prod(shape))
+        behind = max(math.prod(shape[1:]), 1)
+        if op.name == "cholesky":
+            every = every[every // behind >= every % behind]
+        to = start[:, None] * math.prod(shape) + every
+        level = (box * self.levels)[:, None] + (self.order[every // behind] if shape else 0)
+        reads = [(0, level), (1, level * self.columns + every % behind)]
+        kept = [(k, np.broadcast_to(at, to.shape).ravel()) for k, at in reads
+                if k < len(self.operands) and self.operands[k] is not None]
+        met = tuple([tuple([q for q, (j, _) in enumerate(kept) if (k, j) != (1, 1)]) for k, _ in kept])   # linear in the other
+        return Flow(out, to.ravel(), tuple([(self.hubs[k], at) for k, at in kept]), met)
+
+    def links(self) -> Links:
+        """As those of `Once`."""
+        hubs = {hub for hub, a in zip(self.hubs, self.operands, strict=False) if a is not None}
+        for hub, a in zip(self.hubs, self.operands, strict=False):
+            if a is not None:
+                yield hub, {a}, set()
+        yield self.e.outs[0], hubs, hubs if self.operands[0] is not None else set()
+
+
+def _tensor(a: Atom) -> Var:
+    assert isinstance(a, Var), "a matrix is a tensor"
+    return a
