@@ -40,6 +40,7 @@ TESTED_AS = {
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
     "lang/passes/test_status.py": ("lang/passes/status_places", "lang/passes/status_tensors"),
     "lang/derive/test_derivatives.py": ("lang/derive/cost", "lang/derive/sweep_plans", "lang/passes/seed_masks"),
+    "lang/derive/test_element_sparsity.py": ("lang/derive/element_flows",),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
     "lang/analyse/test_differences.py": ("lang/analyse/decisions", "lang/analyse/precise_differences", "lang/evaluate/complex"),

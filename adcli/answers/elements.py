@@ -53,7 +53,7 @@ def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
     wrt = list(task.signature.wrt)
-    found = element_matrix(task.primal, at, task.verb.matrix, wrt, f"--format {options.form}")
+    found = element_matrix(task.primal, at, task.verb.matrix, wrt)
     name = f"hessian of {task.signature.outputs[0]}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
     if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.input.arrays import fitting
-from adcli.lang.derive.element_sparsity import computes_subscripts, of_comprehensions
+from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.solvers.functions import TensorVectorFunction
@@ -34,10 +34,10 @@ class ColouredMatrix:
         self.program, self.kind, self.names, self.precision = program, kind, list(names), precision
         self.vector: TensorVectorFunction | None = None
         self.known: dict[object, EntryPlaces] = {}
-        self.keeps = of_comprehensions(program) and not computes_subscripts(program)
+        self.keeps = not computes_subscripts(program)
 
     def at(self, point: Mapping[str, Any]) -> Any:
-        """The matrix at a point, a scipy.sparse array. AdError where its pattern would take too long."""
+        """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
         point = fitting(self.program, dict(point))
         shape, reading, i, j, entry = self.places(point)
         f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
@@ -50,12 +50,12 @@ class ColouredMatrix:
 
     def places(self, point: Mapping[str, Any]) -> EntryPlaces:
         """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
-        unless subscripts or the end of a loop are computed."""
+        unless subscripts are computed."""
         key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
         found = self.known.get(key) if self.keeps else None
         if found is None:
-            matrix = element_matrix(self.program, point, self.kind, self.names, "sparse()")
+            matrix = element_matrix(self.program, point, self.kind, self.names)
             reading = read_by_colours(matrix)
             where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
             found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, *where)

@@ -1,8 +1,7 @@
 """Matrices of the derivatives of tensors by elements: which entries can be other than zero, and their numbers by few sweeps.
 
-A pattern is read off the comprehensions (`adcli.lang.derive.element_sparsity`); where that has none, the program is written out
-as one of numbers at the point. Inputs whose columns do not meet share a sweep, so time and memory go with the entries of a
-sparse matrix and not with its size.
+A pattern is read off the statements (`adcli.lang.derive.element_sparsity`). Inputs whose columns do not meet share a sweep, so
+time and memory go with the entries of a sparse matrix and not with its size.
 """
 from __future__ import annotations
 
@@ -14,12 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.input.nested import element
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.derivatives import one_output
-from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
+from adcli.lang.derive.sparsity import Pattern
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.gc import paused
-from adcli.lang.passes.simplify import simplify
 from adcli.task.matrices import Matrix
-from adcli.task.shapes import written_out
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
@@ -48,9 +45,9 @@ class ElementMatrix(NamedTuple):
 
 
 @paused()
-def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], what: str) -> ElementMatrix:
+def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
-    every input. AdError in the name of `what` where the pattern would take too long, and where a Hessian is of no one number."""
+    every input. AdError where the pattern is too large, and where a Hessian is of no one number."""
     import numpy as np
 
     from adcli.lang.derive.element_sparsity import hessian_elements, jacobian_elements
@@ -59,12 +56,7 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     columns = [x for name in wrt for x in elements(name, np.shape(at[name]))]
     rows = columns if kind == "hessian" else [x for name, shape in output_shapes(program, at).items()
                                               for x in elements(name, shape)]
-    found = (hessian_elements if kind == "hessian" else jacobian_elements)(program, at, wrt)
-    if found is None:
-        whole = simplify(written_out(program, at, what).program)
-        outputs = [r.name for r in whole.results]
-        found = hessian_pattern(whole, columns, outputs[0]) if kind == "hessian" else jacobian_pattern(whole, columns, outputs)
-    return ElementMatrix(kind, rows, columns, found)
+    return ElementMatrix(kind, rows, columns, (hessian_elements if kind == "hessian" else jacobian_elements)(program, at, wrt))
 
 
 def elements(name: str, shape: Sequence[int]) -> list[str]:

@@ -48,7 +48,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     if of_elements:
         from adcli.answers.elements import point_of
         from adcli.task.element_matrices import element_matrix
-        _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs, "--pattern")
+        _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs)
     elif kind == "hessian":
         primal = simplify(primal)
         found = hessian_pattern(primal, inputs, one_output(primal, None))

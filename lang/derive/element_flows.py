@@ -16,8 +16,9 @@ between (hubs), so that n² elements that depend on n² others are 2 n².
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -45,14 +46,13 @@ MANY_POINTS = 1 << 18
 class Flow(NamedTuple):
     """What an equation hands on to elements `to` of its result, or several do: of `reads`, arguments with the elements that are
     read, one for each of `to`. `meetings` are for each read the reads beside it that its map depends on; under a `reduction`
-    whose terms meet it depends on other terms too. Flows of one `place` are those of one statement at different steps."""
+    whose terms meet it depends on other terms too."""
 
     out: Var
     to: np.ndarray
     reads: tuple[tuple[Var, np.ndarray], ...]
     meetings: tuple[tuple[int, ...], ...]
     reduction: str = "="
-    place: tuple[int, ...] | None = None
 
     def over(self, some: np.ndarray | slice) -> Flow:
         """To some of the elements."""
@@ -67,7 +67,7 @@ class KnownPoint(NamedTuple):
     """The point: `values` of inputs, of all variables where subscripts are computed; `sizes`; the `shapes` of all variables."""
 
     values: Mapping[Var, Any]
-    sizes: Mapping[str, int]
+    sizes: Mapping[Index | str, int]
     shapes: dict[Var, tuple[int, ...]]
 
     def count(self, a: Atom) -> int:
@@ -75,57 +75,101 @@ class KnownPoint(NamedTuple):
         return math.prod(self.shapes[a]) if isinstance(a, Var) else 1
 
 
+class Stage(NamedTuple):
+    """Blocks, one behind another. Stages of one `structure` do the same to the elements `touched`, each of which is there once:
+    what one makes of them follows from what they were."""
+
+    blocks: Callable[[], Sequence[Block]]
+    touched: np.ndarray | None = None
+    structure: object = None
+
+
+Offsets = Mapping[Atom, int]
+"""The number of the first element of each value among those of all."""
 Links = Iterator[tuple[Var, set[Var], set[Var]]]
+"""For each value what it depends on, and what its derivatives depend on."""
 
 
-class Once(NamedTuple):
-    """Blocks, one behind another."""
+class FlowsOnce(NamedTuple):
+    """What is there once."""
 
     found: list[Block]
 
-    def blocks(self, back: bool = False) -> Iterator[Block]:
-        return reversed(self.found) if back else iter(self.found)
+    def stages(self, offsets: Offsets, back: bool = False) -> Iterator[Stage]:
+        """The stages in order, or the last one first."""
+        yield Stage(lambda: self.found)
 
     def links(self) -> Links:
-        """For each value what it depends on, and what the derivatives depend on."""
         for f in (f for block in self.found for f in block):
             yield f.out, {a for a, _ in f.reads}, {f.reads[q][0] for met in f.meetings for q in met} | _met(f.out, f.reduction)
 
 
-class Loop(NamedTuple):
+class LoopFlows(NamedTuple):
     """The statements of a recurrence at its steps."""
 
     steps: Sequence[int]
     statements: list[Stepped]
 
-    def blocks(self, back: bool = False) -> Iterator[Block]:
-        for t in reversed(self.steps) if back else self.steps:
-            for s in reversed(self.statements) if back else self.statements:
-                found = s.at(t)
-                yield from reversed(found) if back else found
+    def stages(self, offsets: Offsets, back: bool = False) -> Iterator[Stage]:
+        """A stage for each step, in their order, or the last one first."""
+        steps, moving = self.steps[::-1] if back else self.steps, len(self.steps) > 1 and self.moving(offsets)
+        for t in steps:
+            blocks = partial(self.at, t)
+            if moving:
+                yield Stage(blocks, moving[0] + (t - self.steps[0]) * moving[1], id(self.statements))
+            else:
+                kinds, arrays = _listed(found := blocks())
+                places = np.concatenate([np.zeros(0, np.int64), *[offsets[a] + at for a, at in arrays]])
+                touched, order = np.unique(places, return_inverse=True)
+                yield Stage(partial(list[Block], found), touched, (id(self.statements), kinds, order.tobytes()))
+
+    def moving(self, offsets: Offsets) -> tuple[np.ndarray, np.ndarray] | None:
+        """The elements that the first step touches, and by how much those of a step later lie further along; None where they do
+        not keep their distances."""
+        if not all(s.moves for s in self.statements):
+            return None
+        both = [_listed(self.at(t))[1] for t in self.steps[:2]]
+        moves = [(a, int(then[0] - at[0]) * (self.steps[1] - self.steps[0]) if len(at) else 0)
+                 for (a, at), (_, then) in zip(*both, strict=True)]
+        if len({a for a, _ in moves}) < len({*moves}):
+            return None
+        places = np.concatenate([np.zeros(0, np.int64), *[offsets[a] + at for a, at in both[0]]])
+        touched, first = np.unique(places, return_index=True)
+        return touched, np.repeat([move for _, move in moves], [len(at) for _, at in both[0]])[first]
+
+    def at(self, t: int) -> list[Block]:
+        """The blocks of a step."""
+        return [block for s in self.statements for block in s.at(t) if block]
 
     def links(self) -> Links:
-        return (link for s in self.statements for link in s.links())
+        return (link for s in self.statements for link in s.links)
 
 
-def flows_of(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Once | Loop]:
+def _listed(blocks: Sequence[Block]) -> tuple[list[object], list[tuple[Var, np.ndarray]]]:
+    """What there is to flows but elements, and the elements in all of them."""
+    flows = [f for block in blocks for f in block]
+    return ([(f.out, [a for a, _ in f.reads], f.meetings, f.reduction, len(f.to)) for f in flows],
+            [each for f in flows for each in ((f.out, f.to), *f.reads)])
+
+
+def flows_of(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[FlowsOnce | LoopFlows]:
     """What an equation hands on of active values."""
     if active.isdisjoint(e.args) or e.op.truth:
         return
     if isinstance(e.op, Recurrence):
         yield from _of_recurrence(e, e.op, active, here)
     elif isinstance(e.op, MatrixOperation):
-        yield Once(MatrixFlows(e, e.op, active, here, box_points(e.op, here.sizes)).blocks(e.op, {}, 0))
+        yield FlowsOnce(MatrixFlows(e, e.op, active, here, box_points(e.op, here.sizes)).blocks(e.op, {}, 0))
     elif isinstance(e.op, Comprehension):
-        to, found = _of_comprehension(e, e.op, active, here)
+        to, _, found = _of_comprehension(e, e.op, active, here)
         flows = [f for f, _ in found]
         if e.op.onto is not None and (start := e.args[e.op.onto]) in active:
             every = np.arange(here.count(e.outs[0]))
             kept = np.setdiff1d(every, to) if e.op.reduction == "=" else every
             flows.insert(0, _copied(e.outs[0], start, kept, here)._replace(reduction=e.op.reduction))
-        yield Once([flows])
+        yield FlowsOnce([flows] if flows else [])
     else:
-        yield Once([[f] for f in _of_row(e, active, here)])
+        yield FlowsOnce([[f] for f in _of_row(e, active, here)])
 
 
 def _of_row(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
@@ -151,7 +195,7 @@ def _copied(out: Var, start: Atom, elements: np.ndarray, here: KnownPoint) -> Fl
 
 # ---------------------------------------------------------------- loops
 
-def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPoint) -> Iterator[Once | Loop]:
+def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPoint) -> Iterator[FlowsOnce | LoopFlows]:
     steps = range(value(op.low, here.sizes), value(op.high, here.sizes))
     within = active | active_histories(e, active)
     statements = [Stepped(s, op.step, steps, within, here) for s in whole_statements(e)]
@@ -161,8 +205,8 @@ def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPo
             for s in statements:
                 if s.e.outs[0] is out and s.op.onto is None:
                     kept[s.written()] = False
-            yield Once([[_copied(out, start, np.flatnonzero(kept), here)]])
-    yield Loop(steps[::-1] if op.down else steps, [s for s in statements if not within.isdisjoint(s.e.args)])
+            yield FlowsOnce([[_copied(out, start, np.flatnonzero(kept), here)]])
+    yield LoopFlows(steps[::-1] if op.down else steps, [s for s in statements if not within.isdisjoint(s.e.args)])
 
 
 class Stepped:
@@ -171,8 +215,10 @@ class Stepped:
     def __init__(self, e: Equation, step: Index, steps: range, active: set[Atom], here: KnownPoint) -> None:
         assert isinstance(e.op, Boxed)
         self.e, self.op, self.step, self.steps, self.active, self.here = e, e.op, step, steps, active, here
-        self.points = box_points(at_one_step(self.op, step), {**here.sizes, step: steps[0]}) if steps else 0
-        self.matrices = MatrixFlows(e, e.op, active, here, self.points * len(steps)) if isinstance(e.op, MatrixOperation) else None
+        self.points = box_points(self.op, here.sizes) // max(len(steps), 1)
+        self.matrices: MatrixFlows | None = None
+        if isinstance(e.op, MatrixOperation):
+            self.matrices = MatrixFlows(e, e.op, active, here, self.points * len(steps))
         self.moves, self.at_once = _moves(self.op, step), 1
         if isinstance(e.op, Comprehension) and not self.moves:
             self.at_once = max(1, MANY_POINTS // (1 + self.points * (1 + len(e.op.sources))))
@@ -199,15 +245,14 @@ class Stepped:
             found = [self.matrices.blocks(at_one_step(self.op, self.step), {self.step: steps[0]}, first)]
         else:
             assert isinstance(self.op, Comprehension)
-            _, flows = _of_comprehension(self.e, _over(self.op, steps), self.active, self.here)
+            _, known, flows = _of_comprehension(self.e, _over(self.op, steps), self.active, self.here)
             found = [[[]] for _ in steps]
-            for f, at in flows:
-                ends = np.searchsorted(at[self.step], np.arange(steps[0], steps[-1] + 2)).tolist()
+            for f, some in flows:
+                ends = np.searchsorted(known[self.step][some], np.arange(steps[0], steps[-1] + 2)).tolist()
                 for k, (a, b) in enumerate(pairwise(ends)):
                     if a < b or self.moves:
                         found[k][0].append(f.over(slice(a, b)))
-        return [[[f._replace(place=(id(self), i, j)) for j, f in enumerate(block)] for i, block in enumerate(blocks)]
-                for blocks in found]
+        return found
 
     def written(self) -> np.ndarray:
         """The elements that are written at any step."""
@@ -216,16 +261,16 @@ class Stepped:
         assert isinstance(self.op, Comprehension)
         return _of_comprehension(self.e, self.op, set(), self.here)[0]
 
-    def links(self) -> Links:
-        """As those of `Once`, of all steps."""
+    @cached_property
+    def links(self) -> list[tuple[Var, set[Var], set[Var]]]:
+        """As those of `LoopFlows`."""
         if self.matrices is not None:
-            yield from self.matrices.links()
-        else:
-            assert isinstance(self.op, Comprehension)
-            reads = {i: a for i, s in self.op.reads() if isinstance(a := self.e.args[s.arg], Var) and a in self.active}
-            positions, meetings = _of_body(simplify(self.op.body), tuple(reads))
-            met = {reads[positions[q]] for each in meetings for q in each} | _met(self.e.outs[0], self.op.reduction)
-            yield self.e.outs[0], {reads[i] for i in positions}, met
+            return [*self.matrices.links()]
+        assert isinstance(self.op, Comprehension)
+        reads = {i: a for i, s in self.op.reads() if isinstance(a := self.e.args[s.arg], Var) and a in self.active}
+        positions, meetings = _of_body(simplify(self.op.body), tuple(reads))
+        met = {reads[positions[q]] for each in meetings for q in each} | _met(self.e.outs[0], self.op.reduction)
+        return [(self.e.outs[0], {reads[i] for i in positions}, met)]
 
 
 def _over(op: Comprehension, steps: range) -> Comprehension:
@@ -256,8 +301,8 @@ def _moved(f: Flow, following: Flow, k: int) -> Flow:
 # ---------------------------------------------------------------- comprehensions
 
 def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: KnownPoint,
-                      ) -> tuple[np.ndarray, list[tuple[Flow, Known]]]:
-    """The elements that are written, and the flows, each with the indices at its points."""
+                      ) -> tuple[np.ndarray, Known, list[tuple[Flow, np.ndarray]]]:
+    """The elements that are written, the indices at all points, and the flows, each with the points that it is of."""
     out = e.outs[0]
     if box_points(op, dict(here.sizes.items())) * (1 + len(op.sources)) > MOST_AT_ONCE:
         raise TooMany
@@ -265,7 +310,7 @@ def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: K
     args = _arguments(e, here)
     to = _places(e, op.write, out, here, args, known, count)
     if not count:
-        return to, []
+        return to, known, []
     elements = {i: _places(e, s.subscripts, e.args[s.arg], here, args, known, count)
                 for i, s in op.reads() if e.args[s.arg] in active}
     found = []
@@ -273,8 +318,8 @@ def _of_comprehension(e: Equation, op: Comprehension, active: set[Atom], here: K
         positions, meetings = _of_body(body, tuple(elements))
         reads = tuple([(a, elements[i][some]) for i in positions if isinstance(a := e.args[_read(op, i).arg], Var)])
         if reads:
-            found.append((Flow(out, to[some], reads, meetings, op.reduction), {i: known[i][some] for i in op.indices}))
-    return to, found
+            found.append((Flow(out, to[some], reads, meetings, op.reduction), some))
+    return to, known, found
 
 
 def _arguments(e: Equation, here: KnownPoint) -> list[Any]:
@@ -329,7 +374,7 @@ def _decided(op: Comprehension, known: Known, count: int) -> Iterator[tuple[Prog
 # ---------------------------------------------------------------- operations on matrices
 
 class MatrixFlows:
-    """The flows of an operation on matrices, of which there are `count` in all. The rows that are solved, or factorised, one after
+    """The flows of an operation on matrices, of which there are `count` in all. Rows that are solved, or factorised, one after
     another are levels, each with a hub that the one before goes into; where all are solved together there is one level."""
 
     def __init__(self, e: Equation, op: MatrixOperation, active: set[Atom], here: KnownPoint, count: int) -> None:
@@ -382,7 +427,8 @@ class MatrixFlows:
             for level in range(1, self.levels):
                 at = ((box * self.levels + level)[:, None] * each + np.arange(each)).ravel()
                 found.append([Flow(hub, at, ((hub, at - each),), ((),))])
-        return [*found, [self.result(op, _places(self.e, op.write, self.e.outs[0], self.here, args, known, count), box)]]
+        start = _places(self.e, op.write, self.e.outs[0], self.here, args, known, count)
+        return [*found, [self.result(op, start, box)]]
 
     def result(self, op: MatrixOperation, start: np.ndarray, box: np.ndarray) -> Flow:
         """The flow from the hubs to the elements of the results."""
@@ -401,7 +447,7 @@ class MatrixFlows:
         return Flow(out, to.ravel(), tuple([(self.hubs[k], at) for k, at in kept]), met)
 
     def links(self) -> Links:
-        """As those of `Once`."""
+        """As those of `FlowsOnce`."""
         hubs = {hub for hub, a in zip(self.hubs, self.operands, strict=False) if a is not None}
         for hub, a in zip(self.hubs, self.operands, strict=False):
             if a is not None:

@@ -7,11 +7,12 @@ too. In a loop a step that finds what the one before it has found has the same s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from adcli.lang.derive.element_flows import MEETING, Block, Flow, KnownPoint, Loop, Once, flows_of
-from adcli.lang.derive.number_sets import MOST_AT_ONCE, NumberSets
+from adcli.lang.derive.element_flows import MEETING, Block, Flow, FlowsOnce, KnownPoint, LoopFlows, Stage, flows_of
+from adcli.lang.derive.number_sets import EMPTY, MOST_AT_ONCE, NumberSets
 from adcli.lang.derive.sparsity import Pattern, TooMany, symmetric, transposed
 from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound
@@ -56,27 +57,31 @@ class ElementSweep:
 
     def __init__(self, program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> None:
         values = {p.var: as_value(p, at[p.name], numpy_arithmetic()) if p.var.shape else at[p.name] for p in program.params}
-        sizes = bound(program, values)
+        sizes: Mapping[Any, int] = bound(program, values)
         if computes_subscripts(program):
             values = every_value(program, at, numpy_arithmetic())
-        self.here = KnownPoint(values, sizes, dict(shapes(program, sizes)))
+        self.here = KnownPoint(values, sizes, shapes(program, sizes))
         given = {p.name: p.var for p in program.params}
         self.inputs, self.columns = dict[Var, int](), 0
         for name in wrt:
             self.inputs[given[name]] = self.columns
             self.columns += self.here.count(given[name])
-        self.parts, active = list[Once | Loop](), set[Atom](self.inputs)
+        self.parts, active = list[FlowsOnce | LoopFlows](), set[Atom](self.inputs)
         for e in program.equations:
             for part in flows_of(e, active, self.here):
                 self.parts.append(part)
                 active.update(out for out, reads, _ in part.links() if reads)
 
+        known = dict.fromkeys([*self.inputs, *[r.atom for r in program.results],
+                               *[a for part in self.parts for out, reads, _ in part.links() for a in (out, *reads)]])
+        ends = np.cumsum([self.here.count(a) for a in known]).tolist()
+        self.offsets, self.elements = dict(zip(known, [0, *ends], strict=False)), ends[-1]
+
     def jacobian(self, results: Sequence[Atom]) -> Pattern:
         """Sets of inputs go forward, or where these are too large sets of results go backward."""
         try:
             within = self.domains({r for r in results if isinstance(r, Var)})
-            return within.sets.pattern(np.concatenate([np.zeros(0, np.int64), *[
-                within[r] if isinstance(r, Var) else np.zeros(1, np.int64) for r in results]]))
+            return within.sets.pattern(np.concatenate([within[r] for r in results]))
         except TooMany:
             return self.by_columns(results)
 
@@ -87,43 +92,52 @@ class ElementSweep:
             while before < len(wanted):   # statements of a loop depend on one another in a circle
                 before = len(wanted)
                 wanted = wanted.union(*[reads for out, reads, _ in links if out in wanted])
-        within = ElementSets(NumberSets(self.columns), self.here)
+        within = ElementSets(NumberSets(self.columns), self)
         for x, first in self.inputs.items():
-            within.of[x] = within.sets.single(first, self.here.count(x))
+            within[x][:] = within.sets.single(first, self.here.count(x))
         for part in self.parts:
             if any(out in wanted for out, _, _ in part.links()):
-                for f in (f for block in part.blocks() for f in block):
-                    within.add(f.out, f.to, [within[a][elements] for a, elements in f.reads], f, -1)
+                for stage in part.stages(self.offsets):
+                    with within.over(stage) as blocks:
+                        for f in (f for block in blocks for f in block):
+                            within.add(f.out, f.to, [within[a][elements] for a, elements in f.reads])
         return within
 
     def by_columns(self, results: Sequence[Atom]) -> Pattern:
         """The pattern of a Jacobian by sets of results that go backward."""
         rows = sum(self.here.count(r) for r in results)
-        reached, first = ElementSets(NumberSets(rows), self.here), 0
+        reached, first = ElementSets(NumberSets(rows), self), 0
         for r in results:
-            if isinstance(r, Var):
-                every = np.arange(self.here.count(r))
-                reached.add(r, every, [reached.sets.single(first, len(every))])
-            first += self.here.count(r)
-        for f in (f for block in self.backward() for f in block):
-            after = reached[f.out][f.to]
-            for k, (a, elements) in enumerate(f.reads):
-                reached.add(a, elements, [after], f, k)
+            every = np.arange(self.here.count(r))
+            reached.add(r, every, [reached.sets.single(first, len(every))])
+            first += len(every)
+        for stage in self.backward():
+            with reached.over(stage) as blocks:
+                for f in (f for block in reversed(blocks) for f in block):
+                    after = reached[f.out][f.to]
+                    for a, elements in f.reads:
+                        reached.add(a, elements, [after])
         return transposed(reached.sets.pattern(np.concatenate([reached[x] for x in self.inputs])), rows)
 
     def hessian(self, result: Atom) -> Pattern:
         """By the sets of columns that adjoints depend on, as `hessian_pattern` finds them. Elements without an adjoint are those
         that the result does not depend on."""
         within = self.domains({a for part in self.parts for _, _, met in part.links() for a in met})
-        adjoint = ElementSets(within.sets, self.here, NEEDLESS)
-        adjoint[result][:] = 0
-        for block in self.backward():
-            block = [f if (some := adjoint[f.out][f.to] != NEEDLESS).all() else f.over(some) for f in block]
-            for f, beside in zip(block, self.other_terms(block, within), strict=True):
-                after = [adjoint[f.out][f.to], *beside]
-                for k, ((a, elements), met) in enumerate(zip(f.reads, f.meetings, strict=True)):
-                    adjoint.add(a, elements, [*after, *[within[b][at] for b, at in (f.reads[q] for q in met)]], f, k)
+        adjoint = ElementSets(within.sets, self, NEEDLESS)
+        adjoint[result][:] = EMPTY
+        for stage in self.backward():
+            with adjoint.over(stage, within) as blocks:
+                for block in reversed(blocks):
+                    self.pull(block, within, adjoint)
         return symmetric(within.sets.pattern(np.concatenate([adjoint[x] for x in self.inputs])))
+
+    def pull(self, block: Block, within: ElementSets, adjoint: ElementSets) -> None:
+        """Hand the columns that adjoints of results depend on to what a block reads, with what its derivatives depend on."""
+        block = [f if (some := adjoint[f.out][f.to] != NEEDLESS).all() else f.over(some) for f in block]
+        for f, beside in zip(block, self.other_terms(block, within), strict=True):
+            after = [adjoint[f.out][f.to], *beside]
+            for (a, elements), met in zip(f.reads, f.meetings, strict=True):
+                adjoint.add(a, elements, [*after, *[within[b][at] for b, at in (f.reads[q] for q in met)]])
 
     def other_terms(self, block: Sequence[Flow], within: ElementSets) -> list[list[np.ndarray]]:
         """For each flow to a value the columns that the terms depend on which each of its own meets, if any."""
@@ -143,9 +157,9 @@ class ElementSweep:
                 every[k] = sets.collected(at[stay], found[stay], len(every[k]))
         return [[each] for each in every]
 
-    def backward(self) -> Iterator[Block]:
-        """The blocks, last one first."""
-        return (block for part in reversed(self.parts) for block in part.blocks(back=True) if block)
+    def backward(self) -> Iterator[Stage]:
+        """The stages, last one first."""
+        return (stage for part in reversed(self.parts) for stage in part.stages(self.offsets, back=True))
 
 
 NEEDLESS = -1
@@ -153,31 +167,35 @@ NEEDLESS = -1
 
 
 class ElementSets:
-    """For the elements of every value the number of a set, at first `start`."""
+    """For every element of the values of a sweep the number of a set, at first `start`."""
 
-    def __init__(self, sets: NumberSets, here: KnownPoint, start: int = 0) -> None:
-        self.sets, self.here, self.start = sets, here, start
-        self.of, self.last = dict[Atom, np.ndarray](), dict[tuple[int, ...], tuple[bytes, np.ndarray]]()
+    def __init__(self, sets: NumberSets, sweep: ElementSweep, start: int = EMPTY) -> None:
+        self.sets, self.sweep, self.of = sets, sweep, np.full(sweep.elements, start, np.int64)
+        self.last: tuple[object, bytes, np.ndarray] | None = None
 
     def __getitem__(self, value: Atom) -> np.ndarray:
-        if value not in self.of:
-            self.of[value] = np.full(self.here.count(value), self.start, np.int64)
-        return self.of[value]
+        first = self.sweep.offsets[value]
+        return self.of[first:first + self.sweep.here.count(value)]
 
-    def add(self, value: Var, at: np.ndarray, more: Sequence[np.ndarray], f: Flow | None = None, read: int = 0) -> None:
-        """Add sets to those of elements; where they are for the `read` of a flow of a loop, what was made at the step before is
-        taken if all is as it was there."""
-        of, given = self[value], b""
-        if f is not None and f.place is not None and len(at):
-            place = (*f.place, read)
-            given = b"".join([x.tobytes() for x in (at - at[0], of[at], *more)])
-            before, made = self.last.get(place, (b"", at))
-            if before == given:
-                of[at] = made
-                return
+    def add(self, value: Atom, at: np.ndarray, more: Sequence[np.ndarray]) -> None:
+        """Add sets to those of elements."""
+        of = self[value]
         different, group = np.unique(at, return_inverse=True)
-        found = self.sets.unions(np.concatenate([np.arange(len(different)), *[group] * len(more)]),
-                                 np.concatenate([of[different], *more]), len(different))
-        of[different] = found
-        if given:
-            self.last[place] = given, found[group]
+        of[different] = self.sets.unions(np.concatenate([np.arange(len(different)), *[group] * len(more)]),
+                                         np.concatenate([of[different], *more]), len(different))
+
+    @contextmanager
+    def over(self, stage: Stage, beside: ElementSets | None = None) -> Iterator[Sequence[Block]]:
+        """The blocks of a stage to go through. There are none where all is as it was at the one before, here and `beside`: then
+        what that has made is taken."""
+        at = stage.touched
+        if at is None:
+            yield stage.blocks()
+            return
+        given = self.of[at].tobytes() + (b"" if beside is None else beside.of[at].tobytes())
+        if self.last is not None and self.last[:2] == (stage.structure, given):
+            self.of[at] = self.last[2]
+            yield ()
+        else:
+            yield stage.blocks()
+            self.last = stage.structure, given, self.of[at]

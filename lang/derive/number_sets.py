@@ -14,6 +14,8 @@ MOST_AT_ONCE = 1 << 25
 """Words of sets, entries of a pattern, and points of a box, that are handled at once; beyond, memory could end."""
 EMPTY = 0
 """The number of the empty set."""
+MANY = 1 << 14
+"""Sets that are made at once beyond which they are not looked for among those that are there: hardly one is."""
 BLOCK = 1 << 16
 """Words whose members are listed at once."""
 
@@ -35,13 +37,20 @@ class NumberSets:
     def unions(self, group: np.ndarray, sets: np.ndarray, groups: int) -> np.ndarray:
         """The union of the sets of each of so many groups; what is below 0 is as good as empty."""
         count, some = len(self.start.rows) - 1, sets > EMPTY
-        group, sets = np.divmod(np.unique(group[some] * count + sets[some]), count)
+        key = np.sort(group[some] * count + sets[some])
+        group, sets = np.divmod(key[_changes(key)], count)
         found, alone = np.zeros(groups, np.int64), np.bincount(group, minlength=groups)[group] == 1
         found[group[alone]] = sets[alone]
         if not alone.all():
             group, sets = group[~alone], sets[~alone]
-            place, at = self.read(sets)
-            self.join(group[place], self.words.rows[at], found)
+            starts = _changes(group)
+            first, same = _equal_runs(sets, starts)
+            some = np.zeros(len(starts), bool)
+            some[first] = True
+            some = np.repeat(some, np.diff(starts, append=len(sets)))
+            place, at = self.read(sets[some])
+            self.join(group[some][place], self.words.rows[at], found)
+            found[group[starts]] = found[group[starts[first]]][same]
         return found
 
     def collected(self, group: np.ndarray, members: np.ndarray, groups: int) -> np.ndarray:
@@ -56,29 +65,26 @@ class NumberSets:
         key = group * self.width + words[:, 0]
         order = np.argsort(key, kind="stable")
         key = key[order]
-        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        first = _changes(key)
         group, word = np.divmod(key[first], self.width)
         words = np.stack([word, np.bitwise_or.reduceat(words[order, 1], first)], axis=1)
-        starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])).tolist()
-        whole, size, count = words.tobytes(), words.itemsize * 2, len(self.start.rows) - 1
-        numbers, new, total = [], list[int](), len(self.words.rows)
-        ends, fresh = list[int](), list[tuple[int, int]]()
-        for a, b in pairwise((*starts, len(words))):
-            name = whole[a * size:b * size]
-            at = self.known.get(name)
-            if at is None:
-                self.known[name] = at = count + len(ends)
-                fresh.append((a, b))
-                total += b - a
-                ends.append(total)
-            numbers.append(at)
-        if total > MOST_AT_ONCE:
-            raise TooMany
-        if len(fresh) < len(starts):
-            new = [k for a, b in fresh for k in range(a, b)]
-        self.words.extend(words if len(fresh) == len(starts) else words[new])
-        self.start.extend(np.array(ends, np.int64))
+        starts, count = _changes(group), len(self.start.rows) - 1
+        lengths = np.diff(starts, append=len(words))
+        numbers = np.arange(count, count + len(starts))
+        if len(starts) <= MANY:
+            whole, size = words.tobytes(), 2 * words.itemsize
+            known, before = self.known, count - len(self.known)
+            numbers[:] = [known.setdefault(whole[a * size:b * size], before + len(known))
+                          for a, b in pairwise((*starts.tolist(), len(words)))]
+            new = np.zeros(len(starts), bool)
+            new[np.unique(numbers, return_index=True)[1]] = True
+            new &= numbers >= count
+            words, lengths = words[np.repeat(new, lengths)], lengths[new]
         found[group[starts]] = numbers
+        self.start.extend(len(self.words.rows) + np.cumsum(lengths))
+        self.words.extend(words)
+        if len(self.words.rows) > MOST_AT_ONCE:
+            raise TooMany
 
     def read(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the words of these sets stand, each with the place in `sets` of the set that it is of."""
@@ -128,6 +134,24 @@ class GrowingRows:
         else:
             self.space[count:count + len(more)] = more
         self.rows = self.space[:count + len(more)]
+
+
+def _equal_runs(numbers: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of runs of numbers, which begin at `starts`, different ones by their places in `starts`, and which of these each run is.
+    (Some that are equal may count as different.)"""
+    mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
+    _, first, same = np.unique(np.add.reduceat(mixed ^ (mixed >> np.uint64(29)), starts), return_index=True, return_inverse=True)
+    lengths = np.diff(starts, append=len(numbers))
+    if len(first) < len(starts) and (lengths[first][same] == lengths).all() and (
+            numbers[np.repeat(starts[first][same] - starts, lengths) + np.arange(len(numbers))] == numbers).all():
+        return first, same
+    return np.arange(len(starts)), np.arange(len(starts))
+
+
+def _changes(ordered: np.ndarray) -> np.ndarray:
+    """Where another number begins."""
+    return np.flatnonzero(np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]]))
 
 
 def _words(members: np.ndarray) -> np.ndarray:

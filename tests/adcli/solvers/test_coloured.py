@@ -38,6 +38,8 @@ def test_a_hessian_takes_a_product_for_each_colour_and_not_for_each_element():
     ("input x(N), int k(M)\ny(i) = x(k(i))**2\noutput y", [{"k": [0, 1]}, {"k": [2, 1]}, {"k": [2, 1, 0]}, {"x": [5.0, 7, 9]}]),
     ("input x(N), z(M)\nint32 k(i) = floor(z(i))\ny(i) = x(k(i))**2*z(i)\noutput y", [{"z": [0.5, 1.5]}, {"z": [2.5, 1.5]}]),
     ("input x(N), z(M)\ny(i) = i % 2 == 0 ? x(i)*z(i) : z(i)\noutput y", [{"z": [1.0, 2, 4]}, {"x": [2.0, 3], "z": [3.0, 1]}]),
+    ("input x(N), s\nh(0, i) = x(i)\nfor t in 0:3 until s*h(t, 0) > 1 { h(t+1, i) = h(t, i)*x(0) }\ny(i) = h(3, i)\noutput y",
+     [{"s": 9.0}, {"s": 0.01}, {"x": [2.0, 3]}]),
     ("input x(N), int n\ny(i) = x(i)*x(n) where i in 0:n\noutput y", [{"n": 2}, {"n": np.int64(1)}, {"n": 0}]),
 ])
 def test_a_pattern_is_kept_for_points_that_have_it(text, points):
@@ -51,9 +53,16 @@ def test_a_pattern_is_kept_for_points_that_have_it(text, points):
             assert found.nnz == again.nnz and (found.toarray() == again.toarray()).all()
 
 
-def test_what_is_too_long_to_be_written_out_says_so():
-    with pytest.raises(adcli.AdError, match=r"sparse\(\) writes out every operation on numbers, at most 400,000"):
-        f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = sin(h(t, i)) }\nv +=! h(100, i)")
-        f.hessian().sparse(x=np.ones(10_000))
-    with pytest.raises(adcli.AdError, match="here there are 30,000,000,000"):   # and makes no points, of 160 GB
+def test_a_loop_of_a_million_operations_has_the_matrix_of_its_steps():
+    f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = 0.5*h(t, i)**2 + h(t, i) }\nv +=! h(100, i)")
+    x = np.linspace(-0.5, 0.01, 10_000)
+    value, first, second = x, np.ones_like(x), np.zeros_like(x)
+    for _ in range(100):
+        value, first, second = 0.5*value**2 + value, (value + 1)*first, (value + 1)*second + first**2
+    found = f.hessian().sparse(x=x)
+    assert found.nnz == 10_000 and found.diagonal() == pytest.approx(second, rel=1e-12)
+
+
+def test_what_is_too_large_says_so():
+    with pytest.raises(adcli.AdError, match="the sparsity pattern is too large"):   # and makes no points, of 160 GB
         adcli.compile("input x(N)\nv +=! exp(x(i)*x(j))").jacobian().sparse(x=np.ones(100_000))
