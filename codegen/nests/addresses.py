@@ -4,7 +4,7 @@ Each loop adds to an address what its index contributes, so that the innermost o
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
@@ -232,6 +232,8 @@ class Addresses(FunctionWriter):
     def place_in_copy(self, s: Read, width: int) -> Placed:
         """Where the copy of an element is: in its panel `width` elements stand together for each point of the reduced indices."""
         assert self.nest.vector is not None
+        if (kept := dict(self.nest.kept).get(s)) is not None:
+            return self.among_all_points(kept, s, width)
         return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin)
 
     def place_in_band(self, s: Read) -> Placed:
@@ -251,6 +253,22 @@ class Addresses(FunctionWriter):
             steps.append((self.bound[index], low, stride))
             stride = self.product([self.length(r), stride])
         steps.append((self.bound[along], begin, self.points()))
+        return self.stepped(at, steps)
+
+    def among_all_points(self, kept: Var, s: Read, width: int) -> Placed:
+        """The same in copies that are kept, of all elements that a read has."""
+        assert self.nest.vector is not None
+        points = self.product([self.number(x)[0] for x in kept.shape[len(self.nest.outer_of(s)):-1]])
+        panels, steps = self.product([points, self.number(kept.shape[-1])[0]]), list[tuple[Placed, str, str]]()
+        for stride, group in ((str(width), self.nest.inner), (points, [self.nest.vector]), (panels, self.nest.outer_of(s))):
+            for index in reversed(group):
+                r = self.nest.range(index)
+                steps.append((self.bound[index], self.number(r.low)[0], stride))
+                stride = self.product([self.number(r.high - r.low)[0], stride])
+        return self.stepped(self.tensor(kept), steps)
+
+    def stepped(self, at: str, steps: Sequence[tuple[Placed, str, str]]) -> Placed:
+        """The address that many elements further for each index: its value, less the first one, times a stride."""
         level = 0
         for (text, level), low, factor in sorted(steps, key=lambda step: step[0][1]):
             offset = self.times(self.place(level, f"sub i64 {text}, {low}", ("-", text, low)), level, factor)

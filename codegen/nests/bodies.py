@@ -174,7 +174,7 @@ class BodyWriter:
         """A register of what was copied."""
         at = self.at
         begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
-        return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes * at.lanes}")
+        return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes}")
 
     def rows_of_band(self, s: Read) -> BodyValue:
         """The rows of a tile, of what was copied for a band of them."""

@@ -25,6 +25,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
+from adcli.codegen.nests.kept import keeping
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
@@ -32,6 +33,7 @@ from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
 from adcli.codegen.nests.nests import Nest, StepBlock, indices, nests
 from adcli.codegen.nests.once import computed_once
+from adcli.codegen.nests.panels import write_kept
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_place,
@@ -45,7 +47,7 @@ from adcli.codegen.nests.recurrences import (
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
-from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
+from adcli.codegen.nests.sequence import EVERYTHING, StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
@@ -188,7 +190,8 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
     """The module with its text: with the nests of these choices, or with all."""
     env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
     env.written = {}
-    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None) for k, s in enumerate(choosers)]
+    of_copies = {k: f"{name}.{k}.copies" for k, s in enumerate(choosers) if any(n.kept for n in s.nests)}
+    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k)) for k, s in enumerate(choosers)]
     groups = [StepCall(f"{name}.rows.{k}", len(choosers) + k, True) for k, _ in enumerate(module.rows)]
     body: list[str] = []
     if env.team is not None:
@@ -202,6 +205,7 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
             body += [head(f"{name}.{k}", env), *matrix_step(env, step.equations[0], step.place, step.stays, name), "}", ""]
         else:
             body += function(env, step, f"{name}.{k}", module.choices + k, k, None if nests is None else nests[k])
+            body += copying(env, step, calls[k].copies, module.choices + k, None if nests is None else nests[k])
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
@@ -273,7 +277,8 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
             each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
             continue
         assert isinstance(inner.op, Comprehension)
-        each.append(nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size))
+        made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
+        each.append(replace(made, nests=keeping(made.nests, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
 
 
@@ -283,9 +288,14 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
     results = {r.atom for r in program.results}
     read = {a for k, s in enumerate(steps) for e in s.equations for a in e.args if isinstance(a, Var) and home.get(a, k) != k}
     own = [v for s in steps if s.loop is not None for v in s.loop.own]
-    own += [x.place for s in steps for x in (s, *s.each) if x.place is not None]
+    own += [v for s in steps for x in (s, *s.each) for v in of_its_own(x)]
     made = [*(v for v in home if v in results), *(v for v in home if v in read), *own]
     return list(dict.fromkeys([*(p.var for p in program.params), *made]))
+
+
+def of_its_own(step: ModuleStep) -> list[Var]:
+    """What lies in memory for a step alone: its place, and the copies that are kept for its nests."""
+    return [*([] if step.place is None else [step.place]), *(v for n in step.nests for _, v in n.kept)]
 
 
 def in_blocks(program: Program, steps: list[ModuleStep],
@@ -429,6 +439,29 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
     return [*lines, head(name, env), *f.text(), "}", ""]
+
+
+def copying(env: Environment, step: ModuleStep, name: str | None, choice: int, only: int | None) -> list[str]:
+    """The function that makes the copies which are kept for the chosen nest; none where there is no name for it."""
+    if name is None:
+        return []
+    lines = list[str]()
+    f = FunctionWriter(env.sizes)
+    chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {choice}')}")
+    for k, nest in enumerate(step.nests):
+        if not nest.kept or only not in (None, k):
+            continue
+        writer = NestWriter(env, step.equations[0], nest)
+        lines += [f"define internal void @{name}.{k}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{",
+                  *write_kept(writer)]
+        f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
+        f.chunks[0] += told(f"%cells.{k}", list(writer.cells))
+        line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 -{EVERYTHING}, i64 {EVERYTHING}, ptr %box.{k})"
+        each_box(f, nest, env.lanes, f"%box.{k}", partial(f.say, line))
+        f.close_condition()
+    f.say("ret void")
+    f.chunks[0] += told("%cells", list(f.cells))
+    return [*lines, f"define internal void @{name}(ptr %env){env.stack} {{", *f.text(), "}", ""]
 
 
 def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:

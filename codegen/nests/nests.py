@@ -17,7 +17,7 @@ from math import prod
 
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, linear, slope, substituted, without
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, fixed_indices, whole_values
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.ir.ranges import Access, Domain, surely_inside
 from adcli.lang.ir.sizes import number
@@ -109,11 +109,12 @@ class Nest:
     where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
     read along it, the same for all rows, is copied first to where it lies together; and so is what is `banded`, whose rows lie
-    together at each of many places, for a band of rows. With `last` that index of the result runs
-    innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory. Guards that are
-    `late` say of an element whether it is stored: whole tiles are computed wherever it is for any of their elements. Those that
-    are `by_rows` limit the innermost index differently for the rows of a tile, which have most of its range in common. With
-    `beside` a tile has `columns` values of that index, too: number t of its points is row t mod `rows` of column t div `rows`.
+    together at each of many places, for a band of rows. The copies of what is `kept` are made outside of the nest, each in a
+    tensor of its own. With `last` that index of the result runs innermost of all, inside of the reduced vector index, and each
+    of its values has accumulators in memory. Guards that are `late` say of an element whether it is stored: whole tiles are
+    computed wherever it is for any of their elements. Those that are `by_rows` limit the innermost index differently for the
+    rows of a tile, which have most of its range in common. With `beside` a tile has `columns` values of that index, too: number
+    t of its points is row t mod `rows` of column t div `rows`.
     """
 
     op: Comprehension
@@ -129,6 +130,7 @@ class Nest:
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
     banded: tuple[Read, ...] = ()
+    kept: tuple[tuple[Read, Var], ...] = ()
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()
     last: Index | None = None
@@ -188,11 +190,16 @@ class Nest:
         """The indices of which a tile has several values."""
         return [i for i in (self.tile, self.beside) if i is not None]
 
+    def outer_of(self, s: Read) -> list[Index]:
+        """The outer indices that a read has."""
+        found = atoms_in([s])
+        return [i for i in self.outer if i in found]
+
     def range(self, index: Index) -> Range:
         return next(r for r in self.op.ranges if r.index is index)
 
-    def cost(self, sizes: Mapping[str, int], lanes: int) -> float:
-        """About how many vector instructions the nest takes."""
+    def cost(self, sizes: Mapping[str, int], lanes: int, steps: int = 1) -> float:
+        """About how many vector instructions the nest takes at each of so many steps of a loop."""
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges}
         for w in self.windows:
             reach = number(w.length, sizes) + (lanes - 1 if w.new is self.vector else 0)
@@ -205,8 +212,9 @@ class Nest:
         if self.packed and self.tile is not None:
             if self.scratch(sizes, lanes) > SCRATCH:
                 return float("inf")
-            copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes) for s in self.packed
-                         if self.vector is not None)
+            times = {s: 1 / steps for s, _ in self.kept}
+            copied = sum((COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes)) * times.get(s, 1)
+                         for s in self.packed if self.vector is not None)
             banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
             return total * (self.per_point + banding / (self.rows * self.blocks)) + total / max(1, lengths[self.tile]) * copied
         for p in self.powers:
@@ -256,7 +264,7 @@ class Nest:
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
             lengths[i] = min(lengths[i], max(1, PIECE // max(1, others)))
-        each = lanes * self.blocks * len(self.packed) + BAND * len(self.banded)
+        each = lanes * self.blocks * (len(self.packed) - len(self.kept)) + BAND * len(self.banded)
         return each * prod(lengths.values())
 
 

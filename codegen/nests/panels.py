@@ -11,12 +11,14 @@ points of one element is that of the pieces.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
 from adcli.codegen.nests.nests import BAND
 from adcli.codegen.rows.instructions import vector
+from adcli.lang.ir.comprehension import Range, Read
 
 CACHE_LINE = 64
 """Bytes that are fetched together."""
@@ -46,12 +48,17 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     """All rows for each group of panels, in bands."""
     assert f.nest.vector is not None and f.nest.tile is not None
     low, high = f.limits(f.nest.vector)
+    if f.nest.kept and f.nest.shared is f.nest.vector:
+        low, high = whole_panels(f, f.nest.range(f.nest.vector), low, high)
+    kept = {s for s, _ in f.nest.kept}
+    mine = [s for s in f.nest.packed if s not in kept]
     for first, last, step, blocks in f.passes(low, high):
         f.open_loop(None, first, last, f.group(), ())
         begin = f.frames[-1].index
         end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {last})")
         f.group_begin = begin
-        f.vector_loop(begin, end, step, blocks, high, lambda count: copied(f, count))
+        if mine:
+            f.vector_loop(begin, end, step, blocks, high, lambda count: copied(f, count, mine))
         rows = f.nest.range(f.nest.tile)
         f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], BAND, ())
         top = f.frames[-1].index
@@ -64,8 +71,35 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         f.close_loop([])
 
 
-def copied(f: IndexLoops, blocks: int) -> None:
-    """One panel is copied."""
+def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:
+    """The panels that begin in a part of a range, of those of all of it."""
+    width, begin = f.lanes * f.nest.blocks, f.number(r.low)[0]
+
+    def next_panel(x: str) -> str:
+        above = f.put(f"add i64 {f.put(f'sub i64 {x}, {begin}')}, {width - 1}")
+        rest = f.put(f"srem i64 {above}, {width}")
+        return f.put(f"add i64 {begin}, {f.put(f'sub i64 {above}, {rest}')}")
+    return next_panel(low), f.put(f"call i64 @llvm.smin.i64(i64 {next_panel(high)}, i64 {f.number(r.high)[0]})")
+
+
+def write_kept(f: IndexLoops) -> list[str]:
+    """The function, without its head, that makes the copies which are kept."""
+    assert f.nest.vector is not None
+    for s, _ in f.nest.kept:
+        outer = f.nest.outer_of(s)
+        for index in outer:
+            f.open_loop(index, *f.limits(index), 1, ())
+        low, high = f.limits(f.nest.vector)
+        for first, last, step, blocks in f.passes(low, high):
+            f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
+        for index in reversed(outer):
+            f.close(index, [])
+    f.say("ret void")
+    return [*f.text(), "}", ""]
+
+
+def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
+    """One panel of each of these reads is copied."""
     saved = f.floor, list(f.undecided)
     for index in f.nest.inner:
         f.open_loop(index, *f.limits(index), 1, ())
@@ -73,7 +107,7 @@ def copied(f: IndexLoops, blocks: int) -> None:
     if condition is not None:
         f.open_condition(condition)
         f.floor = len(f.frames) - 1
-    for s in f.nest.packed:
+    for s in reads:
         value = BodyWriter(f, 1, blocks).read(s)
         at, _ = f.place_in_copy(s, f.lanes * blocks)
         for u, x in enumerate(value.texts[0]):

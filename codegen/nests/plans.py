@@ -17,7 +17,7 @@ from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
-from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers
+from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers, of_its_own
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
@@ -103,13 +103,14 @@ class CallPlanner:
         kept = [name for name in offsets if not isinstance(name, Var)]
         return dict(chain(self.module.env.tensors.items(), ((name, -1 - k) for k, name in enumerate(kept))))
 
-    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> list[float]:
-        """What each nest of a step takes. AdError where its whole numbers are too large."""
+    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
+              steps: int = 1) -> list[float]:
+        """What each nest of a step takes, at each of so many steps of a loop. AdError where its whole numbers are too large."""
         for nest in step.nests:
             require_words(self.program, step.equations[0], nest.op, sizes, found)
         if step.calls:
             return [cost(step.equations[0], sizes)]
-        return [n.cost(sizes, self.module.entry.lanes) for n in step.nests]
+        return [n.cost(sizes, self.module.entry.lanes, steps) for n in step.nests]
 
     def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
         """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
@@ -121,7 +122,7 @@ class CallPlanner:
         for inner in step.each:
             for end in (low, high - 1):
                 self.costs(inner, {**sizes, loop.step: end}, found)
-            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found)
+            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found, high - low)
             best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
@@ -135,16 +136,16 @@ class CallPlanner:
         for inner in step.each if low < high else ():
             k = self.module.choosers.index(inner)
             nest = inner.nests[cells[self.module.choices + k]] if inner.nests else None
-            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells) * (high - low)
+            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, high - low) * (high - low)
         return shared
 
-    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any) -> float:
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
         the instructions of what is entered. The first sizes are the usual ones."""
         team = self.module.env.team
         if team is None or nest.shared is None:
             return 0.0
-        taken = nest.cost(at[0], self.module.entry.lanes)
+        taken = nest.cost(at[0], self.module.entry.lanes, steps)
         if seconds(taken) < WORTH_HELP:
             return 0.0
         r = nest.range(nest.shared)
@@ -263,8 +264,8 @@ def cheapest(costs: Sequence[float]) -> int:
 
 def made(step: ModuleStep) -> list[Var]:
     """The values that a step makes."""
-    beside = [*(step.loop.own if step.loop is not None else []), *([] if step.place is None else [step.place])]
-    return [out for e in step.equations for out in e.outs] + beside
+    own = [] if step.loop is None else step.loop.own
+    return [*(out for e in step.equations for out in e.outs), *own, *(v for s in (step, *step.each) for v in of_its_own(s))]
 
 
 def used(step: ModuleStep) -> list[Atom]:

@@ -30,6 +30,8 @@ class StepCall:
     number: int
     shared: bool = False
     loops: bool = False
+    copies: str | None = None
+    """The function that makes copies for all steps of the loop that this is a step of."""
 
 
 def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
@@ -74,6 +76,11 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
     f = FunctionWriter(env.sizes)
     low, high = f.number(loop.low)[0], f.number(loop.high)[0]
     leads = f.put(f"icmp eq i64 %filling, {LEADS}")
+    f.open_condition(f.put(f"icmp slt i64 {low}, {high}"))
+    for call in calls:
+        if call.copies is not None:
+            f.say(f"call void @{call.copies}(ptr %env)")
+    f.close_condition()
     f.open_loop(None, low, high, 1, ())
     now = f.frames[-1].index
     if loop.down:
