@@ -61,9 +61,7 @@ class BodyWriter:
             row = []
             for u in range(self.blocks if packed else 1):
                 operands = [self.operand(a, t, u, packed) for a in e.args]
-                z = self.at.fresh()
-                self.at.frames[level].head.append(template.format(*operands, z=z))
-                row.append(z)
+                row.append(self.at.computed(level, template, operands))
             texts.append(row)
         return BodyValue(texts, tiled, packed, level)
 

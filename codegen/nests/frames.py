@@ -79,6 +79,15 @@ class FunctionWriter:
             frame.known[key] = z
         return z
 
+    def computed(self, level: int, template: str, operands: Sequence[str]) -> str:
+        """The value of an operation at the beginning of frame `level`, once for the same operands."""
+        key = ("operation", template, *operands)
+        known = self.frames[level].known
+        if key not in known:
+            z = known[key] = self.fresh()
+            self.frames[level].head.append(template.format(*operands, z=z))
+        return known[key]
+
     def block(self, label: str, *chunks: list[str]) -> None:
         self.label = label
         self.chunks += [[f"{label}:"], *chunks, []]

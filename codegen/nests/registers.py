@@ -21,7 +21,7 @@ from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import AffineAtom, affine
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.sizes import accesses
 
@@ -45,6 +45,8 @@ class RegisterLoop(NestWriter):
         self.windows: dict[Place, StepWindow] = {}
         self.numbers: dict[Atom, str] = {}
         """Values of one step."""
+        self.around: dict[tuple[Atom, tuple[Subscript, ...]], BodyValue] = {}
+        """Elements of what the loop does not write."""
         self.now: Placed = "", 0
         for e in loop.equations:
             assert isinstance(e.op, Comprehension)
@@ -224,4 +226,7 @@ class RegisterBody(BodyWriter):
             return BodyValue([[at.numbers[atom]]], False, False, len(at.frames) - 1)
         if isinstance(atom, Var) and atom in at.loop.histories and (found := place(at.loop, atom, s.subscripts)) is not None:
             return BodyValue([[at.register(*found)]], False, False, len(at.frames) - 1)
-        return super().read(s)
+        key = atom, s.subscripts
+        if key not in at.around:
+            at.around[key] = super().read(s)
+        return at.around[key]

@@ -100,3 +100,15 @@ def test_a_loop_that_has_ended_copies(text: str, leaves: bool) -> None:
             want, got = evaluate(p, at, NUMPY), run(at)
             for name, value in want.items():
                 np.testing.assert_array_equal(got[name], value, f"{name} at T = {steps}")
+
+
+def test_what_statements_share_is_computed_once() -> None:
+    """Elements of inputs are loaded once, and the same operations on them and on what is carried are one."""
+    text = "input a, x(T)\nu(0) = a; v(0) = a\n"
+    text += "for t in 0:T { u(t+1) = u(t) / sqrt(v(t)**2 + x(t)); v(t+1) = u(t) - sqrt(v(t)**2 + x(t)) }"
+    program = parse(text + "\noutput u, v")
+    assert emit(program, 4, NO_LIBRARY).text.count("call double @llvm.sqrt") == 1
+    at = {"a": 2.0, "x": np.linspace(0.5, 1.25, 9)}
+    want, got = evaluate(program, at | {"T": 9}, NUMPY), compile_tensors(program)(at)
+    for name, value in want.items():
+        np.testing.assert_array_equal(got[name], value)
