@@ -10,7 +10,7 @@ The sizes decide which vectorised index is best, so several nests are made, and 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -440,7 +440,7 @@ def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Seq
     inside of their tensors whatever those say."""
     fixed = fixed_indices(op.ranges, op.write)
     plain = all(indices(g) and linear(g) and all(slope(g, i).number is not None for i in g.indices()) for g in op.guards)
-    if not op.guards or not plain or not _reads_inside(op, args):
+    if not op.guards or not plain or not reads_inside(op, args):
         return []
     late = tuple([g for g in op.guards if indices(g) <= fixed])
     by_rows = tuple([g for g in op.guards if g not in late])
@@ -449,12 +449,13 @@ def _with_tile_guards(op: Comprehension, args: tuple[Atom, ...], candidates: Seq
     return [replace(n, op=op, late=late, by_rows=by_rows) for n in tiled]
 
 
-def _reads_inside(op: Comprehension, args: tuple[Atom, ...]) -> bool:
-    """Whether every read is inside of its tensor at all points of the ranges, whatever the sizes are."""
+def reads_inside(op: Comprehension, args: tuple[Atom, ...], but: Collection[Atom] = ()) -> bool:
+    """Whether every read, but those of some tensors, is inside of its tensor at all points of the ranges, whatever the sizes
+    are."""
     box = Domain(op.ranges, (), ())
     def inside(s: Read) -> bool:
         return surely_inside(Access("", shape_of(args[s.arg]), tuple([x for x in s.subscripts if isinstance(x, Affine)])), box)
-    return not _gathers(op) and all(inside(s) for _, s in op.reads())
+    return not _gathers(op) and all(args[s.arg] in but or inside(s) for _, s in op.reads())
 
 
 def _gathers(op: Comprehension) -> bool:

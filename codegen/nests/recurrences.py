@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
-from adcli.codegen.nests.nests import writes_fixed
+from adcli.codegen.nests.nests import reads_inside, writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder
@@ -409,11 +409,17 @@ def neutral(s: Equation) -> Equation:
 # ---------------------------------------------------------------- loops over numbers
 
 def in_registers(loop: StepLoop) -> bool:
-    """Whether all that the loop computes are numbers, at constant distances from the step."""
+    """Whether all that the loop computes are numbers, at constant distances from the step; under a condition on the step one may
+    be assigned or added to, of what is there also where the condition does not hold."""
     for e in loop.equations:
         op = e.op
-        if not isinstance(op, Comprehension) or op.ranges or op.guards:
+        if not isinstance(op, Comprehension) or op.ranges:
             return False
+        if op.guards:
+            whole = over_all_steps(e, loop, Index("step")).op
+            assert isinstance(whole, Comprehension)
+            if (op.reduction != "=" and op.onto is None) or not reads_inside(whole, e.args, loop.histories):
+                return False
         if any(a in loop.histories and place(loop, a, subscripts) is None for a, subscripts in accesses(e, op)):
             return False
     return True

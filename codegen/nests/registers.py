@@ -5,6 +5,9 @@
 The elements of a history that a step reads or writes are a window along the step: what it had at its last step, moved by one, and
 the element that comes in. So an element is loaded when it comes in, where it has a value then, and stored when it gets one.
 
+A statement under a condition on the step is computed at every step and chosen where the condition holds: what another one has
+computed, too, is there. Where it does not hold, an element is stored in a place of the function.
+
 A loop that has ended (`until`) is left where all that somebody reads behind it would be copied from step to step; a second loop
 stores the last values.
 """
@@ -20,10 +23,13 @@ from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
 from adcli.lang.ir import Atom, Equation, Lit, Var
-from adcli.lang.ir.affine import AffineAtom, affine
+from adcli.lang.ir.affine import AffineAtom, affine, greatest, least
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.sizes import accesses
+
+NOWHERE = "%nowhere"
+"""A place for what is stored where a condition does not hold."""
 
 
 @dataclass(slots=True)
@@ -40,6 +46,8 @@ class RegisterLoop(NestWriter):
 
     def __init__(self, env: Environment, loop: StepLoop, kept: Collection[Atom]) -> None:
         self.loop, self.kept = loop, kept
+        self.holds = ""
+        """Whether the condition of the equation holds, where it has one."""
         self.take(env, loop.equations[0], first=True)
         self.move = -1 if loop.down else 1
         self.windows: dict[Place, StepWindow] = {}
@@ -47,6 +55,7 @@ class RegisterLoop(NestWriter):
         """Values of one step."""
         self.around: dict[tuple[Atom, tuple[Subscript, ...]], BodyValue] = {}
         """Elements of what the loop does not write."""
+        self.bounded = any(e.op.guards for e in loop.equations if isinstance(e.op, Comprehension))
         self.now: Placed = "", 0
         for e in loop.equations:
             assert isinstance(e.op, Comprehension)
@@ -63,9 +72,18 @@ class RegisterLoop(NestWriter):
         if first:
             super().__init__(env, e, nest)
         self.equation, self.nest, self.op, self.out = e, nest, e.op, e.outs[0]
+        self.holds = "" if first else self.condition()
         last = e.op.body.equations[-1] if e.op.body.equations else None
         product = last is not None and last.op is TABLE["mul"] and last.outs == (e.op.body.results[0].atom,)
         self.fused = last if product and e.op.reduction == "+" else None
+
+    def condition(self) -> str:
+        """Whether all that the equation's guards say holds at the step."""
+        level, found = len(self.frames) - 1, ""
+        for g in self.op.guards:
+            one = self.place(level, f"icmp sge i64 {self.number(g)[0]}, 0", ("holds", g))
+            found = one if not found else self.place(level, f"and i1 {found}, {one}", ("and", found, one))
+        return found
 
     def atom(self, a: AffineAtom) -> Placed:
         return self.now if a == self.loop.step else super().atom(a)
@@ -74,6 +92,8 @@ class RegisterLoop(NestWriter):
 
     def write(self) -> list[str]:
         """The function without its head."""
+        if self.bounded:
+            self.chunks[0].append(f"  {NOWHERE} = alloca double")
         low, high = self.number(self.loop.low)[0], self.number(self.loop.high)[0]
         self.open_condition(self.put(f"icmp slt i64 {low}, {high}"))
         self.floor = len(self.frames) - 1
@@ -142,7 +162,7 @@ class RegisterLoop(NestWriter):
         made: dict[Atom, Equation] = {x.outs[0]: x for x in op.body.equations}
         reads: dict[Atom, Read] = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
         chosen = made.get(op.body.results[0].atom)
-        if op.reduction != "=" or op.onto is not None or chosen is None or chosen.op is not TABLE["select"]:
+        if op.reduction != "=" or op.onto is not None or op.guards or chosen is None or chosen.op is not TABLE["select"]:
             return False
 
         def one_before(a: Atom, what: tuple[Place, int]) -> bool:
@@ -173,7 +193,10 @@ class RegisterLoop(NestWriter):
         level = len(self.frames) - 1
         if history not in self.kept and history in self.loop.starts:
             return self.scalars.constant(self.loop.starts[history])
-        subscripts = (*others[:d], affine(self.loop.step) + k, *others[d:])
+        at = affine(self.loop.step) + k
+        if self.bounded:   # an element that is not there is read where no condition holds
+            at = least(greatest(at, affine(0)), history.shape[d] - 1)
+        subscripts = (*others[:d], at, *others[d:])
         return self.place(level, f"load {self.scalar}, ptr {self.address(history, subscripts, 0)[0]}, align {self.bytes}")
 
     def statement(self, e: Equation) -> None:
@@ -181,6 +204,7 @@ class RegisterLoop(NestWriter):
         op, (out,) = self.op, e.outs
         body = RegisterBody(self)
         body.write(self.fused)
+        found = place(self.loop, out, op.write) if out in self.loop.histories else None
         if op.reduction == "=":
             value = body.result(0, 0)
         else:
@@ -188,7 +212,9 @@ class RegisterLoop(NestWriter):
             value = self.accumulated(body, 0, 0, nothing)
             if op.onto is not None:
                 value = self.combine(self.old(e.args[op.onto]), value, self.scalars)
-        found = place(self.loop, out, op.write) if out in self.loop.histories else None
+        if self.holds:
+            before = self.old(e.args[op.onto]) if op.onto is not None else self.register(*self.written(e))
+            value = self.put(f"select i1 {self.holds}, {self.scalar} {value}, {self.scalar} {before}")
         if found is None:
             self.numbers[out] = value
             return
@@ -198,7 +224,10 @@ class RegisterLoop(NestWriter):
 
     def kept_in_memory(self, value: str) -> None:
         """The value of the equation, where it lies for those who read it behind the loop."""
-        self.say(f"store {self.scalar} {value}, ptr {self.address(self.out, self.op.write, 0)[0]}, align {self.bytes}")
+        at, _ = self.address(self.out, self.op.write, 0)
+        if self.holds:
+            at = self.put(f"select i1 {self.holds}, ptr {at}, ptr {NOWHERE}")
+        self.say(f"store {self.scalar} {value}, ptr {at}, align {self.bytes}")
 
     def old(self, start: Atom) -> str:
         """What a statement adds to."""

@@ -102,6 +102,36 @@ def test_a_loop_that_has_ended_copies(text: str, leaves: bool) -> None:
                 np.testing.assert_array_equal(got[name], value, f"{name} at T = {steps}")
 
 
+CONDITIONS = {
+    "a first step": "for t in 0:T { k(t) = a + x(t) where t <= 0; k(t) = k(t-1) * x(t) where t >= 1; v(t+1) = v(t)*0.5 + k(t) }",
+    "one that is read": ("for t in 0:T { k(t) = a where t < 1; k(t) = v(t-1) / v(t) where t >= 1; v(t+1) = v(t)*0.5 + k(t) }\n"
+                         "output v, k"),
+    "some steps": "v(i) = 3 where i in 1:T + 1\nfor t in 0:T { v(t+1) = v(t) * a + x(t) where t >= 2, t < T - 2 }",
+    "down": "v(T) = a\nfor t in 0:T down { k(t) = v(t+1) where t >= T - 1; k(t) = v(t+1) * v(t+2) where t < T - 1; v(t) = k(t) }",
+    "until": "for t in 0:T until v(t+1) > 3 { k(t) = x(t) * v(t); v(t+1) = v(t) + abs(k(t)) }\ny = v(T)\noutput y",
+    # this reads what is not there where the condition does not hold
+    "before the first": "for t in 0:T { k(t) = v(t) where t < 1; k(t) = v(t) * x(t-1) where t >= 1; v(t+1) = 1 - k(t) }",
+}
+
+
+@pytest.mark.parametrize("case", CONDITIONS)
+def test_conditions_on_the_step_are_chosen(case: str) -> None:
+    """The bits of the evaluator, in values and adjoints, at every length."""
+    text = CONDITIONS[case]
+    program = parse(f"input a, x(T)\n{'' if text.startswith('v') else 'v(0) = a'}\n{text}")
+    assert any(s.each for s in compile_tensors(program).module.steps) is (case == "before the first")
+    for p in (program, simplify(adjoints(program))):
+        run = compile_tensors(p)
+        for steps in (0, 1, 2, 3, 4, 9):
+            at = {"a": 0.7, "T": steps, "x": np.linspace(0.5, 1.25, steps)}
+            values = evaluate(program, {q.name: at[q.name] for q in program.params}, NUMPY)
+            at |= {f"d_d{name}": np.linspace(1, 2, np.size(v)).reshape(np.shape(v)) for name, v in values.items()}
+            at = {q.name: at[q.name] for q in p.params} | {"T": steps}
+            want, got = evaluate(p, at, NUMPY), run(at)
+            for name, value in want.items():
+                np.testing.assert_array_equal(got[name], value, f"{name} at T = {steps}")
+
+
 def test_what_statements_share_is_computed_once() -> None:
     """Elements of inputs are loaded once, and the same operations on them and on what is carried are one."""
     text = "input a, x(T)\nu(0) = a; v(0) = a\n"
