@@ -124,14 +124,16 @@ class TensorKernel(PlannedKernel):
         plan = self.plans.get(key)
         if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
                 or plan.memory * len(self.plans) > SPARE_BYTES or plan.shared \
-                or plan.actions != [Stretch(0, len(self.module.steps))]:
+                or not all(isinstance(a, Stretch) for a in plan.actions):
             return None
         if plan.quick is None:
             counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
             columns = [given_column(8 if p.var.integer else self.real.itemsize, p.var.integer, shape, counts.get(k))
                        for k, ((p, *_), shape) in enumerate(zip(self.inputs, key, strict=False))]
             columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
-            shaped = Shaped(columns, 0, len(self.module.steps), self.interface.flag)
+            actions = [x for a in plan.actions if isinstance(a, Stretch)
+                       for x in (*[(cell, value, 0) for cell, value in a.cells], (calls.RUN, a.first, a.last))]
+            shaped = Shaped(columns, actions, self.interface.flag)
             names = [name for _, name, _ in self.inputs], [*self.made]
             plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
         return plan, plan.quick

@@ -25,14 +25,16 @@ from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, Precision
 
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
         "defaults", "components", "origins", "entries", "sources", "places", "size",
-        "kinds", "shapes", "bytes", "first", "last", "flag")
+        "kinds", "shapes", "bytes", "actions", "acts", "flag")
 """The words of a plan, addresses and counts. A call takes `memory` bytes, of which the kernel has `work`; for more rows than
 `patience` the lock is given back. Of a vector with so many `components`, `origins` has each input's, or -1 for its default;
 result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`.
 
 Of nests, `kinds` says of each input and result whether it is a tensor of REALS or WHOLES, a number REAL, WHOLE or COUNT, which is
 planned for one value; `shapes` has the rank and the extents of each tensor and the value of each COUNT, one after the other, and
-`bytes` the size of each. The steps from `first` to `last` are run, and word `flag` of the frame is not 0 after a fault."""
+`bytes` the size of each. `actions` has three numbers for each of `acts`: a word of the frame and what it is set to, or RUN and
+the first and last of the steps that are run then. Word `flag` of the frame is not 0 after a fault."""
+RUN = -1
 REALS, WHOLES, REAL, WHOLE, COUNT = range(5)
 API = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)", "PyDict_Size": "i64 (ptr)", "PyDict_New": "ptr ()",
@@ -65,7 +67,7 @@ NAME = "adcli_calls"
 def text(precision: Precision = DOUBLE) -> str:
     """The module. Its function looks like a kernel, and writes the addresses of ENTRIES where its first argument points to."""
     w = CallWriter(precision)
-    for function in (_block, _rows, _steps, _is_array, _same_shape, _numbers, _columns, _tensors, _vector):
+    for function in (_block, _rows, _actions, _steps, _is_array, _same_shape, _numbers, _columns, _tensors, _vector):
         function(w)
     w.lines.append(f"define {head(NAME)} {{")
     for k, name in enumerate(ENTRIES):
@@ -282,11 +284,29 @@ def _rows(w: CallWriter) -> None:
         _patiently(w, "%rows", "call void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)")
 
 
+def _actions(w: CallWriter) -> None:
+    """Steps of nests, with words of the frame set before some of them."""
+    with w.function("void @actions(ptr %plan, ptr %frame)"):
+        kernel, table = w.table("kernel"), w.table("actions")
+        with w.each(w.word("acts")) as k:
+            row = w.at("i64", table, w.value(f"mul i64 {k}, 3"))
+            word, first, last = (w.get("i64", row, n) for n in range(3))
+            runs, sets, done = map(w.fresh, ("runs", "sets", "done"))
+            w.branch(w.compared("eq", "i64", word, RUN), runs, sets)
+            w.label(runs)
+            w.do(f"call void {kernel}(ptr %frame, ptr null, i64 {first}, i64 {last}, ptr null)")
+            w.go(done)
+            w.label(sets)
+            w.put("i64", "%frame", word, first)
+            w.go(done)
+            w.label(done)
+        w.do("ret void")
+
+
 def _steps(w: CallWriter) -> None:
     """The steps of nests, in a frame that has all addresses; likewise."""
     with w.function("void @steps(ptr %plan, ptr %api, ptr %frame)"):
-        kernel, first, last = w.table("kernel"), w.word("first"), w.word("last")
-        _patiently(w, "1", f"call void {kernel}(ptr %frame, ptr null, i64 {first}, i64 {last}, ptr null)")
+        _patiently(w, "1", "call void @actions(ptr %plan, ptr %frame)")
 
 
 def _patiently(w: CallWriter, rows: str, call: str) -> None:

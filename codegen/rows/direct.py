@@ -56,8 +56,7 @@ class Shaped(NamedTuple):
     """Inputs and results of nests for one set of shapes, and what is run: see `calls.PLAN`."""
 
     columns: Sequence[ShapedValue]
-    first: int
-    last: int
+    actions: Sequence[tuple[int, int, int]]
     flag: int
 
 
@@ -141,7 +140,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
 
     entry = kernel.entry
     inputs, outputs = (entry.inputs, entry.outputs) if shaped is None else (len(names[0]), len(names[1]))
-    shaped = shaped or Shaped((), 0, 0, 0)
+    shaped = shaped or Shaped((), (), 0)
     columns = inputs + outputs
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {
@@ -154,7 +153,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size,
         "kinds": table("q", [c.kind for c in shaped.columns]), "shapes": table("q", [n for c in shaped.columns for n in c.shape]),
         "bytes": table("q", [c.bytes for c in shaped.columns]),
-        "first": shaped.first, "last": shaped.last, "flag": shaped.flag}
+        "actions": table("q", [n for action in shaped.actions for n in action]), "acts": len(shaped.actions), "flag": shaped.flag}
     plan = Plan(array("Q", [words[name] for name in calls.PLAN]).tobytes())
     plan.kept = tuple(kept)
     return plan

@@ -68,6 +68,18 @@ QUICK = [GOOD, GOOD | {"k": 3}, GOOD | {"k": np.float64(2)}, {k: x for k, x in G
          dict(reversed(GOOD.items()))]
 
 
+def test_sums_in_blocks_of_steps_are_computed_by_the_builtin(no_way_in_python):
+    """The adjoint of a loop adds up over the steps, block by block."""
+    text = "input a(N), c; v(0) = 1; for t in 0:N { w(t) = sin(c * a(t)) * v(t); v(t+1) = cos(w(t)) }; s = v(N)"
+    values = {"a": np.linspace(-1, 1, 5000), "c": 0.5}
+    g = often(adcli.compile(text).grad(), values)
+    assert all(len(plan.actions) > 1 for plan in g._made().plans.values())
+    expected = both(g, values)
+    assert expected[0] == expected[1]
+    no_way_in_python()
+    assert outcome(lambda: g(values)) == expected[0]
+
+
 @pytest.mark.parametrize("at", QUICK, ids=range(len(QUICK)))
 def test_what_fits_is_computed_by_the_builtin(f, at, no_way_in_python):
     expected = both(f, at)
