@@ -6,17 +6,21 @@ has only lines of a user. It reads back equal.)
 """
 from __future__ import annotations
 
+import contextlib
 import pathlib
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.contraction import contracted
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.syntax.printer import print_program
+from edge_programs import edges
 from places import ROOT
 from session_seed import drawn
 from tensor_texts import ACCEPTED, NAMED
@@ -29,8 +33,8 @@ DERIVATIVES: dict[str, Make] = {
     "forward over reverse": lambda p: tangent_program(adjoint_program(p)),
     "reverse over reverse": lambda p: adjoint_program(adjoint_program(p)),
     "reverse over forward": lambda p: adjoint_program(tangent_program(p))}
-LONGEST, DRAWN = 40, 24
-"""Equations of a program whose derivatives are looked at, and texts of one run."""
+LONGEST, DRAWN, EDGES = 40, 24, 12
+"""Equations of a program whose derivatives are looked at, and texts and choices of one run."""
 
 
 def text_of(name: str) -> str:
@@ -60,3 +64,17 @@ def test_a_text_that_is_read_is_the_same(name: str, derivative: str) -> None:
     program = parse(text_of(name))
     if len(program.equations) <= LONGEST:
         stays(DERIVATIVES[derivative](program))
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+def test_a_text_with_choices_at_edges_is_read_the_same(derivative: str) -> None:
+    """What reads are inside of their tensors a reader sees by the conditions of arms, and the derivative by guards."""
+    for program in accepted(drawn("edges", derivative)):
+        if len(program.equations) <= (6 if " over " in derivative else LONGEST):
+            stays(DERIVATIVES[derivative](program))
+
+
+def accepted(r: random.Random) -> Iterator[Program]:
+    for text in (edges(r).text for _ in range(EDGES)):
+        with contextlib.suppress(AdError):   # a read that is outside whatever the sizes are
+            yield parse(text)

@@ -30,6 +30,7 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.ranges import Access, Domain, ends_in_doubt
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, with_statements
 from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible
@@ -168,6 +169,11 @@ def proved(x: Affine, known: Iterable[Affine]) -> bool:
     box = {i: (0 if isinstance(a, str) else -far, far) for a, i in name.items()}
     constraints: list[Constraint] = [({name[a]: c for a, c in row.terms}, row.constant) for row in rows]
     return infeasible(constraints, box)
+
+
+def in_doubt(access: Access, domain: Domain) -> list[Affine]:
+    """What must not be negative for all subscripts to be inside, and is not proved for the points of a domain."""
+    return [end for end in ends_in_doubt(access, domain) if not proved(end, domain.known())]
 
 
 def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:

@@ -13,7 +13,7 @@ runs slowest.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -41,6 +41,7 @@ NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf
 COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max", "lse": "logaddexp"}
 """The row of the table that combines two values. (Many values under "lse" are `adcli.lang.ir.log_sum_exp`.)"""
 POW = TABLE["pow"]
+Ends = Mapping[Index, tuple[Affine, Affine]]
 
 
 @record
@@ -262,6 +263,26 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
             return False
         count = product(worth, span)
     return low.number == 0 and expanded(count - extent).number == 0
+
+
+def ends_of(ranges: Iterable[Range]) -> Ends:
+    """The first and last value of each index."""
+    return {r.index: (r.low, r.high - 1) for r in ranges}
+
+
+def implied(x: Affine, ends: Ends, guards: Iterable[Affine]) -> bool:
+    """Whether an expression is not negative at every point of a box where a guard is not, or anywhere in it."""
+    return any(never_negative(bounds(x - g, ends)[0]) for g in (affine(0), *guards))
+
+
+def needed_guards(guards: Sequence[Affine], ranges: Iterable[Range]) -> tuple[Affine, ...]:
+    """Guards without those that follow from the ranges or from another one."""
+    ends, kept = ends_of(ranges), list(dict.fromkeys(guards))
+    for g in guards:
+        others = [x for x in kept if x is not g]
+        if len(others) < len(kept) and implied(g, ends, others):
+            kept = others
+    return tuple(guards) if len(kept) == len(guards) else tuple(kept)
 
 
 def extent_of(r: Range) -> Affine:

@@ -61,6 +61,10 @@ class Domain:
     guards: tuple[Affine, ...]
     agreements: tuple[Agreement, ...]
 
+    def known(self) -> list[Affine]:
+        """What is not negative at its points."""
+        return [*(x for r in self.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *self.guards]
+
     def last(self, x: Affine) -> Affine:
         """The greatest value of an expression over the box."""
         return bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[1]

@@ -22,6 +22,7 @@ from adcli.lang.ir.comprehension import (
     all_fixed,
     covers,
     identity_body,
+    needed_guards,
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
@@ -178,7 +179,7 @@ class TensorStatement:
         except AdError as fault:
             fault.span = fault.span or (node.start, node.end)
             raise
-        within = [t for t in self.tests if all(n.text in b.indices for side in t[1:] for n in b.unknown_names(side))]
+        within = [t for t in self.tests if all(n.text in b.indices for side in (t.left, t.right) for n in b.unknown_names(side))]
         guards = limits(b.affine, within)
         b = Elements(scope, self.tensors, self.s)
         b.indices = {r.index.name: r.index for r in domain.ranges}
@@ -213,11 +214,9 @@ class TensorStatement:
         """Reads, subscripts of the target, guards and stated ranges."""
         self.tests = tuple(arm.tests)
         b = self.elements()
-        lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
-        b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
-        for clause in lets:
-            if clause.name is not None:
-                check_name(self.context, clause.name)
+        if arm.domain is not None:
+            b.indices = {r.index.name: r.index for r in arm.domain.ranges}
+        b.lets = arm.lets
         nodes = list(self.s.subscripts or ())
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
         value = b.replaced(arm.value)
@@ -326,14 +325,18 @@ class TensorStatement:
 
     def stated_arms(self) -> list[Arm]:
         """The statement under its conditions in where: one arm, or several where these leave more than one piece of the box."""
-        arms = [Arm(self.s.value, [])]
+        lets = {c.name.text: c.nodes[0] for c in self.s.clauses if c.kind == "let" and not self.is_onto(c) and c.name is not None}
+        for c in self.s.clauses:
+            if c.name is not None and c.name.text in lets:
+                check_name(self.context, c.name)
+        arms = [Arm(self.s.value, lets, [])]
         for clause in self.s.clauses:
             if clause.kind == "guard":
                 node = clause.nodes[0]
                 pieces = pieces_where(self.context, node, True)
                 if len(arms) * len(pieces) > SPLITS:
                     raise self.context.fault(f"the conditions of this statement make more than {SPLITS} comprehensions", node)
-                arms = [Arm(arm.value, [*arm.tests, *piece]) for arm in arms for piece in pieces]
+                arms = [Arm(arm.value, lets, [*arm.tests, *piece]) for arm in arms for piece in pieces]
         return arms
 
     def comprehension(self, arm: Arm) -> tuple[Comprehension, list[Atom]]:
@@ -342,9 +345,9 @@ class TensorStatement:
         if len(b.indices) > MOST_DIMENSIONS:
             raise self.context.fault(f"this statement has {len(b.indices)} indices; the most is {MOST_DIMENSIONS}",
                                      self.s.target)
-        domain = self.domain(b, write, given)
+        domain = arm.domain or self.domain(b, write, given)
         self.remark_stated(b, domain)
-        domain = replace(domain, guards=(*domain.guards, *guards))
+        domain = replace(domain, guards=needed_guards((*domain.guards, *guards), domain.ranges))
         for access in b.accesses:
             fault = outside(access, domain, self.context.source)
             if fault:
@@ -495,12 +498,13 @@ class TensorStatement:
 
     def split(self, arm: Arm) -> list[Arm] | None:
         """The arm as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
-        choices = choices_of(arm.value)
+        choices = choices_of(arm)
         if not choices:
             return None
         b, _, write, guards, given = self.gathered(arm)
-        found = IndexChoices(arm, choices, b, self.domain(b, write, given), guards)
-        found.remark_decided({g.index for g in given})
+        found = IndexChoices(arm, choices, b, arm.domain or self.domain(b, write, given), guards)
+        if arm.domain is None:
+            found.remark_decided({g.index for g in given})
         return found.split()
 
     def remark_stated(self, b: Elements, domain: Domain) -> None:

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from adcli.lang.ir.affine import Affine, affine, never_negative, text
+from adcli.lang.ir.affine import Affine, never_negative, text
 from adcli.lang.ir.all_sizes import proved
 from adcli.lang.ir.comprehension import Range
 from adcli.lang.ir.ranges import Domain
@@ -15,8 +16,17 @@ SPLITS = 64
 """Most comprehensions that the choices in one statement may make."""
 MANY = 16
 """Comparisons beyond which nothing is proved from all of them together."""
-IndexTest = tuple[str, Node, Node]
-"""A comparison of indices: its name and its operands."""
+
+
+class IndexTest(NamedTuple):
+    """A comparison of indices; `exact` where quotients are not rounded, as in a value: in where N / 2 is the floor."""
+
+    name: str
+    left: Node
+    right: Node
+    exact: bool
+
+
 Piece = list[IndexTest]
 """Part of a box: the points where all of these hold."""
 Pieces = list[Piece] | None
@@ -25,25 +35,25 @@ COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne":
 """Each comparison with the one that holds where it does not."""
 
 
-def pieces_where(context: Context, root: Node, holds: bool) -> list[Piece]:
+def pieces_where(context: Context, root: Node, holds: bool, exact: bool = False) -> list[Piece]:
     """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet. AdError where they are too
     many, or it is no such condition."""
     if not is_condition(root):
         raise context.fault("a condition of where compares indices", root, "for example where k >= i")
-    found = both_ways(root)[not holds]
+    found = both_ways(root, exact)[not holds]
     if found is None:
         raise context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
     return found
 
 
-def both_ways(root: Node) -> tuple[Pieces, Pieces]:
+def both_ways(root: Node, exact: bool) -> tuple[Pieces, Pieces]:
     """The pieces where a condition holds, and where it does not."""
     stack: list[tuple[Pieces, Pieces]] = []   # where it holds, where it does not
     for node in postorder(bare(root)):
         if isinstance(node, Token) or not is_logical(node):
             continue
         if node.name in COMPARISONS:
-            stack.append((alternatives(node.name, node.args), alternatives(COMPARISONS[node.name], node.args)))
+            stack.append((alternatives(node.name, node.args, exact), alternatives(COMPARISONS[node.name], node.args, exact)))
             continue
         if node.name == "not":
             yes, no = stack.pop()
@@ -58,10 +68,10 @@ def both_ways(root: Node) -> tuple[Pieces, Pieces]:
     return stack[0]
 
 
-def alternatives(name: str, operands: Sequence[Node]) -> list[Piece]:
+def alternatives(name: str, operands: Sequence[Node], exact: bool) -> list[Piece]:
     """A comparison as comparisons that say where indices are: two of them for !=."""
     left, right = operands
-    return [[(each, left, right)] for each in (("lt", "gt") if name == "ne" else (name,))]
+    return [[IndexTest(each, left, right, exact)] for each in (("lt", "gt") if name == "ne" else (name,))]
 
 
 def joint(first: Pieces, second: Pieces) -> Pieces:
@@ -79,8 +89,9 @@ def together(first: Pieces, second: Pieces) -> Pieces:
 def limits(reader: AffineReader, tests: Sequence[IndexTest]) -> list[Affine]:
     """What must not be negative for comparisons of indices to hold."""
     found: list[Affine] = []
-    for name, *nodes in tests:
-        left, right = (reader.read(n, "a condition of where") for n in nodes)
+    for name, *nodes, exact in tests:
+        (left, by), (right, its) = (reader.ratio(n, "a condition of where", exact) for n in nodes)
+        left, right = left * its, right * by
         strict = 1 if name in ("lt", "gt") else 0
         up, down = left - right - strict, right - left - strict
         if name == "eq":
@@ -108,18 +119,9 @@ def is_logical(node: Node) -> bool:
         len(node.args) == (1 if node.name == "not" else 2)
 
 
-def has_equality(root: Node) -> bool:
-    return any(isinstance(node, Op | Call) and node.name in ("eq", "ne") for node in postorder(bare(root)))
-
-
-def inside(domain: Domain) -> list[Affine]:
-    """What is not negative at the points of a domain."""
-    return [*(x for r in domain.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *domain.guards]
-
-
-def decided(reader: AffineReader, domain: Domain, root: Node) -> str | None:
+def decided(reader: AffineReader, domain: Domain, root: Node, exact: bool = False) -> str | None:
     """Whether a condition always holds in a box, or never; None where that depends on the point or is not known."""
-    for word, pieces in zip(("never", "always"), both_ways(root), strict=True):
+    for word, pieces in zip(("never", "always"), both_ways(root, exact), strict=True):
         if pieces is not None and all(nowhere(domain, limits(reader, piece)) for piece in pieces):
             return word
     return None
@@ -130,7 +132,7 @@ def nowhere(domain: Domain, found: Sequence[Affine]) -> bool:
     found = list(dict.fromkeys(found))
     if len(found) > MANY:   # each by itself: proofs from many take long
         return any(domain.never_negative(-g - 1) for g in found)
-    return any(proved(-g - 1, [*inside(domain), *found]) for g in found)
+    return any(proved(-g - 1, [*domain.known(), *found]) for g in found)
 
 
 def runs(r: Range) -> str:

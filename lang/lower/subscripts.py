@@ -7,6 +7,7 @@ there may be the least and greatest of several.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Protocol
 
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
@@ -67,6 +68,34 @@ class AffineReader:
             if abs(value.constant) >= TOO_LARGE or any(abs(c) >= TOO_LARGE for _, c in value.terms):
                 raise self.context.fault(f"{what}: a number is too large", node)
             stack[split:] = [value]
+        return stack[0]
+
+    def ratio(self, root: Node, what: str, exact: bool) -> tuple[Affine, int]:
+        """An expression and what it is divided by: 1, or, where quotients are `exact` as in values, 2 for N / 2."""
+        if not exact or not any(isinstance(n, Op | Call) and n.name == "div" for n in postorder(root)):
+            return self.read(root, what), 1
+        stack: list[tuple[Affine, int]] = []
+        for node in postorder(root):
+            if type(node) is Token:
+                stack.append((self.leaf(node, what), 1))
+                continue
+            assert isinstance(node, Op | Call)
+            split = len(stack) - len(node.args)
+            args, by = stack[split:], prod(d for _, d in stack[split:])
+            divisor = args[1][0].number if node.name == "div" and len(args) == 2 and args[1][1] == 1 else None
+            if divisor is not None and divisor > 0:
+                value, by = args[0][0], by * divisor
+            elif node.name == "floor" and len(args) == 1:
+                value, by = floor(args[0][0], by), 1
+            elif by == 1 or node.name == "mul":
+                value = self.applied(node, [a for a, _ in args], root, what)
+            elif node.name in ("add", "sub", "neg"):
+                value = self.applied(node, [a * (by // d) for a, d in args], root, what)
+            else:
+                raise self.not_affine(node, [a for a, _ in args], root, what)
+            if by >= TOO_LARGE or weight(value) > LONGEST:
+                raise self.context.fault(f"{what} is too long an expression", node)
+            stack[split:] = [(value, by)]
         return stack[0]
 
     def leaf(self, token: Token, what: str) -> Affine:

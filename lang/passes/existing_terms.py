@@ -18,10 +18,10 @@ from functools import reduce
 from adcli.lang.ir import Atom, Equation, Param, Var
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
 from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.passes.supports import ends_of, follows, without_index
+from adcli.lang.passes.supports import follows, without_index
 
 OR = TABLE["or"]
 Applied = tuple[Comprehension, tuple[Atom, ...]]

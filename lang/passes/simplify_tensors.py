@@ -11,7 +11,7 @@ from functools import partial
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, body_of, covers
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, body_of, covers, needed_guards
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.equal import loop_form
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -20,7 +20,7 @@ from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.passes.loop_supports import histories_supports
 from adcli.lang.passes.simplify import Folder, ValueKey, identity, simplify
 from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
-from adcli.lang.passes.supports import Limited, Support, Supports, by_number, decided, guarded, needed_guards, support_of
+from adcli.lang.passes.supports import Limited, Support, Supports, by_number, decided, guarded, support_of
 
 NOTHING_KNOWN: Supports = {}
 
@@ -163,7 +163,7 @@ def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHI
     """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. A statement
     of a loop, where elements that no point writes are not 0, has no numbers that are `limited`."""
     known = decided(op, args, supports) if supports else {}
-    op = replace(op, guards=needed_guards(op), body=simplify(op.body, _sources_known(op, args, known)))
+    op = replace(op, guards=needed_guards(op.guards, op.ranges), body=simplify(op.body, _sources_known(op, args, known)))
     if supports and limited is not None:
         op, known = guarded(op, args, supports)
         op, read = by_number(op, args, supports, limited)

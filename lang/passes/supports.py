@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Shape, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, never_negative, substituted
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
+from adcli.lang.ir.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, needed_guards
 from adcli.lang.ir.elementwise import every_element
 from adcli.lang.ir.primitives import TABLE
 
@@ -27,36 +27,20 @@ PLACES = tuple([Index(f"d{k}") for k in range(32)])
 Support = tuple[Affine | Var, ...]
 Supports = Mapping[Atom, Support]
 NOWHERE: Support = (affine(-1),)
-Ends = Mapping[Index, tuple[Affine, Affine]]
 Limited = Callable[[Var, tuple[Affine, ...]], Var]
 """A number that is 0 where another is, and for the sizes for which any of some expressions is negative."""
-
-
-def ends_of(ranges: Iterable[Range]) -> Ends:
-    """The first and last value of each index."""
-    return {r.index: (r.low, r.high - 1) for r in ranges}
 
 
 def follows(x: Affine | Var, ends: Ends, guards: Iterable[Affine | Var]) -> bool:
     """Whether a condition holds at every point of a box where a guard holds, or anywhere in it."""
     if isinstance(x, Var):
         return any(x is g for g in guards)
-    return any(never_negative(bounds(x - g, ends)[0]) for g in (affine(0), *guards) if isinstance(g, Affine))
+    return implied(x, ends, [g for g in guards if isinstance(g, Affine)])
 
 
 def split(conditions: Support) -> tuple[tuple[Affine, ...], tuple[Var, ...]]:
     """The conditions that are about places, and the numbers."""
     return tuple([c for c in conditions if isinstance(c, Affine)]), tuple([c for c in conditions if isinstance(c, Var)])
-
-
-def needed_guards(op: Comprehension) -> tuple[Affine, ...]:
-    """The guards of a comprehension without those that follow from its ranges or from another one."""
-    ends, kept = ends_of(op.ranges), list(dict.fromkeys(op.guards))
-    for g in op.guards:
-        others = [x for x in kept if x is not g]
-        if len(others) < len(kept) and follows(g, ends, others):
-            kept = others
-    return op.guards if len(kept) == len(op.guards) else tuple(kept)
 
 
 # ---------------------------------------------------------------- what is known of a tensor
@@ -214,7 +198,7 @@ def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple
         if not numbers:
             whole[p] = Lit(1.0)
     op = replace(op, guards=tuple(dict.fromkeys(needed)))
-    return replace(op, guards=needed_guards(op)), whole
+    return replace(op, guards=needed_guards(op.guards, op.ranges)), whole
 
 
 def asked(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Support]:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
+from adcli.lang.ir.all_sizes import in_doubt
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import extent_over
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -352,6 +353,10 @@ class BoxText:
     def access(self, name: str, subscripts: Sequence[Subscript], shape: Sequence[Affine]) -> Access:
         return Access(name, tuple(shape[:len(subscripts)]), tuple(s if isinstance(s, Affine) else None for s in subscripts))
 
+    def access_of(self, read: Read) -> Access:
+        a = self.e.args[read.arg]
+        return self.access(self.atom(a), read.subscripts, a.shape if isinstance(a, Var) else ())
+
     def accesses(self) -> list[Access]:
         """All reads, those inside of subscripts too."""
         found = []
@@ -359,8 +364,7 @@ class BoxText:
         while stack:
             s = stack.pop()
             if isinstance(s, Read):
-                a = self.e.args[s.arg]
-                found.append(self.access(self.atom(a), s.subscripts, a.shape if isinstance(a, Var) else ()))
+                found.append(self.access_of(s))
                 stack += s.subscripts
         return found
 
@@ -382,19 +386,44 @@ class ComprehensionText(BoxText):
         body, fresh, self.lets = self.op.body, self.taken.within(), []
         pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
         uses = Counter(a for e in body.equations for a in e.args)
-        sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
+        sources = {p.var: s for p, s in zip(body.params, self.op.sources, strict=True)}
+        sums = {v for v, s in sources.items() if isinstance(s, Affine)}
+        chosen = any(e.op.name == "select" for e in body.equations)
+        doubted: set[Atom] = {v for v, s in sources.items() if chosen and self.is_doubted(s)}   # values with reads in doubt
+        elsewhere: set[Atom] = {v for v, s in sources.items() if not self.is_place(s)}   # values not of places alone
+
+        def named(piece: Piece) -> Piece:
+            name = fresh.fresh("t", 1)
+            self.lets.append(f"{name} = {piece[0]}")
+            return name, ATOM
         for e in body.equations:
             parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
             if is_sum(e, sums):
                 parts = self.kept_apart(e.args, parts)
-            piece = infix(e.op.spelled or e.op.name, parts)
-            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST_UNNAMED:
-                name = fresh.fresh("t", 1)
-                self.lets.append(f"{name} = {piece[0]}")
-                piece = name, ATOM
-            pieces[e.outs[0]] = piece
+            if e.op.name == "select" and e.args[0] not in elsewhere and not doubted.isdisjoint(e.args[1:]):
+                parts[0] = pieces[e.args[0]] = named(parts[0])   # by a condition without a name a reader takes it apart
+                elsewhere.add(e.args[0])
+            piece, out = infix(e.op.spelled or e.op.name, parts), e.outs[0]
+            if not elsewhere.isdisjoint(e.args):
+                elsewhere.add(out)
+            if uses[out] > 1 or len(piece[0]) > LONGEST_UNNAMED:
+                piece = named(piece)
+                elsewhere.add(out)
+            elif not doubted.isdisjoint(e.args):
+                doubted.add(out)
+            pieces[out] = piece
         result = body.results[0].atom
         return constant(result.value)[0] if isinstance(result, Lit) else pieces[result][0]
+
+    def is_doubted(self, s: BodySource) -> bool:
+        """Whether a read is not proved to be inside of its tensor."""
+        domain = Domain(self.op.ranges, self.op.guards, ())
+        return any(in_doubt(self.access_of(read), domain) for read in nested_reads([s]))
+
+    def is_place(self, s: BodySource) -> bool:
+        """Whether a value is one of indices and sizes; an input that is one whole number is a size, too."""
+        read = self.e.args[s.arg] if isinstance(s, Read) and not s.subscripts else None
+        return isinstance(s, Affine) or (isinstance(read, Var) and read.integer)
 
     def kept_apart(self, args: Sequence[Atom], parts: list[Piece]) -> list[Piece]:
         return [p if isinstance(a, Lit) else (f"float({p[0]})", ATOM) for a, p in zip(args, parts, strict=True)]

@@ -70,7 +70,8 @@ def test_a_triangle_is_a_box_with_guards():
     assert found("input A(M, N)\nC(i) +=! A(i, j) where j in i + 2:2*i + 4") == ["i 0:M", "j 2:2*M + 2"]
     assert found("input x(N)\nC(i) +=! x(j) where i in 0:N, j in max(i - 2, 0):min(i + 3, N, 9)") == ["i 0:N", "j 0:min(N, 9)"]
     assert guards("input x(N)\nC(i) +=! x(j) where i in 0:N, j in max(i - 2, 0):min(i + 3, N)") == ["j - i + 2", "i - j + 2"]
-    assert guards("input A(M, N)\nC(i) +=! A(i, j) where j > i, i == 2*j") == ["j - i - 1", "i - 2*j", "2*j - i"]
+    assert guards("input A(M, N)\nC(i) +=! A(i, j) where i > j, i == 2*j") == ["i - j - 1", "i - 2*j", "2*j - i"]
+    assert guards("input A(M, N)\nC(i) +=! A(i, j) where j > i, i >= 0, 2*j > i") == ["j - i - 1"]
 
 
 def test_an_index_that_stands_alone_twice_says_that_extents_agree():

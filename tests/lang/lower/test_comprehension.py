@@ -19,7 +19,8 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from command import adcli
-from session_seed import fixed
+from edge_programs import edges, point
+from session_seed import drawn, fixed
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
 
@@ -559,12 +560,51 @@ def test_a_condition_at_an_edge_that_the_reads_leave_out_is_remarked(choice: str
     ("i != 0 ? (i != N - 1 ? x(i-1)*x(i+1) : 5) : 4 where i in 0:N",
      lambda x, i: (x[i-1] * x[i+1] if i != len(x) - 1 else 5) if i else 4),
     ("i == 0 ? 1 : i == 1 ? 2 : x(i-1)*x(i-2) where i in 0:N", lambda x, i: i + 1 if i < 2 else x[i-1] * x[i-2]),
+    ("i == 0 ? 1 : i == 1 ? 2 : i == 2 ? 3 : x(i-3) where i in 0:N", lambda x, i: i + 1 if i < 3 else x[i-3]),
+    ("i != 0 ? (i >= 2 ? (i != 2 ? x(i-3) : 3) : 2) : 1 where i in 0:N", lambda x, i: i + 1 if i < 3 else x[i-3]),
+    ("i >= N/2 ? x(i-1) : 5 where i in 0:N", lambda x, i: x[i-1] if 2*i >= len(x) else 5),
+    ("t*t where t = i == 0 ? 2 : x(i-1), i in 0:N", lambda x, i: x[i-1]**2 if i else 4),
 ])
 def test_choices_at_the_edges_of_a_range(choice: str, at: Callable[[list[float], int], float]) -> None:
     program = check(parse(f"input x(N)\ny(i) = {choice}"))
     for n in range(2, 6):
         x = [2.0 + 3 * k for k in range(n)]
         np.testing.assert_array_equal(evaluate(program, {"x": np.array(x)}, NUMPY)["y"], [at(x, i) for i in range(n)])
+
+
+def test_random_choices_read_an_arm_only_where_its_conditions_hold() -> None:
+    """What is accepted has the value of Python's choices, or says that an element is outside where Python reads one; and where
+    one index chooses, what Python can read in every size is accepted."""
+    r, compared = drawn("choices"), 0
+    for written in (edges(r) for _ in range(120)):
+        points = [point(r, n) for n in range(1, 8)]
+        wanted = [written.at(len(p["x"]), p) for p in points]
+        try:
+            program = check(parse(written.text))
+        except AdError:
+            assert len(written.indices) > 1 or any(w is None for w in wanted), written.text
+            continue
+        for p, w in zip(points, wanted, strict=True):
+            try:
+                got = evaluate(program, p, NUMPY)["z"]
+            except AdError:
+                assert len(written.indices) > 1 or w is None, written.text
+                continue
+            assert w is not None, written.text
+            np.testing.assert_allclose(got, w, rtol=1e-12, err_msg=written.text)
+            compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize(("statement", "value"), [
+    ("z(i, j) = i >= 1 ? A(i - 1, j) : x(j + 2) where i in 0:2", [[3.0], [1.0]]),
+    ("z(i) +=! i >= 1 ? A(i - 1, j) : 100 where i in 0:2", [300.0, 6.0]),
+    ("z +=! i >= 1 ? A(i - 1, j) : 100 where i in 0:2", 306.0),
+    ("z +=! j*(i >= 1 ? A(i - 1, j) : x(j + 1)) where i in 0:2", 5.0)])
+def test_ranges_keep_the_reads_of_all_arms_inside(statement: str, value: object) -> None:
+    program = check(parse(f"input A(M, N), x(N)\n{statement}"))
+    inputs = {"A": np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "x": np.array([1.0, 2.0, 3.0])}
+    np.testing.assert_array_equal(evaluate(program, inputs, NUMPY)["z"], value)
 
 
 @pytest.mark.parametrize(("statement", "said"), [
