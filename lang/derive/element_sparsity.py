@@ -180,7 +180,7 @@ class ElementSets:
     def add(self, value: Atom, at: np.ndarray, more: Sequence[np.ndarray]) -> None:
         """Add sets to those of elements."""
         of = self[value]
-        different, group = np.unique(at, return_inverse=True)
+        different, group = np.unique(at, return_inverse=True) if len(at) > 1 else (at, np.zeros_like(at))
         of[different] = self.sets.unions(np.concatenate([np.arange(len(different)), *[group] * len(more)]),
                                          np.concatenate([of[different], *more]), len(different))
 

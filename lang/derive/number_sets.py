@@ -14,6 +14,8 @@ MOST_AT_ONCE = 1 << 25
 """Words of sets, entries of a pattern, and points of a box, that are handled at once; beyond, memory could end."""
 EMPTY = 0
 """The number of the empty set."""
+FEW = 8
+"""Sets that are made at once up to which it is not asked whether they are made of the same."""
 MANY = 1 << 14
 """Sets that are made at once beyond which they are not looked for among those that are there: hardly one is."""
 BLOCK = 1 << 16
@@ -45,12 +47,14 @@ class NumberSets:
             group, sets = group[~alone], sets[~alone]
             starts = _changes(group)
             first, same = _equal_runs(sets, starts)
-            some = np.zeros(len(starts), bool)
-            some[first] = True
-            some = np.repeat(some, np.diff(starts, append=len(sets)))
+            of, some = group[starts], slice(None)
+            if len(first) < len(starts):
+                one = np.zeros(len(starts), bool)
+                one[first] = True
+                some = np.repeat(one, _lengths(starts, len(sets)))
             place, at = self.read(sets[some])
             self.join(group[some][place], self.words.rows[at], found)
-            found[group[starts]] = found[group[starts[first]]][same]
+            found[of] = found[of[first]][same]
         return found
 
     def collected(self, group: np.ndarray, members: np.ndarray, groups: int) -> np.ndarray:
@@ -67,19 +71,19 @@ class NumberSets:
         key = key[order]
         first = _changes(key)
         group, word = np.divmod(key[first], self.width)
-        words = np.stack([word, np.bitwise_or.reduceat(words[order, 1], first)], axis=1)
+        words = _pairs(word, np.bitwise_or.reduceat(words[order, 1], first))
         starts, count = _changes(group), len(self.start.rows) - 1
-        lengths = np.diff(starts, append=len(words))
-        numbers = np.arange(count, count + len(starts))
+        lengths, numbers = _lengths(starts, len(words)), np.arange(count, count + len(starts))
         if len(starts) <= MANY:
             whole, size = words.tobytes(), 2 * words.itemsize
             known, before = self.known, count - len(self.known)
             numbers[:] = [known.setdefault(whole[a * size:b * size], before + len(known))
                           for a, b in pairwise((*starts.tolist(), len(words)))]
-            new = np.zeros(len(starts), bool)
-            new[np.unique(numbers, return_index=True)[1]] = True
-            new &= numbers >= count
-            words, lengths = words[np.repeat(new, lengths)], lengths[new]
+            if before + len(known) < count + len(starts):
+                new = np.zeros(len(starts), bool)
+                new[np.unique(numbers, return_index=True)[1]] = True
+                new &= numbers >= count
+                words, lengths = words[np.repeat(new, lengths)], lengths[new]
         found[group[starts]] = numbers
         self.start.extend(len(self.words.rows) + np.cumsum(lengths))
         self.words.extend(words)
@@ -139,10 +143,12 @@ class GrowingRows:
 def _equal_runs(numbers: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of runs of numbers, which begin at `starts`, different ones by their places in `starts`, and which of these each run is.
     (Some that are equal may count as different.)"""
+    if len(starts) < FEW:
+        return np.arange(len(starts)), np.arange(len(starts))
     mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
     _, first, same = np.unique(np.add.reduceat(mixed ^ (mixed >> np.uint64(29)), starts), return_index=True, return_inverse=True)
-    lengths = np.diff(starts, append=len(numbers))
+    lengths = _lengths(starts, len(numbers))
     if len(first) < len(starts) and (lengths[first][same] == lengths).all() and (
             numbers[np.repeat(starts[first][same] - starts, lengths) + np.arange(len(numbers))] == numbers).all():
         return first, same
@@ -151,9 +157,25 @@ def _equal_runs(numbers: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np
 
 def _changes(ordered: np.ndarray) -> np.ndarray:
     """Where another number begins."""
-    return np.flatnonzero(np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]]))
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first.nonzero()[0]
+
+
+def _lengths(starts: np.ndarray, end: int) -> np.ndarray:
+    """The lengths of runs that begin at these places, the last of which ends at `end`."""
+    lengths = np.empty_like(starts)
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    lengths[-1:] = end - starts[-1:]
+    return lengths
+
+
+def _pairs(word: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    both = np.empty((len(word), 2), np.int64)
+    both[:, 0], both[:, 1] = word, bits
+    return both
 
 
 def _words(members: np.ndarray) -> np.ndarray:
     """For each of these numbers its word, and that one's bits."""
-    return np.stack([members >> 6, np.left_shift(np.int64(1), members & 63)], axis=1)
+    return _pairs(members >> 6, np.left_shift(np.int64(1), members & 63))
