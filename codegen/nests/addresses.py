@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import BAND, GROUP, GROUP_OF_BANDS, PIECE, Nest
+from adcli.codegen.nests.nests import (
+    BAND,
+    BAND_IN_PLACE,
+    GROUP,
+    GROUP_OF_BANDS,
+    PIECE,
+    POINTS_OF_A_ROW,
+    SHORTEST_BAND,
+    Nest,
+)
 from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var, shape_of
@@ -242,6 +251,13 @@ class Addresses(FunctionWriter):
         size = self.product([str(BAND), self.points()])
         memory = self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s))
         return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0])
+
+    def band_rows(self) -> str:
+        """How many rows are done for all panels of a group before others are."""
+        units = self.quotient(self.points(), 0, POINTS_OF_A_ROW * SHORTEST_BAND)
+        rows = self.place(0, f"mul i64 {units}, {SHORTEST_BAND}", ("rows", units)), 0
+        some = self.extreme(rows, (str(SHORTEST_BAND), 0), True)
+        return self.extreme(some, (str(BAND if self.nest.banded else BAND_IN_PLACE), 0), False)[0]
 
     def among_points(self, at: str, width: int, along: Index, begin: str) -> Placed:
         """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index."""

@@ -44,8 +44,12 @@ SCRATCH = 1 << 17
 PIECE = 512
 """Points of a sum that are done for all elements before others are. What is read along a vector for more of them takes twice as
 long, if it is not copied to one place."""
-BAND = 128
-"""Rows that are done for all panels of a group before others are; whole tiles."""
+BAND, BAND_IN_PLACE, SHORTEST_BAND = 128, 32, 16
+"""Rows that are done for all panels of a group before others are: at most where they are copied, and where they are not, and at
+least; whole tiles."""
+POINTS_OF_A_ROW = 4
+"""Points of a sum for each row of a band: where few make a panel's elements, those of the next panel, which stand beside them in
+memory, are written as soon as these."""
 GROUP = 1 << 15
 """Numbers in the copies that are made together, at most, unless one panel has more."""
 GROUP_OF_BANDS = 1 << 17

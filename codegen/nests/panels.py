@@ -16,7 +16,6 @@ from functools import partial
 
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nests import BAND
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir.comprehension import Range, Read
 
@@ -60,9 +59,9 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         if mine:
             f.vector_loop(begin, end, step, blocks, high, lambda count: copied(f, count, mine))
         rows = f.nest.range(f.nest.tile)
-        f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], BAND, ())
+        f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], f.band_rows(), ())
         top = f.frames[-1].index
-        f.band = top, f.put(f"add i64 {top}, {BAND}")
+        f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
         if f.nest.banded:
             rows_copied(f)
         f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
