@@ -8,9 +8,8 @@ whether there is such an eval; `evaluate` runs one of its functions at least `mi
 are `prepare` (everything up to the first result, compilation included) and one `evaluate` for each run, in nanoseconds.
 
 The programs are the files in tests/data/gradbench; EVALS says what each function does with them. Iterations of which nobody knows
-the number of steps before are a Loop here: a program for several steps, called again and again, and differentiated in forward or
-reverse mode through all its calls. So is ode, whose few long steps are as quick in a row. Everything runs on one core unless
---jobs says more.
+the number of steps before are loops with `until` in the programs, which are called with more steps where those of a call were too
+few. Everything runs on one core unless --jobs says more.
 """
 from __future__ import annotations
 
@@ -18,11 +17,12 @@ import argparse
 import functools
 import itertools
 import json
+import math
 import os
 import pathlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,77 +93,6 @@ def function_of(f: adcli.Function, name: str, inputs: str, outputs: str) -> str:
     """The text of a program of scalars as the definition of a function."""
     body = [line for line in f.text().splitlines() if line.split()[0] not in ("input", "param", "output")]
     return "\n    ".join([f"def {name}({inputs}) -> ({outputs}) {{", *body]) + "\n}\n"
-
-
-# ---------------------------------------------------------------- loops
-
-class Call:
-    """One call of a Function: what it gets, and what comes out, which is computed when it is asked for."""
-
-    def __init__(self, f: adcli.Function, values: Values) -> None:
-        self.f, self.values = f, values
-
-    @functools.cached_property
-    def found(self) -> Values:
-        return self.f(self.values, jobs=JOBS)
-
-
-class Loop(NamedTuple):
-    """How a program of several steps is called again and again: its outputs next_NAME are the inputs NAME of the next call.
-
-    `moving` are the names that are carried so and have derivatives, `kept` (counters and conditions) are only carried. `wrt` are
-    further inputs to differentiate by.
-    """
-
-    moving: tuple[str, ...]
-    kept: tuple[str, ...] = ()
-    wrt: tuple[str, ...] = ()
-
-    @property
-    def carried(self) -> tuple[str, ...]:
-        return self.moving + self.kept
-
-    def steps(self, n: int, line: Callable[[int, list[str], list[str]], str]) -> str:
-        """The text of n steps in a row, each a line made of its number and the carried names before and after it."""
-        names = [list(self.carried), *([f"{name}_{t}" for name in self.carried] for t in range(1, n)),
-                 [f"next_{name}" for name in self.carried]]
-        return "\n".join(line(t, names[t], names[t + 1]) for t in range(n)) + "\n"
-
-    def stepped(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> Iterator[Call]:
-        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0. Without
-        that the last is not computed yet."""
-        call = None
-        for f, own in calls:
-            if call:
-                start = self.after(call)
-            if until and start[until]:
-                return
-            call = Call(f, own | start)
-            yield call
-
-    def after(self, call: Call) -> Values:
-        return {name: call.found[f"next_{name}"] for name in self.carried}
-
-    def pulled_back(self, calls: Sequence[Call], adjoints: Values) -> Values:
-        """Reverse mode: the adjoints of what was carried at the start and of `wrt`, from those of what was at the end."""
-        of = tuple(f"next_{name}" for name in self.moving)
-        total: Values = dict.fromkeys(self.wrt, 0.0)
-        for f, values in ((call.f, call.values) for call in reversed(calls)):
-            back = derived(f, "vjp", wrt=self.moving + self.wrt, of=of)
-            weights = {f"d_dnext_{name}": adjoints[name] for name in self.moving}
-            found = back(values | weights, jobs=JOBS)
-            adjoints = {name: found[f"d_d{name}"] for name in self.moving}
-            total = {name: total[name] + found[f"d_d{name}"] for name in self.wrt}
-        return adjoints | total
-
-    def pushed_forward(self, calls: Sequence[Call], tangents: Values, wrt: Values) -> Values:
-        """Forward mode: the tangents of what was carried at the end, from those at the start and of `wrt`."""
-        directions = {f"d{name}": tangent for name, tangent in wrt.items()}
-        for f, values in ((call.f, call.values) for call in calls):
-            ahead = derived(f, "jvp", wrt=self.moving + self.wrt, of=tuple(f"next_{name}" for name in self.moving))
-            found = ahead(values | directions | {f"d{name}": tangents[name] for name in self.moving}, jobs=JOBS)
-            tangents = {name: found[f"dnext_{name}"] for name in self.moving}
-        return tangents
 
 
 # ---------------------------------------------------------------- evals of one program
@@ -388,10 +317,6 @@ def lstm_program(layers: int) -> adcli.Function:
         "sum(t) +=! exp(y(t, b))\nlike +=! x(t + 1, b) * (y(t, b) - log(sum(t) + 2)) where t in 0:R - 1\noutput like\n"]))
 
 
-STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 10, 128, 64
-"""Steps in one call: more are fewer calls, and longer compilation."""
-
-
 def lstm(differentiate: bool) -> Evaluation:
     def prepared(given: Any) -> Prepared:
         parts = {"main": "main_params", "extra": "extra_params", "state": "state", "x": "sequence"}
@@ -410,138 +335,111 @@ def lstm(differentiate: bool) -> Evaluation:
     return prepared
 
 
-ODE = Loop(("y",), wrt=("x",))
+STEPS_ODE = 10
+"""Steps of the value in one call: more are fewer calls, and longer compilation."""
 
 
 @functools.cache
 def ode_program(steps: int) -> adcli.Function:
-    return compiled(text("ode") + "input y(N), x(N)\nparam h\n"
-                    + ODE.steps(steps, lambda t, now, then: f"{then[0]} = step({now[0]}, x, h)") + "output next_y\n")
+    """Steps in a row, which are sooner done than those of a loop where they are short."""
+    lines = [f"y{t + 1} = step(y{t}, x, h)" for t in range(steps)]
+    return compiled("\n".join([text("ode"), "input y0(N), x(N)\nparam h", *lines, f"end = y{steps}\noutput end\n"]))
 
 
-def ode(differentiate: bool) -> Evaluation:
-    def prepared(given: Any) -> Prepared:
-        x, s = np.array(given["x"], dtype=float), given["s"]
-        lots = lengths(s, STEPS_ODE)
-        calls = [(ode_program(n), {"x": x, "h": 2 / s}) for n in lots]
-        start, end = {"y": np.zeros(len(x))}, np.zeros(len(x))
-        end[-1] = 1
+def ode_value(given: Any) -> Prepared:
+    x, s = np.array(given["x"], dtype=float), given["s"]
+    calls = [(ode_program(n), np.empty(len(x))) for n in lengths(s, STEPS_ODE)]
 
-        def value() -> np.ndarray:
-            *_, last = ODE.stepped(calls, start)
-            return last.found["next_y"]
+    def value() -> np.ndarray:
+        y = np.zeros(len(x))
+        for f, end in calls:
+            y = f({"x": x, "h": 2 / s, "y0": y}, out={"end": end}, jobs=JOBS)["end"]
+        return y
+    return Prepared(value, np.ndarray.tolist)
 
-        def gradient() -> np.ndarray:
-            return ODE.pulled_back([*ODE.stepped(calls, start)], {"y": end})["x"]
-        return Prepared(gradient if differentiate else value, np.ndarray.tolist)
-    return prepared
+
+def ode_gradient(given: Any) -> Prepared:
+    values = {"x": np.array(given["x"], dtype=float), "h": 2 / given["s"], "S": given["s"]}
+    return simple(derived(program("ode_end"), "grad", wrt="x", of="end:x"), "dend_dx", values)
 
 
 # ---------------------------------------------------------------- derivatives of programs with derivatives in them
 
-def least(value: Callable[[np.ndarray], float], slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Where a function is least, by gradient descent as GradBench prescribes it: the rate doubles after ten steps that went down
-    and halves after one that did not, and the search ends where the gradient or a step is at most 1e-5 long."""
-    v, g, rate, falls = value(x), slope(x), 1e-5, 0
-    while np.hypot.reduce(g) > 1e-5:
-        if falls == 10:
-            rate, falls = 2 * rate, 0
-            continue
-        tried = x - rate * g
-        if np.hypot.reduce(tried - x) <= 1e-5:
-            break
-        if (at := value(tried)) < v:
-            x, v, g, falls = tried, at, slope(tried), falls + 1
-        else:
-            rate, falls = rate / 2, 0
-    return x
-
-
 MODES = {"f": "forward", "r": "reverse"}
-PARTICLE = Loop(("x", "y", "vx", "vy", "v"), ("gone",), ("w",))
+FEW_STEPS = 64
+"""The steps in time that are tried first."""
+
+
+class Descent:
+    """The output v of a program, whose loop over time ends early, as a function of the inputs `wrt`, and where it is least."""
+
+    def __init__(self, f: adcli.Function, wrt: Sequence[str], mode: str, fixed: Values) -> None:
+        self.f, self.slopes = f, derived(f, "grad", wrt=tuple(wrt), of="v", mode=mode)
+        self.wrt, self.partials, self.given = wrt, [f"dv_d{name}" for name in wrt], fixed | {"T": FEW_STEPS}
+
+    def at(self, x: Sequence[float]) -> Values:
+        """All outputs at a point, with as many steps as they need."""
+        self.given.update(zip(self.wrt, x, strict=True))
+        while (found := self.f(self.given, jobs=JOBS))["left"] > 0:
+            self.given["T"] += self.given["T"] // 4
+        return found
+
+    def slope(self) -> list[float]:
+        """The gradient at the point of the last call of `at`."""
+        found = self.slopes(self.given, jobs=JOBS)
+        return [found[name] for name in self.partials]
+
+    def least(self, x: Sequence[float]) -> list[float]:
+        """Where v is least, by gradient descent as GradBench prescribes it: the rate doubles after ten steps that went down and
+        halves after one that did not, and the search ends where the gradient or a step is at most 1e-5 long."""
+        self.given["T"] = FEW_STEPS
+        x, v, g, rate, falls = list(x), self.at(x)["v"], self.slope(), 1e-5, 0
+        while math.hypot(*g) > 1e-5:
+            if falls == 10:
+                rate, falls = 2 * rate, 0
+                continue
+            tried = [a - rate * b for a, b in zip(x, g, strict=True)]
+            if math.dist(tried, x) <= 1e-5:
+                break
+            if (at := self.at(tried)["v"]) < v:
+                x, v, g, falls = tried, at, self.slope(), falls + 1
+            else:
+                rate, falls = rate / 2, 0
+        return x
 
 
 @functools.cache
 def particle_program(mode: str) -> adcli.Function:
     force = derived(program("potential"), "grad", wrt="x,y", of="a:x; a:y", mode=mode)
-    return stepping(PARTICLE, function_of(force, "force", "x, y, w", "da_dx, da_dy") + text("particle"), STEPS_PARTICLE)
-
-
-def stepping(loop: Loop, definitions: str, steps: int) -> adcli.Function:
-    """Steps of a program of scalars that is the function step of what is carried, then `wrt`."""
-    inputs = ", ".join(loop.carried + loop.wrt)
-    lines = loop.steps(steps, lambda t, now, then: f"({', '.join(then)}) = step({', '.join([*now, *loop.wrt])})")
-    return compiled(f"{definitions}input {inputs}\n{lines}output {', '.join(f'next_{name}' for name in loop.carried)}\n")
+    return compiled(function_of(force, "force", "x, y, w", "da_dx, da_dy") + text("particle"))
 
 
 def particle(outer: str, inner: str) -> Evaluation:
     """How far the charge is to be lowered for the particle to land at 0; `outer` and `inner` are the modes of the derivatives."""
     def prepared(given: Any) -> Prepared:
-        f, start = particle_program(MODES[inner]), {"x": 0.0, "y": 8.0, "vx": 0.75, "vy": 0.0, "v": 0.0, "gone": 0.0}
-
-        @functools.lru_cache(maxsize=1)   # the value and the slope at a point are of one flight
-        def flight(w: float) -> list[Call]:
-            return [*PARTICLE.stepped(itertools.repeat((f, {"w": w})), start, "gone")]
-
-        def value(w: np.ndarray) -> float:
-            return PARTICLE.after(flight(float(w[0]))[-1])["v"]
-
-        def slope(w: np.ndarray) -> np.ndarray:
-            calls, zeros = flight(float(w[0])), dict.fromkeys(PARTICLE.moving, 0.0)
-            if outer == "r":
-                return np.array([PARTICLE.pulled_back(calls, zeros | {"v": 1.0})["w"]])
-            return np.array([PARTICLE.pushed_forward(calls, zeros, {"w": 1.0})["v"]])
-        begin = np.array([float(given["w"])])
-        return Prepared(lambda: least(value, slope, begin)[0], float)
+        search = Descent(particle_program(MODES[inner]), ["w"], MODES[outer], {})
+        return Prepared(lambda: search.least([float(given["w"])])[0], float)
     return prepared
-
-
-ASCENT = Loop(("x", "y"), ("rate", "rises", "done"), ("p", "q"))
 
 
 @functools.cache
 def ascent_program(mode: str) -> adcli.Function:
     f, inputs = program("saddle"), "x1, y1, x2, y2"
     slope = derived(f, "grad", wrt="x2,y2", of="v:x2; v:y2", mode=mode)
-    definitions = function_of(f, "value", inputs, "v") + function_of(slope, "slope", inputs, "dv_dx2, dv_dy2") + text("ascent")
-    return stepping(ASCENT, definitions, STEPS_ASCENT)
+    return compiled(function_of(f, "value", inputs, "v") + function_of(slope, "slope", inputs, "dv_dx2, dv_dy2") + text("ascent"))
 
 
 def saddle(outer: str, inner: str) -> Evaluation:
     """The point (x1, y1) where the greatest value over (x2, y2) is least, and (x2, y2) there."""
     def prepared(given: Any) -> Prepared:
-        begin = np.array(given["start"], dtype=float)
-        f, g = ascent_program(MODES[inner]), derived(program("saddle"), "grad", mode=MODES[outer])
-        start = dict(zip(ASCENT.carried, [*begin.tolist(), 1e-5, 0.0, 0.0], strict=True))
+        begin = [float(x) for x in given["start"]]
+        search = Descent(ascent_program(MODES[inner]), ["p", "q"], MODES[outer], dict(zip(("x0", "y0"), begin, strict=True)))
 
-        @functools.lru_cache(maxsize=1)
-        def ascent(p: float, q: float) -> list[Call]:
-            return [*ASCENT.stepped(itertools.repeat((f, {"p": p, "q": q})), start, "done")]
-
-        def top(p: np.ndarray) -> np.ndarray:
-            end = ASCENT.after(ascent(*p.tolist())[-1])
-            return np.array([end["x"], end["y"]])
-
-        def height(p: np.ndarray) -> float:
-            found: Values = program("saddle")(dict(zip(("x1", "y1", "x2", "y2"), [*p.tolist(), *top(p).tolist()], strict=True)))
-            return found["v"]
-
-        def slope(p: np.ndarray) -> np.ndarray:
-            """By the function itself, and through all steps of the ascent."""
-            calls = ascent(*p.tolist())
-            end = ASCENT.after(calls[-1])
-            at = g(dict(zip(("x1", "y1", "x2", "y2"), [*p.tolist(), end["x"], end["y"]], strict=True)))
-            own, by = np.array([at["dv_dx1"], at["dv_dy1"]]), {"x": at["dv_dx2"], "y": at["dv_dy2"]}
-            if outer == "r":
-                found = ASCENT.pulled_back(calls, by)
-                return own + np.array([found["p"], found["q"]])
-            ends = [ASCENT.pushed_forward(calls, {"x": 0.0, "y": 0.0}, {"p": 1.0 - i, "q": float(i)}) for i in range(2)]
-            return own + np.array([sum(by[name] * end[name] for name in by) for end in ends])
-
-        def point() -> np.ndarray:
-            p = least(height, slope, begin)
-            return np.concatenate([p, top(p)])
-        return Prepared(point, np.ndarray.tolist)
+        def point() -> list[float]:
+            p = search.least(begin)
+            found = search.at(p)
+            return [*p, found["x2"], found["y2"]]
+        return Prepared(point, list)
     return prepared
 
 
@@ -562,7 +460,7 @@ EVALS: dict[str, dict[str, Evaluation]] = {
     "lse": of_vector("lse"),
     "det": {"primal": det("value"), "gradient": det("grad")},
     "ht": {"objective": ht_errors, "jacobian": ht_jacobian},
-    "ode": {"primal": ode(False), "gradient": ode(True)},
+    "ode": {"primal": ode_value, "gradient": ode_gradient},
     "particle": both(particle),
     "saddle": both(saddle),
 }
