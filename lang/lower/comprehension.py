@@ -407,8 +407,13 @@ class TensorStatement:
                               for t in [a.span(d)] if t), None)
                 target = self.context.text(self.s.target) + ("(" + ", ".join(map(self.context.text, self.s.subscripts)) + ")"
                                                              if self.s.subscripts else "")
-                raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
-                              f"to reduce over it, write {target} +=! ..., *=!, min=!, max=! or lse=!", self.context.source)
+                fault = AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
+                                f"to reduce over it, write {target} +=! ..., *=!, min=!, max=! or lse=!", self.context.source)
+                from adcli.lang.lower.suggestions import counted_from_the_end  # only after a fault
+                reads = [(n, tensor) for n in postorder(self.s.value) if type(n) is Call and (tensor := b.tensor(n)) is not None]
+                fault.help, fault.fix = next((said for n, tensor in reads if (
+                    said := counted_from_the_end(self.context.tree, n, tensor)) is not None), (fault.help, None))
+                raise fault
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
         subscripts = [w for w in write if isinstance(w, Affine)]

@@ -25,6 +25,7 @@ from adcli.lang.syntax.tree import (
     LIST,
     Assign,
     Call,
+    Declare,
     Def,
     For,
     Node,
@@ -93,6 +94,11 @@ STATEMENTS = {
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
     "outer": ("v(i, j) = x(i) * y(j)",),
     "diff": ("v(i) = x(i + 1) - x(i)",), "cumsum": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) + x(t) }",),
+    "cumprod": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) * x(t) }",),
+    "var": ("s +=! x(i) / N; v +=! (x(i) - s)**2 / N",), "std": ("s +=! x(i) / N; t +=! (x(i) - s)**2 / N; v = sqrt(t)",),
+    "asum": ("v +=! abs(x(i))",), "norm_inf": ("v max=! abs(x(i))",),
+    "argmax": ("v argmax=! x(i)",), "argmin": ("v argmin=! x(i)",),
+    "diag": ("v(i, i) = x(i)", "v(i) = x(i, i)"), "diagonal": ("v(i) = x(i, i)",), "diagm": ("v(i, i) = x(i)",),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
@@ -100,8 +106,19 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
-NONE_HERE = frozenset(("argmax", "argmin", "sort", "argsort", "any", "all", "kron", "map", "eye", "diag", "zeros", "ones",
-                       "cross", "reshape", "var", "std", "median"))
+MADE = {
+    "zeros": ("v(i) = 0 where i in 0:N", "v(i, j) = 0 where i in 0:N, j in 0:M"),
+    "ones": ("v(i) = 1 where i in 0:N", "v(i, j) = 1 where i in 0:N, j in 0:M"),
+    **dict.fromkeys(("eye", "identity"), ("v(i, i) = 1 where i in 0:N",)), "arange": ("v(i) = i where i in 0:N",),
+    "linspace": ("v(i) = N + (M - N) * i / (K - 1) where i in 0:K",),
+    "reshape": ("v(i, j) = x(i*M + j) where i in 0:N, j in 0:M",
+                "v(i, j, k) = x((i*M + j)*K + k) where i in 0:N, j in 0:M, k in 0:K"),
+}
+"""Functions that make a tensor `v`, for one number of arguments after another: `x` where it is made of a tensor, and the numbers
+that are `N`, `M` and `K`."""
+NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
+"""What a norm is by its order."""
+NONE_HERE = frozenset(("sort", "argsort", "any", "all", "kron", "map", "cross", "median", "cov"))
 """Functions of tensors that have no counterpart and are no mistyped name of another."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
@@ -122,6 +139,8 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
+    if node.name == "norm" and len(node.args) == 2 and rank(node.args[0], env) and (order := quoted(tree, node.args[1])) in NORMS:
+        node = Call(NORMS[order or ""], node.args[:1], node.start, node.end)
     if node.name in SIZES_OF and 1 <= len(node.args) <= 2:
         return size_of(node, env)
     if len(node.args) > 1 and (found := over_one_dimension(tree, node, whole, env)):
@@ -132,6 +151,13 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
         return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
             or (None if node.args else without_parentheses(node)))
+
+
+def counted_from_the_end(tree: Tree, node: Call, tensor: Var) -> Suggestion | None:
+    """What to write for `x(end - 1)`."""
+    texts = [quoted(tree, a) or "" for a in node.args]
+    new = [re.sub(r"\bend\b", f"{affine_text(n)} - 1", t) for t, n in zip(texts, tensor.shape, strict=True)]
+    return written(f"{node.name}({', '.join(new)})", node) if new != texts else None
 
 
 def without_parentheses(node: Call) -> Suggestion:
@@ -162,6 +188,8 @@ def size_of(node: Call, env: Mapping[str, Atom]) -> Suggestion:
 def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
     """What to write for a function of tensors in an argument: `sum((x - mean(x))**2)`, `matmul(x, inverse(A))`."""
     for n in postorder(node):
+        if type(n) is Call and n.name in MADE and (found := made(tree, n, env)):
+            return found
         if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(untransposed(a, env)[0], env) for a in n.args):
             return statements(tree, n, None, env, declares, inside=True)
         if type(n) is Call and n is not node and len(n.args) > 1 and (found := over_one_dimension(tree, n, None, env)):
@@ -181,6 +209,30 @@ def named_first(tree: Tree, node: Call) -> Suggestion | None:
     text, name = tree.source.text, Names(tree.names).fresh("C")
     mended = f"{name} = {text[node.start:node.end]}; {text[outer.start:node.start]}{name}"
     return Suggestion(f"write {mended}{text[node.end:outer.end]}", Fix(outer.start, node.end, mended))
+
+
+def made(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+    """The statement that makes the tensor of a call, as all that is assigned, or before the statement that the call stands in."""
+    args = [a for arg in node.args for a in (arg.args if type(arg) is Call and arg.name == LIST else [arg])]
+    tensor = bare(args[0]) if args else None
+    first = [tensor.text] if isinstance(tensor, Token) and rank(tensor, env) == 1 else []
+    texts = [enclosed((text, level(bare(a))), ATOM) for a in args[len(first):] if (text := quoted(tree, bare(a)))]
+    form = next((f for f in MADE[node.name] if ("x" in f) == bool(first)
+                 and len({*re.findall("[NMK]", f)}) == len(texts) == len(args) - len(first)), None)
+    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end), None)
+    if form is None or outer is None or isinstance(outer, Def | For):
+        return None
+    whole = target_of(statement_of(tree, node), form)
+    sizes = [n.text for a in args for n in postorder(a) if isinstance(n, Token) and n.type == "NAME"]
+    known = {item.name.text for s in tree.statements if isinstance(s, Declare) for item in s.items}
+    known |= {affine_text(x) for atom in env.values() if isinstance(atom, Var) for x in atom.shape}
+    new = [n for n in dict.fromkeys(sizes) if n not in known]
+    meant = {"v": whole or Names(tree.names).fresh("C"), "x": "".join(first), **dict(zip("NMK", texts, strict=False))}
+    text = f"input int32 {', '.join(new)}; " * bool(new) + re.sub(r"\b[vxNMK]\b", lambda m: meant[m[0]], form)
+    if whole:
+        return written(text, outer)
+    before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
+    return Suggestion(f"write {text}; {before}{meant['v']}{behind}", Fix(outer.start, node.end, f"{text}; {before}{meant['v']}"))
 
 
 def by_solving(tree: Tree, node: Call) -> Suggestion | None:
@@ -318,7 +370,7 @@ def reduced_along(tree: Tree, node: Call, whole: Statement | None, env: Mapping[
     indices = [i if i not in env else names.fresh(i) for i in "ijkl"[:dimensions]]
     kept = ", ".join(i for d, i in enumerate(indices) if d != place)
     target = target_of(whole, "v") or names.fresh("v")
-    meant = {"v": target, "s": names.fresh("s")}
+    meant = {"v": target, "s": names.fresh("s"), "t": names.fresh("t")}
     element = f"({kept})" if kept else ""
     tokens = [n for n in postorder(inner) if isinstance(n, Token) and rank(n, env)]
     alone = by_elements(tree, inner, tokens, ", ".join(indices), None)
@@ -326,7 +378,7 @@ def reduced_along(tree: Tree, node: Call, whole: Statement | None, env: Mapping[
     count = product_of(tensors_of(inner, env)[0].shape[place:place + 1])
     words = {n: name + element for n, name in meant.items()}
     words |= {"x(i)": operand, "v(i)": f"{target}({', '.join(indices)})", "N": count}
-    text = re.sub(r"x\(i\)|v\(i\)|\b[vsN]\b", lambda m: words[m[0]], form)
+    text = re.sub(r"x\(i\)|v\(i\)|\b[vstN]\b", lambda m: words[m[0]], form)
     if target_of(whole, "v") and whole is not None:
         return Fix(whole.start, whole.end, text)
     outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end), None)

@@ -239,10 +239,10 @@ class TensorScope(EquationScope):
         b = TensorStatement(self, self.tensors, statement).elements()
         _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
         if b.indices:
-            name = next(iter(b.indices))
-            raise self.context.fault(f"index '{name}' on the right is not on the left of '='", node,
-                                     "to reduce over it, write v +=! ..., *=!, min=!, max=! or lse=!; "
-                                     "for every element C(i) = ...")
+            from adcli.lang.lower.suggestions import counted_from_the_end  # only after a fault
+            name, said = next(iter(b.indices)), counted_from_the_end(self.context.tree, node, tensor)
+            help = "to reduce over it, write v +=! ..., *=!, min=!, max=! or lse=!; for every element C(i) = ..."
+            raise self.context.fault(f"index '{name}' on the right is not on the left of '='", node, *(said or (help, None)))
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         for access in b.accesses:
             check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())

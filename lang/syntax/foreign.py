@@ -3,7 +3,8 @@
 A pattern is a regular expression in which a blank is any blanks, and a slot stands for a piece of the program:
 
     <n> a name    <v> names with commas    <k> a number    <a> an operand: x, 2.5, f(x), (e)    <p> one with sign and exponents
-    <m> a product    <s> one with its sign    <e> an expression, with no comma    <l> anything that closes its brackets    <c> any
+    <t> a tensor of the program    <m> a product    <s> one with its sign    <e> an expression, with no comma
+    <l> anything that closes its brackets    <c> any
 
 In what is to be written, {0} is what the first slot or group holds; {0:sum} puts parentheses around it where a sum needs them. A
 row proposes; `mend` makes a proposal only where the statement reads with it, alone or together with others.
@@ -53,7 +54,7 @@ OPERAND = rf"(?:{NAME}(?: ?\({ANYTHING}*\))?|{NUMBER}|(?<![\w.])\({ANYTHING}*\))
 POWERS = rf"{OPERAND}(?:\s*(?:\*\*|\^)\s*[-+]?{OPERAND})*"
 PRODUCTS = rf"{POWERS}(?:\s*[*/]\s*{POWERS})*"
 SLOTS = {
-    "n": NAME, "v": rf"{NAME}(?:\s*,\s*{NAME})*", "k": NUMBER, "a": OPERAND, "p": rf"[-+]?{POWERS}", "m": PRODUCTS,
+    "n": NAME, "t": NAME, "v": rf"{NAME}(?:\s*,\s*{NAME})*", "k": NUMBER, "a": OPERAND, "p": rf"[-+]?{POWERS}", "m": PRODUCTS,
     "s": rf"(?:(?<![\w.)\]])(?<![\w.)\]] )-)?{PRODUCTS}",
     "e": rf"(?=\S){EXPRESSION}+?",
     "l": rf"(?=\S){ANYTHING}+?", "c": r"[^\n]*?",
@@ -63,6 +64,8 @@ START, END, CLOSE = r"\A", r" \Z", r"(?= (?:[,;)\]}]|\Z))"
 """Where a statement starts and ends; where an expression ends."""
 DECLARED = re.compile(rf"({NAME})\s*\(([^()]*)\)")
 """A tensor in a declaration, with its extents."""
+MADE = re.compile(rf"(?:\A|(?<=[;\n{{])) *({NAME})\s*\([^()]*\)\s*[-+*/a-z]*=(?!=)")
+"""A tensor that a statement makes."""
 ASSIGNED = re.compile(rf"({OPERAND})\s*((?:[-+*/]|min|max|lse)?=!?(?!=))\s*")
 """What a statement assigns, and how."""
 
@@ -137,6 +140,11 @@ TABLE = [Spelling(*row) for row in (
     (r"<n>\.size\b(?! \()", "numel({0})"),
     (r"<n>\.([^\W\d]\w*) \( \)", "{1}({0})"), (r"<n>\.([^\W\d]\w*) \( <l> \)", "{1}({0}, {2})"),
     (r"<n>\.([^\W\d]\w*)", "{0}_{1}"),
+    # Matrices.
+    (r"(?<!\*)(?<!\*\x20)<t>' \* <a> \* <a>", "matmul(matmul(transpose({0}), {1}), {2})", "{0}'"),
+    (r"(?<!\*)(?<!\*\x20)<t>' \* <a>", "matmul(transpose({0}), {1})", "{0}'"), (r"<t>'(?! \()", "transpose({0})"),
+    (r"<t> \\ <n>", "solve({0}, {1})"), (r"norm \( <e> , (?:ord|p) = <e> \)", "norm({0}, {1})", "norm()"),
+    (r"((?:zeros|ones|reshape) \((?:[^(),]+,)?) [(\[] <e> , <e> [)\]] \)", "{0} {1}, {2})"),
     # LaTeX.
     (rf"{START}\$+<l>\$+{END}", "{0}", "$"),
     (r"\\[dt]?frac \{<l>\} \{<l>\}", "({0:product} / {1:unary})"), (r"\\sqrt \{<l>\}", "sqrt({0})"),
@@ -188,6 +196,7 @@ REDUCTIONS = [Spelling(*row) for row in (
     (rf"{OVER} <n> (?:=|in\b|∈) (<e> \.\. <e>) , <e> \)", "{5} where {1} in {2:inclusive}"),
     (rf"{OVER} <e> , <n> (?:=|in\b|∈) <l> \)", "{1} where {2} in {3}"),
     (rf"{OVER} <n> (?:=|in\b|∈) (<e> : <e>) , <e> \)", "{5} where {1} in {2}"),
+    (rf"{OVER} \(? <n> \)? {ARROW} <e> , (<e> : <e>) \)", "{2} where {1} in {3:counted}"),
     (rf"{OVER} <l>\s(where)\s<l> \)", "{1} where {3}"),
 )]
 """Sums and other reductions over an index, whatever stands around them: what a statement of its own reduces."""
@@ -224,6 +233,9 @@ class Piece(str):
             return unicodedata.normalize("NFKC", self).replace("\N{MINUS SIGN}", "-")
         if place == "constant":
             return CONSTANTS.get(self, self)
+        if place == "counted":   # from 1, to the last
+            low, _, high = self.partition(":")
+            return f"{int(low) - 1 if low.strip().isdecimal() else f'{low.strip()} - 1'}:{high.strip()}"
         if place == "inclusive":
             low, _, high = re.sub(r"\s*(?:\.\.|,)\s*", "\n", self, count=1).rpartition("\n")
             return inclusive(low or "0", high)
@@ -244,9 +256,11 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
     if not comments:
         yield from reductions(text, source)
         yield from slices(text, source)
+        yield from summed_products(text)
+    tensors = {*shapes_in(source), *MADE.findall(source)}
     for pattern, row in patterns(COMMENTS if comments else TABLE):
         found = pattern.search(text)
-        if found is None:
+        if found is None or any(slot[0] == "t" and found[slot] not in tensors for slot in found.groupdict()):
             continue
         pieces = [Piece(g.strip()) for g in found.groups() if g is not None]
         end = found.end()
@@ -266,6 +280,8 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
         if found is None:
             continue
         first, *pieces = [Piece(g.strip()) for g in found.groups() if g is not None]
+        if "counted" in row.written and re.search(rf"(?<!\()\b{pieces[0]}\b|\b{pieces[0]}\b(?!\))", pieces[1]):
+            continue   # an index that is a number too
         fix = statement_apart(text, found.start(), found.end(), f"{REDUCING[first]} {row.written.format(first, *pieces)}", source)
         yield AdError(f"a {KINDS[REDUCING[first]]} over an index is a statement of its own", (found.start(), found.end()),
                       f"write {fix.text}", fix=fix)
@@ -276,12 +292,10 @@ def slices(text: str, source: str) -> Iterator[AdError]:
     first = ACCESS.search(text)
     if first is None:
         return
-    declared = DECLARED.findall(";".join(re.findall(r"\b(?:input|param)\b([^;\n]*)", source)))
-    shapes = {name: re.split(r"\s*,\s*", shape.strip()) for name, shape in declared}
     reduced = compiled(rf"{OVER} <l> \)").search(text)
     assigned = compiled(rf"{START}<n> = <l>{END}").search(text)
     value = reduced[2] if reduced and reduced.start() < first.start() < reduced.end() else assigned[2] if assigned else text
-    found = sliced(value, shapes, set(re.findall(NAME, source)))
+    found = sliced(value, shapes_in(source), set(re.findall(NAME, source)))
     if found is None:
         return
     if reduced and value == reduced[2]:
@@ -290,6 +304,30 @@ def slices(text: str, source: str) -> Iterator[AdError]:
         target = f"{assigned[1] if assigned else 'f'}({found.indices})"
         fix = Fix(0, len(text), f"{target} = {found.text}{found.ranges}")
     yield AdError(f"there is no '{first[0]}'", first.span(), f"write {fix.text}", fix=fix)
+
+
+def shapes_in(source: str) -> dict[str, list[str]]:
+    """The extents of the tensors that a source declares."""
+    declared = DECLARED.findall(";".join(re.findall(r"\b(?:input|param)\b([^;\n]*)", source)))
+    return {name: re.split(r"\s*,\s*", shape.strip()) for name, shape in declared}
+
+
+def summed_products(text: str) -> Iterator[AdError]:
+    """What to write for `y = einsum('ij,j->i', A, x)`: the product of the elements, and the sum over the other indices."""
+    found = compiled(rf"{START}({NAME})(?: \([^()]*\))? = (?:\w+\.)*einsum \( ['\"] ([a-zA-Z, ]+?)(-> [a-zA-Z]*)? ['\"] , "
+                     rf"<v> \){END}").search(text)
+    if found is None:
+        return
+    target, terms, to, names = found.groups()
+    indices, tensors = [t.strip() for t in terms.split(",")], re.split(r"\s*,\s*", names)
+    once = sorted(i for i in {*terms} - {*", "} if terms.count(i) == 1)
+    kept = [*to.removeprefix("->").strip()] if to is not None else once
+    if len(indices) != len(tensors) or not all(indices):
+        return
+    left = f"{target}({', '.join(kept)})" if kept else target
+    right = " * ".join(f"{tensor}({', '.join(i)})" for tensor, i in zip(tensors, indices, strict=True))
+    written = f"{left} {'=' if {*kept} == {*terms} - {*', '} else '+=!'} {right}"
+    yield AdError("there is no 'einsum'", found.span(), f"write {written}", fix=Fix(0, len(text), written))
 
 
 def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) -> Fix:

@@ -102,7 +102,7 @@ def test_a_function_of_tensors(name):
     ("input x(N)\nv = 2*sum(x[1:]*x[:-1])", "write s +=! x(i + 1)*x(i) where i in 0:N - 1; v = 2*s"),
     ("input A(M, N)\nv = A[1:, 0]", "write v(i) = A(i + 1, 0)"), ("input A(M, N)\nv = A[:, -1]", "write v(i) = A(i, N - 1)"),
     ("input A(M, N)\nv = A[0][1]", "write A(0, 1)"), ("input A(M, N)\nv = max(A[0, :])", "write v max=! A(0, i)"),
-    ("input x(N)\nv = norm(x, 2)", "for example s +=! x(i)**2; v = sqrt(s)"),
+    ("input x(N)\nv = norm(x, 2)", "write s +=! x(i)**2; v = sqrt(s)"),
     ("input x(N)\nv = sum(x**2)", "write v +=! x(i)**2"), ("v = sum((x - 1)**2)", "write input x(N); v +=! (x(i) - 1)**2"),
     ("input x(N)\nv = 3*sum(exp(-x**2))", "write v_1 +=! exp(-x(i)**2); v = 3*v_1"),
     ("input x(N)\nv = mean(x + 1)", "write v +=! (x(i) + 1) / N"), ("input x(N)\nv = min(abs(x))", "write v min=! abs(x(i))"),
