@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Primitive, Program
 from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Statics, map_rule, shared_rule, statics
+from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule, shared_rule
 from adcli.lang.passes.seed_masks import union
 
 DUP = TABLE["dup"]
@@ -43,13 +42,9 @@ def operations(program: Program) -> int:
     return sum(weight(op) * count for op, count in Counter([e.op for e in program.equations]).items())
 
 
-def prices(e: Equation) -> tuple[Price | None, ...]:
-    """What the rule of each argument costs; None where it is zero by construction."""
-    return _prices(e.op, statics(e) if e.op.static else (), len(e.args))
-
-
-@cache
-def _prices(op: Primitive, static: Statics, count: int) -> tuple[Price | None, ...]:
+@by_operation
+def prices(op: Primitive, static: Statics, count: int) -> tuple[Price | None, ...]:
+    """What the rule of each argument of an equation costs; None where it is zero by construction."""
     if many(op, count):
         return (_price(op, 0, static, count),) * count   # the rules of many arguments are alike
     return tuple([_price(op, i, static, count) for i in range(count)])
@@ -85,13 +80,13 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int
     mask_of = masks.get
     for e in program.equations:
         whole = terms = 0
-        rules = prices(e)
-        for i, a in enumerate(e.args):
-            mask = mask_of(a, 0)
-            if mask and (rule := rules[i]):
+        args = e.args
+        for i, rule in enumerate(prices(e)):
+            if rule and (mask := mask_of(args[i], 0)):
+                own, each, of_all = rule
                 count = mask.bit_count()
-                cost += rule.each * count
-                if rule.shared or rule.all:
+                cost += each * count
+                if own or of_all:
                     cost += shared(rule, e, i, paid)
                 terms += count
                 whole |= mask
@@ -120,18 +115,20 @@ def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], activ
     mask_of = masks.get
     for e in reversed(equations):
         outs = e.outs
-        mask = mask_of(outs[0], 0) if len(outs) == 1 else union(masks, outs)
+        mask = mask_of(outs[0]) if len(outs) == 1 else union(masks, outs)
         if not mask or outs[0] not in active:
             continue
-        count = mask.bit_count()
-        rules = prices(e)
-        for i, a in enumerate(e.args):
-            if a in active and (rule := rules[i]):
-                before = mask_of(a, 0)
-                cost += rule.each * count
-                if before:
-                    cost += (before & mask).bit_count()
-                if rule.shared or rule.all:
+        count, args = mask.bit_count(), e.args
+        for i, rule in enumerate(prices(e)):
+            if rule and (a := args[i]) in active:
+                own, each, of_all = rule
+                before = mask_of(a)
+                cost += each * count
+                if own or of_all:
                     cost += shared(rule, e, i, paid)
-                masks[a] = before | mask
+                if before is None:
+                    masks[a] = mask
+                else:
+                    cost += (before & mask).bit_count()
+                    masks[a] = before | mask
     return cost

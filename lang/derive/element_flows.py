@@ -34,7 +34,6 @@ from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, at_one_step, whole_statements
-from adcli.lang.ir.rule_programs import statics
 from adcli.lang.passes.simplify import simplify
 
 MEETING = ("*", "lse")
@@ -176,7 +175,7 @@ def _of_row(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[Flow]:
     """Of a row of the table; a tensor may be copied."""
     positions = [i for i in range(len(e.args)) if e.args[i] in active] if e.op is TABLE["dup"] else [
         i for i in passing(e) if e.args[i] in active]
-    table = ((),) * len(e.args) if e.op is TABLE["dup"] else interactions(e.op, statics(e), len(e.args))
+    table = ((),) * len(e.args) if e.op is TABLE["dup"] else interactions(e)
     for out in e.outs if positions else ():
         every = np.arange(here.count(out))
         reads = tuple([(a, every) for i in positions if isinstance(a := e.args[i], Var)])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
@@ -20,7 +19,7 @@ from adcli.lang.ir.build import many
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, shared_rule, statics
+from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
@@ -111,7 +110,7 @@ plain tuple: there is one for every line of a program.)"""
 def meetings(line: FlowLine) -> list[list[Var]]:
     """For each of the arguments of a line those that its map depends on."""
     _, args, positions, e = line
-    table = interactions(e.op, statics(e), len(e.args))
+    table = interactions(e)
     place = dict(zip(positions, args, strict=True))
     return [[place[q] for q in table[p] if q in place] for p in positions]
 
@@ -154,14 +153,10 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
     return lines, copies
 
 
-def passing(e: Equation) -> tuple[int, ...]:
-    """The arguments that a derivative flows through: not those without a map, as truth values, or with one that is none for these
-    constants, as x**0."""
-    return _passing(e.op, statics(e) if e.op.static else (), len(e.args))
-
-
-@cache
-def _passing(op: Primitive, static: Statics, count: int) -> tuple[int, ...]:
+@by_operation
+def passing(op: Primitive, static: Statics, count: int) -> tuple[int, ...]:
+    """The arguments of an equation that a derivative flows through: not those without a map, as truth values, or with one that is
+    none for these constants, as x**0."""
     written = (i for i in range(count) if op.map(i) is not None)
     return tuple([i for i in written if not op.static or map_rule(op, i, static, count) is not None])
 
@@ -177,10 +172,10 @@ def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowL
     return kept
 
 
-@cache
+@by_operation
 def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
-    """For every argument of an operation the arguments that its map depends on, found from the rule itself: (0,) for sin,
-    (1,) and (0,) for a product, none for a sum. `static` are its constants, `count` is the number of arguments."""
+    """For every argument of an equation the arguments that its map depends on, found from the rule itself: (0,) for sin, (1,) and
+    (0,) for a product, none for a sum. `static` are the constants of the operation, `count` is the number of arguments."""
     if many(op, count):
         return _of_many(op, count)
     rules = [map_rule(op, i, static, count) for i in range(count)]

@@ -12,6 +12,7 @@ whatever the number: see `read_by` and `shared_rule`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
@@ -38,6 +39,27 @@ class Rule(NamedTuple):
 def statics(e: Equation) -> Statics:
     """The constants of an operation that its row wants as such."""
     return tuple([(i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit)])
+
+
+FORGET: list[Callable[[], None]] = []
+"""What forgets all that is known by operation, for who changes a row."""
+
+
+def by_operation(known: Callable[[Primitive, Statics, int], T]) -> Callable[[Equation], T]:
+    """What is known of equations by their operation, its constants and the number of its arguments, worked out once for each."""
+    found = cache(known)
+    plain: dict[Primitive, T] = {}   # of operations that are the same in every equation, as most are
+    FORGET.extend((found.cache_clear, plain.clear))
+
+    def of(e: Equation) -> T:
+        op = e.op
+        value = plain.get(op)
+        if value is None:
+            value = found(op, statics(e), len(e.args))
+            if not op.static and not op.variadic:
+                plain[op] = value
+        return value
+    return of
 
 
 def map_rule(op: Primitive, position: int, static: Statics, count: int) -> Rule | None:

@@ -8,7 +8,7 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenL
 from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
-from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
+from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule
 
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
@@ -72,8 +72,7 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
 def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
     """The sum of what the rules of `equation`, a row of the table, make of `seeds` at the arguments of these positions, under its
     printing hint; None where all of it is zero by construction."""
-    op = equation.op
-    written = _written_sum(op, statics(equation) if op.static else (), len(equation.args), positions)
+    written = written_sum(equation)(positions)
     if written is not None:
         atoms = []
         for seed in seeds:
@@ -137,13 +136,9 @@ class WrittenMap(NamedTuple):
     unchanged: bool
 
 
-def written_maps(e: Equation) -> tuple[WrittenMap | None, ...]:
-    """The maps of all arguments of a row of the table; None where one is zero by construction."""
-    return _written_maps(e.op, statics(e) if e.op.static else (), len(e.args))
-
-
-@cache
-def _written_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
+@by_operation
+def written_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
+    """The maps of all arguments of an equation that is a row of the table; None where one is zero by construction."""
     if many(op, count):
         return (_written(map_rule(op, 0, static, count), False),) * count
     return tuple([_written(map_rule(op, i, static, count), True) for i in range(count)])
@@ -172,7 +167,12 @@ class WrittenSum(NamedTuple):
     constants: tuple[Lit, ...]
 
 
-@cache
+@by_operation
+def written_sum(op: Primitive, static: Statics, count: int) -> Callable[[tuple[int, ...]], WrittenSum | None]:
+    """What gives the sum for the arguments of an equation at some positions."""
+    return cache(partial(_written_sum, op, static, count))
+
+
 def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...]) -> WrittenSum | None:
     """What `contributions` does with seeds that exist always, read off what it emits for one operation; None where that is not
     the same at every use: for maps that exist under a condition, have lines in common with others, or give a seed as it is."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from adcli.lang.analyse import numeric_rules
-from adcli.lang.ir import Primitive
+from adcli.lang.ir import Primitive, rule_programs
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes import guards, status
+from adcli.lang.passes import status
 
 
 @contextmanager
@@ -36,9 +36,9 @@ def planted(op: Primitive, column: str, value: Any) -> Iterator[None]:
 
 def forget() -> None:
     """What is kept of rules of the table."""
-    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status, guards._written_maps, guards._written_sum,
-                 status.possible):
-        kept.cache_clear()
+    for forgotten in (numeric_rules._map.cache_clear, numeric_rules._shared.cache_clear, numeric_rules._status.cache_clear,
+                      status.possible.cache_clear, *rule_programs.FORGET):
+        forgotten()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from adcli.lang.derive import sparsity
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import Lit, Program
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -107,10 +107,14 @@ def test_what_is_zero_by_construction_is_no_entry():
 
 
 def test_an_operation_says_what_its_maps_depend_on():
-    interactions = {name: sparsity.interactions(TABLE[name], (), TABLE[name].arity) for name in ("add", "mul", "div")}
-    assert interactions == {"add": ((), ()), "mul": ((1,), (0,)), "div": ((1,), (0, 1))}
-    assert [sparsity.interactions(TABLE["pown"], ((1, n),), 2)[0] for n in (0.0, 1.0, 2.0, 3.0)] == [(), (), (0,), (0,)]
-    assert sparsity.interactions(TABLE["select"], (), 3) == ((), (), ())
+    def of(name: str, *args: Atom) -> tuple[tuple[int, ...], ...]:
+        operands = args or tuple([Var("x") for _ in range(TABLE[name].arity)])
+        return sparsity.interactions(Equation((Var("z"),), TABLE[name], operands))
+    x = Var("x")
+    assert {name: of(name) for name in ("add", "mul", "div")} == {"add": ((), ()), "mul": ((1,), (0,)), "div": ((1,), (0, 1))}
+    assert [of("pown", x, Lit(n))[0] for n in (0.0, 1.0, 2.0, 3.0)] == [(), (), (0,), (0,)]
+    assert of("select") == ((), (), ())
+    assert [len(of("max", *[x] * n)) for n in (2, 3, 4)] == [2, 3, 4]
 
 
 def test_a_derivative_that_is_not_known_is_refused():
@@ -170,7 +174,7 @@ def test_no_derivative_is_outside_the_pattern():
 
 def test_a_lost_interaction_is_caught(monkeypatch):
     found = sparsity.interactions
-    monkeypatch.setattr(sparsity, "interactions", lambda op, *rest: ((1,), (0,)) if op.name == "div" else found(op, *rest))
+    monkeypatch.setattr(sparsity, "interactions", lambda e: ((1,), (0,)) if e.op.name == "div" else found(e))
     with pytest.raises(AssertionError):
         check_hessian(parse("v = x/y"), "v")
 
