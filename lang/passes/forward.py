@@ -70,12 +70,13 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     inputs = {p.name: p.var for p in program.params}
     tangents: list[Tangents] = [{inputs[x]: unit(b, seeds.get(x)) for x in group} for group in groups]
     names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
-    reach, needed = masks(tangents), needed_values(program, of)
+    reach, needed, append = masks(tangents), needed_values(program, of), b.equations.append
     for e in program.equations:
-        b.equations.append(e)
+        append(e)
         mask = 0 if e.op.truth or needed.isdisjoint(e.outs) else union(reach, e.args)
         if mask:
-            reach.update(dict.fromkeys(e.outs, mask))
+            for out in e.outs:
+                reach[out] = mask
             long = active_arguments(e, reach) if len(e.args) > LONG else {}
             for i in positions(mask):
                 b.group += 1
@@ -106,12 +107,18 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     """Emit the tangent line of one equation and enter the tangent of what it defines, whose name is `name` with its own for %s;
     `reached` are the positions of the only arguments that can have a tangent, where that is known."""
     op, args = equation.op, equation.args
-    active = tuple([i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents])
+    active: list[int] = []
+    seeds: list[Term] = []
+    for i in range(len(args)) if reached is None else reached:
+        seed = tangents.get(args[i])
+        if seed is not None:
+            active.append(i)
+            seeds.append(seed)
     if not active or op.truth or equation.outs[0].whole:
         return
     b.span = equation.span
     if op is DUP:
-        seed = tangents[args[0]]
+        seed = seeds[0]
         copies = tuple(Var(name % o.name, o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
                        for o in equation.outs)
         b.equations.append(Equation(copies, op, (seed.value.atom,), b.span, b.group))
@@ -123,7 +130,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         return
     out = equation.outs[0]
     hint = name % out.name if out.name else None, out.temp
-    term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
+    term = contributions(b, equation, tuple(active), seeds, hint)
     if term is not None:
         tangents[out] = term
 

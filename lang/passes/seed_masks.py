@@ -25,8 +25,17 @@ def union(masks: Mapping[Atom, int], atoms: Sequence[Atom]) -> int:
     return whole
 
 
-def positions(mask: int) -> Iterator[int]:
+FEW = tuple([tuple([i for i in range(8) if mask >> i & 1]) for mask in range(256)])
+"""The sets of the first groups."""
+
+
+def positions(mask: int) -> Iterable[int]:
     """The numbers of the groups in a set, lowest first."""
+    return FEW[mask] if mask < len(FEW) else one_by_one(mask)
+
+
+def one_by_one(mask: int) -> Iterator[int]:
+    """The same of any set."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
