@@ -22,39 +22,40 @@ class _Copies:
     """Deals out the uses of each value in order."""
 
     def __init__(self, program: Program) -> None:
-        self.left = Counter([a for e in program.equations for a in e.args if isinstance(a, Var)])
-        self.left.update([r.atom for r in program.results if isinstance(r.atom, Var)])
-        self.ready: dict[Atom, list[Var]] = {}
-        self.made: Counter[Var] = Counter()
+        self.left = Counter([a for e in program.equations for a in e.args if type(a) is Var])
+        self.left.update([r.atom for r in program.results if type(r.atom) is Var])
+        self.ready: dict[Atom, list[Var]] = {}   # the last one first
+        self.made: dict[Var, int] = {}
         self.equations: list[Equation] = []
 
     def open(self, value: Var, span: Span | None) -> None:
         """A value has been defined: copy it if more than one use will come."""
         if self.left[value] > 1 and not value.truth and not value.integer and not value.whole:
-            self.ready[value] = list(self.split(value, value, span))
+            self.ready[value] = self.split(value, value, span)
 
     def read(self, args: tuple[Atom, ...], span: Span | None) -> tuple[Atom, ...]:
         """What serves these uses."""
         return args if self.ready.keys().isdisjoint(args) else tuple([self.use(a, span) for a in args])
 
-    def split(self, origin: Var, value: Var, span: Span | None) -> tuple[Var, Var]:
-        n = self.made[origin] = self.made[origin] + 2
-        stem = origin.name or "i"
-        copies = Var(f"{stem}{n - 1}", True, shape=value.shape), Var(f"{stem}{n}", True, shape=value.shape)
-        self.equations.append(Equation(copies, DUP, (value,), span))
-        return copies
+    def split(self, origin: Var, value: Var, span: Span | None) -> list[Var]:
+        n = self.made.get(origin, 0) + 2
+        self.made[origin] = n
+        stem, shape = origin.name or "i", value.shape
+        first, second = Var(f"{stem}{n - 1}", True, False, shape), Var(f"{stem}{n}", True, False, shape)
+        self.equations.append(Equation((first, second), DUP, (value,), span))
+        return [second, first]
 
     def use(self, atom: Atom, span: Span | None) -> Atom:
         """The copy that serves the next use of a value."""
         copies = self.ready.get(atom)
-        if copies is None or not isinstance(atom, Var):
+        if copies is None or type(atom) is not Var:
             return atom
         self.left[atom] -= 1
         if len(copies) == 2:
-            return copies.pop(0)
+            return copies.pop()
         if self.left[atom] == 0:
             return self.ready.pop(atom).pop()
-        first, rest = self.split(atom, copies.pop(), span)
+        rest, first = self.split(atom, copies.pop(), span)
         copies.append(rest)
         return first
 
@@ -74,7 +75,7 @@ def duplicated(program: Program) -> tuple[Program, Mapping[Equation, Equation]]:
         if args is e.args:
             copies.equations.append(e)
         else:
-            copy = e.with_args(args)
+            copy = Equation(e.outs, e.op, args, e.span, e.group)
             copies.equations.append(copy)
             plain[copy] = e
         for out in e.outs:

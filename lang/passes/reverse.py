@@ -69,12 +69,14 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     """For each group of seeds the equations that its sweep goes through, in the order of the program."""
     reach = masks(seeds)
     found: list[list[Equation]] = [[] for _ in seeds]
+    there = reach.get
     for e in reversed(program.equations):
-        mask = union(reach, e.outs)
-        if mask and not active.isdisjoint(e.outs):
+        outs = e.outs
+        mask = there(outs[0], 0) if len(outs) == 1 else union(reach, outs)
+        if mask and not active.isdisjoint(outs):
             for a in e.args:
                 if a in active:
-                    reach[a] = reach.get(a, 0) | mask
+                    reach[a] = there(a, 0) | mask
             for i in positions(mask):
                 found[i].append(e)
     for equations in found:
@@ -87,7 +89,8 @@ def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, act
     """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first. Lines read
     what the `plain` equations do, where there are other ones than those in copies."""
     for e in reversed(equations):
-        if e.outs[0] in adjoints or e.outs[-1] in adjoints or (len(e.outs) > 2 and not adjoints.keys().isdisjoint(e.outs)):
+        outs = e.outs
+        if outs[0] in adjoints or (len(outs) > 1 and not adjoints.keys().isdisjoint(outs)):
             b.group += 1
             b.span = e.span
             adjoint_line(b, e, adjoints, active, plain.get(e, e))
@@ -110,9 +113,11 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
     seed, unchanged = adjoints[e.outs[0]], []
     for i, a in enumerate(e.args):
         if a in active:
-            term = through(b, plain, i, seed, adjoint_hint(a))
+            term = (through if e.op.tensors else contribution)(b, plain, i, seed, adjoint_hint(a))
+            if term is None:
+                continue
             receive(adjoints, a, term)
-            if term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard:
+            if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard):
                 unchanged.append(a)
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
         copies = tuple(Var(adjoint_hint(a)[0], True, shape=shape_of(a)) for a in unchanged)
@@ -121,12 +126,10 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
 
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
-    """The adjoint of one argument from that of the result, under its printing hint."""
-    if e.op.tensors:
-        from adcli.lang.passes.tensor_rules import adjoint_of  # only for programs with tensors
-        start, term = len(b.equations), adjoint_of(b, e, position, seed, pull_back)
-        return None if term is None else term.named(b, hint, start)
-    return contribution(b, e, position, seed, hint)
+    """The adjoint of one argument of an operation on tensors from that of the result, under its printing hint."""
+    from adcli.lang.passes.tensor_rules import adjoint_of  # only for programs with tensors
+    start, term = len(b.equations), adjoint_of(b, e, position, seed, pull_back)
+    return None if term is None else term.named(b, hint, start)
 
 
 def receive(adjoints: Adjoints, value: Atom, term: Term | None) -> None:
