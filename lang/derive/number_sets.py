@@ -11,7 +11,8 @@ import numpy as np
 from adcli.lang.derive.sparsity import Pattern, TooMany
 
 MOST_AT_ONCE = 1 << 25
-"""Words of sets, entries of a pattern, and points of a box, that are handled at once; beyond, memory could end."""
+"""Words of sets, entries of a pattern, and points of a box, that are handled at once, and twice the words that are kept; beyond,
+memory could end."""
 EMPTY = 0
 """The number of the empty set."""
 FEW = 8
@@ -87,7 +88,7 @@ class NumberSets:
         found[group[starts]] = numbers
         self.start.extend(len(self.words.rows) + np.cumsum(lengths))
         self.words.extend(words)
-        if len(self.words.rows) > MOST_AT_ONCE:
+        if len(self.words.rows) > MOST_AT_ONCE // 2:
             raise TooMany
 
     def read(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +135,7 @@ class GrowingRows:
     def extend(self, more: np.ndarray) -> None:
         count = len(self.rows)
         if count + len(more) > len(self.space):
-            self.space = np.concatenate([self.rows, more, np.empty_like(self.rows)])
+            self.space = np.concatenate([self.rows, more, np.empty_like(self.rows[:1 + count // 2])])
         else:
             self.space[count:count + len(more)] = more
         self.rows = self.space[:count + len(more)]
