@@ -197,16 +197,10 @@ def _copied(out: Var, start: Atom, elements: np.ndarray, here: KnownPoint) -> Fl
 def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPoint) -> Iterator[FlowsOnce | LoopFlows]:
     steps = range(value(op.low, here.sizes), value(op.high, here.sizes))
     within = active | active_histories(e, active)
-    statements = [Stepped(s, op.step, steps, within, here) for s in whole_statements(e)]
-    for out, start in zip(e.outs, e.args, strict=False):
-        if start in active:
-            kept = np.ones(here.count(out), bool)
-            for s in statements:
-                if s.e.outs[0] is out and s.op.onto is None:
-                    for at in s.written():
-                        kept[at] = False
-            yield FlowsOnce([[_copied(out, start, np.flatnonzero(kept), here)]])
-    yield LoopFlows(steps[::-1] if op.down else steps, [s for s in statements if not within.isdisjoint(s.e.args)])
+    yield FlowsOnce([[_copied(out, start, np.arange(here.count(out)), here)] for out, start in zip(e.outs, e.args, strict=False)
+                     if start in active])   # of those too that a step writes over
+    yield LoopFlows(steps[::-1] if op.down else steps, [
+        Stepped(s, op.step, steps, within, here) for s in whole_statements(e) if not within.isdisjoint(s.args)])
 
 
 class Stepped:
@@ -244,7 +238,8 @@ class Stepped:
             first = (steps[0] - self.steps[0]) * self.points
             found = [self.matrices.blocks(at_one_step(self.op, self.step), {self.step: steps[0]}, first)]
         else:
-            _, known, flows = self.at_steps(steps)
+            assert isinstance(self.op, Comprehension)
+            _, known, flows = _of_comprehension(self.e, _over(self.op, steps), self.active, self.here)
             found = [[[]] for _ in steps]
             for f, some in flows:
                 ends = np.searchsorted(known[self.step][some], np.arange(steps[0], steps[-1] + 2)).tolist()
@@ -252,21 +247,6 @@ class Stepped:
                     if a < b or self.moves:
                         found[k][0].append(f.over(slice(a, b)))
         return found
-
-    def written(self) -> Iterator[np.ndarray]:
-        """The elements that are written at the steps, in parts."""
-        size = self.at_once
-        parts = [self.steps[k:k + size] for k in range(0, min(len(self.steps), 2) if self.moves else len(self.steps), size)]
-        found = [self.computed(steps)[0][-1][0].to if self.matrices is not None else self.at_steps(steps)[0] for steps in parts]
-        if self.moves and len(found) == 2 and len(found[0]):
-            yield (np.arange(len(self.steps))[:, None] * (found[1][0] - found[0][0]) + found[0]).ravel()
-        else:
-            yield from found
-
-    def at_steps(self, steps: range) -> tuple[np.ndarray, Known, list[tuple[Flow, np.ndarray]]]:
-        """What `_of_comprehension` gives of some steps."""
-        assert isinstance(self.op, Comprehension)
-        return _of_comprehension(self.e, _over(self.op, steps), self.active, self.here)
 
     @cached_property
     def links(self) -> list[tuple[Var, set[Var], set[Var]]]:

@@ -48,13 +48,14 @@ class NumberSets:
             group, sets = group[~alone], sets[~alone]
             starts = _changes(group)
             first, same = _equal_runs(sets, starts)
-            of, some = group[starts], slice(None)
+            of = group[starts]
             if len(first) < len(starts):
                 one = np.zeros(len(starts), bool)
                 one[first] = True
                 some = np.repeat(one, _lengths(starts, len(sets)))
-            place, at = self.read(sets[some])
-            self.join(group[some][place], self.words.rows[at], found)
+                group, sets = group[some], sets[some]
+            place, at = self.read(sets)
+            self.join(group[place], self.words.rows[at], found)
             found[of] = found[of[first]][same]
         return found
 

@@ -48,6 +48,24 @@ PROGRAMS = {
 LOOPS = {
     "conditions on the step": ("input x(T), a\ns(0) = a\nfor t in 0:T { s(t+1) = t % 2 == 0 ? s(t)*x(t) : sin(s(t)) + a }\n"
                                "v = s(T)\noutput s, v", {"x": np.linspace(0.5, 1, 5), "a": 0.4}),
+    "steps of two kinds, of the same elements": ("input a, T\nh(0) = a\nfor t in 0:4 { h(t+1) = t % 2 == 0 ? h(t)**2 : 2*h(t) }\n"
+                                                 "v = h(4) + T\noutput v", {"a": 0.4, "T": 1.0}),
+    "two loops, of which the second is linear": (
+        "input a, r, int T\nh(0) = a\nfor t in 0:T { h(t+1) = h(t)**2 }\ng(0) = h(T)\n"
+        "for t in 0:T { g(t+1) = 2*g(t) }\nv = g(T) + r*g(1)\noutput v",
+        {"a": 0.4, "r": 2.0, "T": 4}),
+    "a sum that is carried": ("input x(M), int T\ns(0) = 0\nfor t in 0:T { s(t+1) = s(t) + (x(t+1) - x(t)**2)**2 }\nv = s(T)\n"
+                              "output s, v", {"x": np.linspace(0.5, 1, 6), "T": 5}),
+    "sums that are carried": ("input x(T)\ns(0) = 0\nfor t in 0:T { s(t+1) = 2*s(t) + x(t)**2 }\nv = s(T)\noutput s, v",
+                              {"x": np.linspace(0.5, 1, 5)}),
+    "elements that change places": (
+        "input a(N), int k(T, N)\nh(0, i) = a(i)\nfor t in 0:T { h(t+1, i) = h(t, k(t, i)) }\nv = h(T, 0)**2\noutput h, v",
+        {"a": np.ones(3), "k": [[0, 1, 2], [0, 2, 1], [1, 2, 0], [1, 2, 0]]}),
+    "an input at the step, at twice the step and at the start": (
+        "input x(M), int T\ns(0) = 0\nfor t in 0:T { s(t+1) = x(0) + s(t) + x(t)*x(2*t) }\nv = s(T)\noutput s, v",
+        {"x": np.linspace(0.5, 1, 9), "T": 5}),
+    "products of the step before": ("input x(T, N)\nh(0, i) = x(0, i)\nfor t in 0:T { h(t+1, i) *=! h(t, i) + x(t, j) }\n"
+                                    "v +=! h(T, i)\noutput h, v", {"x": np.full((2, 3), 0.7)}),
     "sums onto elements of a step": (
         "input x(T, N), a\nh(0, i) = a where i in 0:3\nfor t in 0:T {\nh(t+1, i) = h(t, i)*x(t, i)\n"
         "h(t+1, i) += x(t, j)*a where j in 0:2\n}\nv +=! h(T, i)\noutput h, v", {"x": np.full((3, 3), 0.7), "a": 0.4}),
@@ -77,6 +95,11 @@ MATRICES = {
     "systems in a loop": (
         "input A(N, N), b(N), int T\nx(0, i) = b(i)\nfor t in 0:T {\nr(t, i) = x(t, i)*b(i)\nx(t+1) = solve(A, r(t))\n}\n"
         "v +=! x(T, i)**2\noutput x, v", {"A": M, "b": np.ones(3), "T": 3}),
+    "a system of its own at each step": ("input A(T, N, N), b(N)\nx(0, i) = b(i)\nfor t in 0:T { x(t+1) = solve(A(t), x(t)) }\n"
+                                         "v = x(1, 1)\noutput x, v", {"A": np.stack([M, 2 * M, 3 * M]), "b": np.ones(3)}),
+    "systems in a loop that has no step": (
+        "input A(N, N), b(N), int T\nx(0, i) = b(i)\nfor t in 0:T { x(t+1) = solve(A, x(t)) }\nv +=! x(T, i)**2\noutput x, v",
+        {"A": M, "b": np.ones(3), "T": 0}),
 }
 MORE = {   # there are entries that only the steps of the elimination would show to be zero
     "triangular systems": (
