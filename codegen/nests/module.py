@@ -38,6 +38,7 @@ from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_place,
     in_registers,
+    neutral,
     own_starts,
     step_loop,
     unfilled,
@@ -426,6 +427,8 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
         f.open_condition(fill)
         filling(f, op)
         f.close_condition()
+    if step.stays and op.reduction != "=" and op.onto is None:
+        lines += of_nothing(f, step, f"{name}.nothing")
     f.open_condition(some)
     at = f.put(f"getelementptr i64, ptr %env, i64 {choice}")
     chosen = f.put(f"load i64, ptr {at}")
@@ -462,6 +465,28 @@ def copying(env: Environment, step: ModuleStep, name: str | None, choice: int, o
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
     return [*lines, f"define internal void @{name}(ptr %env){env.stack} {{", *f.text(), "}", ""]
+
+
+def of_nothing(f: NestWriter, step: ModuleStep, name: str) -> list[str]:
+    """Where a reduced range is empty, elements are what a reduction starts from, those of a tensor too that keeps all others:
+    by a function of this name, whose text it is."""
+    env, (e,) = f.env, step.equations
+    fill = neutral(e)
+    assert isinstance(e.op, Comprehension) and isinstance(fill.op, Comprehension)
+    lengths = [r.high - r.low for r in e.op.ranges if r.index not in fill.op.indices and not indices(r.high - r.low)]
+    empty = [f.put(f"icmp sle i64 {f.number(x)[0]}, 0") for x in lengths if x.number is None]
+    if not empty:
+        return []
+    block = step.block if step.block is not None and step.block.index in fill.op.indices else None
+    writer = NestWriter(env, fill, replace(nests(fill, fill.op, env.lanes, True, env.bytes)[0], block=block))
+    text, nothing = writer.write(), empty[0]
+    for x in empty[1:]:
+        nothing = f.put(f"or i1 {nothing}, {x}")
+    f.open_condition(nothing)
+    f.chunks[0] += told("%cells.nothing", list(writer.cells))
+    f.say(f"call void @{name}(ptr %env, ptr %cells.nothing, i64 %begin, i64 %end, ptr null)")
+    f.close_condition()
+    return [f"define internal void @{name}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{", *text]
 
 
 def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:

@@ -141,3 +141,22 @@ output {outputs}
     want = evaluate(program, at, NUMPY)
     np.testing.assert_array_equal(want["h"][1:, 0], np.tanh(nothing))
     everywhere(program, at, want)
+
+
+@pytest.mark.parametrize("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
+@pytest.mark.parametrize("checkpoint", ["", " checkpoint"])
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_reduction_over_an_empty_range_is_neutral_before_a_loop_and_in_it(symbol: str, nothing: float, checkpoint: str,
+                                                                           n: int) -> None:
+    text = f"""input V(M, N), b(N), x(T)
+h(0, m) {symbol} V(m, k) * b(k)
+for t in 0:T{checkpoint} {{
+    z(t, m) {symbol} V(m, k) * h(t, m) * x(t)
+    h(t + 1, m) = x(t) + 0.5 * atan(z(t, m) + h(t, m))
+}}
+output h, z
+"""
+    program, at = parse(text), {"V": R.standard_normal((2, n)), "b": R.standard_normal(n), "x": R.standard_normal(5)}
+    want = evaluate(program, at, NUMPY)
+    assert n or ((want["h"][0] == nothing).all() and (want["z"] == nothing).all())
+    everywhere(program, at, want)
