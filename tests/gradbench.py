@@ -78,8 +78,11 @@ def only(f: adcli.Function, output: str) -> adcli.Function:
 
 
 def repeated(f: adcli.Function, values: Values) -> Callable[[], Values]:
-    """Calls at one point, which compute into the same arrays where these are large."""
+    """Calls at one point, which compute into the same arrays where these are large. A long program's code, which is made in haste
+    at first and well when calls have taken as long as that takes, is made well before any is timed."""
     arrays = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)}
+    if hasattr(kernel := f._made(), "rise"):
+        kernel.rise()
     out = arrays if sum(a.size for a in arrays.values()) > 10_000 else None
     return lambda: f(values, out=out, jobs=JOBS)
 
