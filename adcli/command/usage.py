@@ -173,7 +173,10 @@ def quoted(word: str) -> str:
 def both_given(word: str) -> AdError:
     """The error for a PROGRAM beside -e: a table, a point or one line more, perhaps."""
     point, number = VALUE.match(word), re.fullmatch(r"[-+\d.eE]+", word)
-    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) and not number else None
+    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) else None
+    if number:
+        return AdError(f"unexpected argument '{word}'",
+                       help="-e gives the program, and an option that is a switch takes no value")
     return AdError("give a PROGRAM file or -e, not both (rows go to --data)",
                    help=option and f"write {option} {quoted(word)}")
 

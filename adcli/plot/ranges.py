@@ -99,18 +99,22 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
 
 
 def example(params: Sequence[Param], lacking: Sequence[str] = ()) -> str:
-    """A setting that can be pasted: the first input varies, the others that need it have a value."""
+    """A setting that can be pasted: the first number varies, the other inputs that need it have a value, a tensor that of a
+    file."""
     numbers = [p for p in params if not (p.var.shape or p.var.integer)]
-    names = [p.name for p in numbers if p.default is None] or [p.name for p in params][:1] or ["x"]
-    first, *others = [n for n in names if n in lacking] or names
-    return ",".join([f"{first}=-3:3", *(f"{name}=1" for name in others)])
+    open_ = [p for p in params if p.name in lacking] or [p for p in params if p.default is None] or numbers[:1]
+    first = next((p for p in open_ if p in numbers), None)
+    return ",".join(f"{p.name}=-3:3" if p is first else f"{p.name}=@{p.name}.npy" if p.var.shape else f"{p.name}=1"
+                    for p in open_) or "x=-3:3"
 
 
 def setting(program: Program, given: Mapping[str, float], ranges: Sequence[GridRange], points: int | None) -> Setting:
     """The setting with these ranges. AdError where there is nothing to draw, or too much."""
     if not 1 <= len(ranges) <= 2:
         what = "nothing varies" if not ranges else f"{', '.join(r.name for r in ranges)} vary, and a picture has two axes"
-        help = f"give one input a range: --at {example(program.params)}" if not ranges else \
+        numbers = any(not (p.var.shape or p.var.integer) for p in program.params)
+        help = "a number varies: add one to the inputs, as t in x(i) + t" if not ranges and not numbers else \
+            f"give one input a range: --at {example(program.params)}" if not ranges else \
             f"give all but two a value: --at {','.join(f'{r.name}=1' for r in ranges[2:])}"
         raise AdError(f"{what} in this plot" if not ranges else what, help=help)
     for r in ranges:

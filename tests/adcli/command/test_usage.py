@@ -126,7 +126,8 @@ FAULTS = [
     ("grad rows.csv", 2, "adcli: error: rows.csv: a table of rows, not a program\nhelp: write -e 'v = x*y' --data rows.csv\n"),
     ("grad f.ad y=2", 2, "adcli: error: unexpected argument 'y=2' (for a point: --at y=2)\n"),
     ("grad -e x*y y=2", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write --at y=2\n"),
-    ("grad -e x*y 30", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
+    ("grad -e x*y --digits 30", 2, "adcli: error: unexpected argument '30'\nhelp: -e gives the program, and an option that is a "
+     "switch takes no value\n"),
     ("grad f.ad --at x=3 --at x=1,y=2", 2, "adcli: error: no value for y in --at x=3\n"),
     # files of points
     ("grad f.ad --at @", 2, "adcli: error: '@' needs a file name\nhelp: write --at @points.json\n"),

@@ -200,7 +200,11 @@ FAULTS = [
     ([a for i in range(8) for a in ("-e", f"v{i} = x")] + ["--at", "x=0:1"], "8 outputs are too many for one picture\nhelp: "),
     (["-e", "input s, A(N, N), b(N)", "-e", "u = solve(A, b)", "-e", "v = s*u(0)", "--at", "s=0:1,A=[[1]],b=[1]"],
      "change along a curve\nhelp: adcli grad --at s=-3:3:401,… --format json gives"),
-    (["-e", "input A(N), b", "-e", "s +=! A(i)*b", "--at", "A=[1,2],b=1"], "nothing varies in this plot"),
+    (["-e", "input A(N), b", "-e", "s +=! A(i)*b", "--at", "A=[1,2],b=1"],
+     "nothing varies in this plot\nhelp: give one input a range: --at A=@A.npy,b=-3:3"),
+    (["-e", "input A(N); s +=! A(i)", "--at", "A=[1,2]"],
+     "nothing varies in this plot\nhelp: a number varies: add one to the inputs, as t in x(i) + t"),
+    (["-e", "input A(N), b; s +=! A(i)*b", "--at", "b=-1:1"], "no value for A\nhelp: give a range or a value: --at A=@A.npy"),
     (["-e", "x*y", "--at", "X=0:1,y=1"], "no input 'X'\nhelp: did you mean 'x'?"),
     (["-e", "x", "--at", "x=0:1", "-o", "f.jpg"], "plot does not write .jpg files\nhelp: use .csv, .svg, .pdf or .png"),
 ]
