@@ -85,7 +85,8 @@ def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> di
     if given is None:
         given = {p.name: None for p in known.values() if not p.active}
     if not given:
-        need = ",".join(f"{p.name}=1" for p in program.params[:2])
+        starts = ("1", "[1,1]", "[[1,1],[1,1]]")
+        need = ",".join(f"{p.name}={starts[min(len(p.var.shape), 2)]}" for p in program.params[:2])
         raise AdError("nothing is to be fitted: the program has no param", help=f"name parameters with a start: --params {need}")
     found = {}
     for name, begin in given.items():
