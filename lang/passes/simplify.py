@@ -119,7 +119,7 @@ class Folder:
                 else:
                     a, b = plain.get(x) or number(x), y if type(y) is Var else None
                 if (a is not None and b is not None and a not in opposite and b not in opposite
-                        and a not in known and b not in known):   # as `keep` does, which is called less often
+                        and (not known or (a not in known and b not in known))):   # as `keep` does, which is called less often
                     out = e.outs[0]
                     earlier = entered((op, b, a) if op.commutes and id(b) < id(a) else (op, a, b), out)
                     if earlier is not out:
@@ -128,6 +128,20 @@ class Folder:
                         append(e if x is first and y is second else Equation(e.outs, op, (x, y), e.span, e.group))
                     continue
                 args = x, y
+            elif op in OF_ONE:
+                first, = e.args
+                x = now(first, first)
+                out = e.outs[0]
+                if type(x) is Var and x not in opposite and not out.whole:
+                    earlier = entered((op, x), out)
+                    if earlier is not out:
+                        env[out] = earlier
+                    else:
+                        append(e if x is first else Equation(e.outs, op, (x,), e.span, e.group))
+                        if op is NEG:
+                            opposite[out] = x
+                    continue
+                args = x,
             else:
                 args = tuple(map(now, e.args, e.args))
             if op.tensors:
@@ -377,5 +391,7 @@ FOLDS: dict[Primitive, Fold] = {
 PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
 """Operations that stay what they are on variables, and on a variable and a constant beside which nothing is exact, unless signs
 meet or a truth value is known: most of any program."""
+OF_ONE = frozenset([row for row in TABLE.values() if row.arity == row.outs == 1 and not row.variadic and row is not NOT])
+"""Operations that stay what they are on a variable, unless signs meet."""
 ARITHMETIC = frozenset([ADD, SUB, MUL, DIV, NEG, POWN, POW, INDEX_POWER])
 """Operations that signs and constants make one another."""
