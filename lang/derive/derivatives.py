@@ -263,7 +263,7 @@ def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[s
 
 def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]:
     """The inputs of a mixed partial derivative in one order, since that of differentiation makes no difference."""
-    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x))) if len(set(along)) > 1 else tuple(along)
+    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x))) if len(along) > 1 and len(set(along)) > 1 else tuple(along)
 
 
 class PartialNames:
@@ -276,8 +276,10 @@ class PartialNames:
         self.found: dict[tuple[str, ...], str] = {}
 
     def __call__(self, output: str, wrt: Sequence[str]) -> str:
-        key, name = tuple(map(tensor_of, (output, *wrt))), partial_name(output, wrt)
+        key, name = (output, *wrt), partial_name(output, wrt)
         whole = tensor_of(name)
+        if len(whole) < len(name):
+            key = tuple(map(tensor_of, key))
         if key not in self.found:
             self.found[key] = self.fresh(whole)
         return self.found[key] + name[len(whole):]
@@ -285,7 +287,9 @@ class PartialNames:
 
 def partial_name(output: str, wrt: Sequence[str]) -> str:
     """dv_dx, d2v_dx_dy, …; of elements of tensors dv_dA(2, 0, 1), as they are elements of dv_dA."""
-    power = "" if len(wrt) == 1 else str(len(wrt))
+    power, whole = "" if len(wrt) == 1 else str(len(wrt)), "_d".join((output, *wrt))
+    if not whole.endswith(")") and ")_d" not in whole:
+        return f"d{power}{whole}"
     names, places = zip(*(x.rstrip(")").split("(") if x.endswith(")") else (x, "") for x in (output, *wrt)), strict=True)
     place = ", ".join(filter(None, places))
     return f"d{power}{names[0]}_" + "_".join(f"d{x}" for x in names[1:]) + (f"({place})" if place else "")
