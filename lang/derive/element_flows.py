@@ -45,13 +45,14 @@ MANY_POINTS = 1 << 18
 class Flow(NamedTuple):
     """What an equation hands on to elements `to` of its result, or several do: of `reads`, arguments with the elements that are
     read, one for each of `to`. `meetings` are for each read the reads beside it that its map depends on; under a `reduction`
-    whose terms meet it depends on other terms too."""
+    whose terms meet it depends on other terms too. What the elements held before is gone where they are written `afresh`."""
 
     out: Var
     to: np.ndarray
     reads: tuple[tuple[Var, np.ndarray], ...]
     meetings: tuple[tuple[int, ...], ...]
     reduction: str = "="
+    afresh: bool = False
 
     def over(self, some: np.ndarray | slice) -> Flow:
         """To some of the elements."""
@@ -198,7 +199,7 @@ def _of_recurrence(e: Equation, op: Recurrence, active: set[Atom], here: KnownPo
     steps = range(value(op.low, here.sizes), value(op.high, here.sizes))
     within = active | active_histories(e, active)
     yield FlowsOnce([[_copied(out, start, np.arange(here.count(out)), here)] for out, start in zip(e.outs, e.args, strict=False)
-                     if start in active])   # of those too that a step writes over
+                     if start in active])
     yield LoopFlows(steps[::-1] if op.down else steps, [
         Stepped(s, op.step, steps, within, here) for s in whole_statements(e) if not within.isdisjoint(s.args)])
 
@@ -246,6 +247,8 @@ class Stepped:
                 for k, (a, b) in enumerate(pairwise(ends)):
                     if a < b or self.moves:
                         found[k][0].append(f.over(slice(a, b)))
+        if self.op.onto is None:
+            return [[*blocks[:-1], [f._replace(afresh=True) for f in blocks[-1]]] for blocks in found]
         return found
 
     @cached_property

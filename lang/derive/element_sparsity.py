@@ -99,8 +99,10 @@ class ElementSweep:
             if any(out in wanted for out, _, _ in part.links()):
                 for stage in part.stages(self.offsets):
                     with within.over(stage) as blocks:
-                        for f in (f for block in blocks for f in block):
-                            within.add(f.out, f.to, [within[a][elements] for a, elements in f.reads])
+                        for block in blocks:
+                            within.forget(block)
+                            for f in block:
+                                within.add(f.out, f.to, [within[a][elements] for a, elements in f.reads])
         return within
 
     def by_columns(self, results: Sequence[Atom]) -> Pattern:
@@ -113,10 +115,12 @@ class ElementSweep:
             first += len(every)
         for stage in self.backward():
             with reached.over(stage) as blocks:
-                for f in (f for block in reversed(blocks) for f in block):
-                    after = reached[f.out][f.to]
-                    for a, elements in f.reads:
-                        reached.add(a, elements, [after])
+                for block in reversed(blocks):
+                    for f in block:
+                        after = reached[f.out][f.to]
+                        for a, elements in f.reads:
+                            reached.add(a, elements, [after])
+                    reached.forget(block)
         return transposed(reached.sets.pattern(np.concatenate([reached[x] for x in self.inputs])), rows)
 
     def hessian(self, result: Atom) -> Pattern:
@@ -129,6 +133,7 @@ class ElementSweep:
             with adjoint.over(stage, within) as blocks:
                 for block in reversed(blocks):
                     self.pull(block, within, adjoint)
+                    adjoint.forget(block)
         return symmetric(within.sets.pattern(np.concatenate([adjoint[x] for x in self.inputs])))
 
     def pull(self, block: Block, within: ElementSets, adjoint: ElementSets) -> None:
@@ -170,7 +175,7 @@ class ElementSets:
     """For every element of the values of a sweep the number of a set, at first `start`."""
 
     def __init__(self, sets: NumberSets, sweep: ElementSweep, start: int = EMPTY) -> None:
-        self.sets, self.sweep, self.of = sets, sweep, np.full(sweep.elements, start, np.int64)
+        self.sets, self.sweep, self.start, self.of = sets, sweep, start, np.full(sweep.elements, start, np.int64)
         self.last: tuple[object, bytes, np.ndarray] | None = None
 
     def __getitem__(self, value: Atom) -> np.ndarray:
@@ -183,6 +188,12 @@ class ElementSets:
         different, group = np.unique(at, return_inverse=True) if len(at) > 1 else (at, np.zeros_like(at))
         of[different] = self.sets.unions(np.concatenate([np.arange(len(different)), *[group] * len(more)]),
                                          np.concatenate([of[different], *more]), len(different))
+
+    def forget(self, block: Block) -> None:
+        """Of elements that a block writes afresh what they were before, or, going back, what they are behind it."""
+        for f in block:
+            if f.afresh:
+                self[f.out][f.to] = self.start
 
     @contextmanager
     def over(self, stage: Stage, beside: ElementSets | None = None) -> Iterator[Sequence[Block]]:

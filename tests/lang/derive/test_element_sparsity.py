@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.derive import number_sets
-from adcli.lang.derive.element_sparsity import hessian_elements, jacobian_elements
+from adcli.lang.derive.element_sparsity import ElementSweep, hessian_elements, jacobian_elements
 from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
 from adcli.lang.evaluate.unfolding import unfolded
 from adcli.lang.ir import Program, shape_of
@@ -56,6 +56,8 @@ LOOPS = {
         {"a": 0.4, "r": 2.0, "T": 4}),
     "a sum that is carried": ("input x(M), int T\ns(0) = 0\nfor t in 0:T { s(t+1) = s(t) + (x(t+1) - x(t)**2)**2 }\nv = s(T)\n"
                               "output s, v", {"x": np.linspace(0.5, 1, 6), "T": 5}),
+    "elements that are written over": ("input u(N), a\nh(i) = u(i)**2\nfor t in 0:3 { h(t+1) = h(t)*a }\nv = h(2) + h(4)\n"
+                                       "output h, v", {"u": np.linspace(0.5, 1, 5), "a": 2.0}),
     "sums that are carried": ("input x(T)\ns(0) = 0\nfor t in 0:T { s(t+1) = 2*s(t) + x(t)**2 }\nv = s(T)\noutput s, v",
                               {"x": np.linspace(0.5, 1, 5)}),
     "elements that change places": (
@@ -143,7 +145,10 @@ def test_patterns_are_those_of_the_program_written_out(name: str) -> None:
 @pytest.mark.parametrize("name", [*LOOPS, *MATRICES])
 def test_patterns_of_loops_and_matrices(name: str) -> None:
     text, at = (LOOPS | MATRICES)[name]
-    agree(parse(text), at)
+    program = simplify(parse(text))
+    agree(program, at)
+    wrt = [p.name for p in program.params if not p.var.integer]
+    assert ElementSweep(program, at, wrt).by_columns([r.atom for r in program.results]) == jacobian_elements(program, at, wrt)
 
 
 @pytest.mark.parametrize("name", MORE)
