@@ -43,7 +43,7 @@ def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]
 
 
 def _too_large() -> AdError:
-    return AdError(f"the sparsity pattern is too large: more than {MOST_AT_ONCE:,} elements are read, or depended on, at once",
+    return AdError(f"the sparsity pattern is too large: more than {MOST_AT_ONCE:,} entries, or elements that one statement reads",
                    help="give smaller tensors, or choose inputs with --wrt and outputs with --of")
 
 
@@ -71,7 +71,6 @@ class ElementSweep:
             for part in flows_of(e, active, self.here):
                 self.parts.append(part)
                 active.update(out for out, reads, _ in part.links() if reads)
-
         known = dict.fromkeys([*self.inputs, *[r.atom for r in program.results],
                                *[a for part in self.parts for out, reads, _ in part.links() for a in (out, *reads)]])
         ends = np.cumsum([self.here.count(a) for a in known]).tolist()
