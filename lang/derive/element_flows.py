@@ -9,9 +9,9 @@ A loop is its statements at one step after another. Where a step does what the f
 is that, moved; elsewhere many steps are found at once. All writes to an element come before its first read, so in this order
 everything is complete when it is read. The end of a loop with `until` is a choice between values, either of which may be.
 
-Of an operation on matrices every element of the result depends on every element of the matrix, and of the column of the
-right-hand side; of a triangular matrix on the rows that are solved before. What it reads goes through elements of its own
-between (hubs), so that n² elements that depend on n² others are 2 n².
+Of an operation on matrices every element of the result depends on every element that is read of the matrix, since all are NaN
+where it is not defined, and of the column of the right-hand side. What it reads goes through elements of its own between
+(hubs), so that n² elements that depend on n² others are 2 n².
 """
 from __future__ import annotations
 
@@ -364,85 +364,55 @@ def _decided(op: Comprehension, known: Known, count: int) -> Iterator[tuple[Prog
 # ---------------------------------------------------------------- operations on matrices
 
 class MatrixFlows:
-    """The flows of an operation on matrices, of which there are `count` in all. Rows that are solved, or factorised, one after
-    another are levels, each with a hub that the one before goes into; where all are solved together there is one level."""
+    """The flows of an operation on matrices, of which there are `count` in all. What each reads of its matrix goes into one hub,
+    and of each column of its right-hand side into another."""
 
     def __init__(self, e: Equation, op: MatrixOperation, active: set[Atom], here: KnownPoint, count: int) -> None:
         self.e, self.op, self.here = e, op, here
         self.operands = [a if isinstance(a := e.args[s.arg], Var) and a in active else None for s in op.sources]
-        self.rows = here.shapes[_tensor(e.args[op.sources[0].arg])][-1]
-        self.columns = math.prod(self.trailing(1)[1:]) if len(op.sources) > 1 else 1
-        row, column = np.divmod(np.arange(self.rows**2), max(self.rows, 1))
-        if op.transposed:
-            row, column = column, row
-        self.read, self.levels = np.arange(self.rows**2), self.rows
-        order = np.arange(self.rows)   # the level of each row
-        if op.name in ("solve_lower", "solve_upper"):
-            self.read = np.flatnonzero(row >= column if op.name == "solve_lower" else row <= column)
-            order = order if op.name == "solve_lower" else order[::-1]
-            of = order[row]
-        elif op.name == "cholesky":
-            of = np.maximum(row, column)
-        else:
-            self.levels, order, of = 1, np.zeros_like(order), np.zeros_like(row)
-        self.order, self.of = order, of[self.read]
+        self.extents = [here.shapes[_tensor(e.args[s.arg])][len(s.subscripts):] for s in op.sources]
+        self.columns = math.prod(self.extents[-1][1:]) if len(op.sources) > 1 else 1
         self.hubs = Var(), Var()
         for hub, each in zip(self.hubs, (1, self.columns), strict=True):
-            here.shapes[hub] = (count * self.levels * each,)
-
-    def trailing(self, operand: int) -> tuple[int, ...]:
-        """The extents of one matrix, or right-hand side."""
-        source = self.op.sources[operand]
-        return self.here.shapes[_tensor(self.e.args[source.arg])][len(source.subscripts):]
+            here.shapes[hub] = (count * each,)
 
     def blocks(self, op: MatrixOperation, more: Known, first: int) -> list[Block]:
         """The blocks of the matrices of a box, whose hubs stand behind those of `first` others. (`more` are indices that are no
         range of the operation `op`.)"""
         known, count = points(op, {**self.here.sizes, **more})
-        if count * (self.rows**2 + self.rows * self.columns) > MOST_AT_ONCE:
+        if count * sum(map(math.prod, self.extents)) > MOST_AT_ONCE:
             raise TooMany
-        args, box = _arguments(self.e, self.here), first + np.arange(count)
-        starts = [_places(self.e, s.subscripts, self.e.args[s.arg], self.here, args, known, count)[:, None] for s in op.sources]
+        args, box = _arguments(self.e, self.here), first + np.arange(count)[:, None]
         found = list[Block]()
-        for operand, start, hub, each in zip(self.operands, starts, self.hubs, (1, self.columns), strict=False):
-            if operand is None:
-                continue
-            if hub is self.hubs[0]:
-                elements, into = start * self.rows**2 + self.read, (box * self.levels)[:, None] + self.of
-            else:
-                every = np.arange(self.rows * each)
-                elements = start * len(every) + every
-                into = (box * self.levels * each)[:, None] + self.order[every // each] * each + every % each
-            found.append([Flow(hub, into.ravel(), ((operand, elements.ravel()),), ((),))])
-            for level in range(1, self.levels):
-                at = ((box * self.levels + level)[:, None] * each + np.arange(each)).ravel()
-                found.append([Flow(hub, at, ((hub, at - each),), ((),))])
-        start = _places(self.e, op.write, self.e.outs[0], self.here, args, known, count)
-        return [*found, [self.result(op, start, box)]]
-
-    def result(self, op: MatrixOperation, start: np.ndarray, box: np.ndarray) -> Flow:
-        """The flow from the hubs to the elements of the results."""
+        for operand, source, shape, hub, each in zip(
+                self.operands, op.sources, self.extents, self.hubs, (1, self.columns), strict=False):
+            if operand is not None:
+                every = np.arange(math.prod(shape))
+                if op.name in ONE_SIDE and operand is self.operands[0] and hub is self.hubs[0]:
+                    every = every[ONE_SIDE[op.name](every // shape[1], every % shape[1]) if not op.transposed else
+                                  ONE_SIDE[op.name](every % shape[1], every // shape[1])]
+                start = _places(self.e, source.subscripts, operand, self.here, args, known, count)[:, None]
+                into = np.broadcast_to(box * each + every % each, (count, len(every)))
+                found.append([Flow(hub, into.ravel(), ((operand, (start * math.prod(shape) + every).ravel()),), ((),))])
         out = self.e.outs[0]
         shape = self.here.shapes[out][len(op.write):]
         every = np.arange(math.prod(shape))
-        behind = max(math.prod(shape[1:]), 1)
-        if op.name == "cholesky":
-            every = every[every // behind >= every % behind]
-        to = start[:, None] * math.prod(shape) + every
-        level = (box * self.levels)[:, None] + (self.order[every // behind] if shape else 0)
-        reads = [(0, level), (1, level * self.columns + every % behind)]
-        kept = [(k, np.broadcast_to(at, to.shape).ravel()) for k, at in reads
-                if k < len(self.operands) and self.operands[k] is not None]
-        met = tuple([tuple([q for q, (j, _) in enumerate(kept) if (k, j) != (1, 1)]) for k, _ in kept])   # linear in the other
-        return Flow(out, to.ravel(), tuple([(self.hubs[k], at) for k, at in kept]), met)
+        start = _places(self.e, op.write, out, self.here, args, known, count)[:, None]
+        kept = [k for k, a in enumerate(self.operands) if a is not None]
+        reads = [(self.hubs[k], np.broadcast_to((box, box * self.columns + every % self.columns)[k], (count, len(every))).ravel())
+                 for k in kept]
+        met = [tuple([n for n, j in enumerate(kept) if (k, j) != (1, 1)]) for k in kept]   # linear in the right-hand side
+        return [*found, [Flow(out, (start * len(every) + every).ravel(), tuple(reads), tuple(met))]]
 
     def links(self) -> Links:
-        """As those of `FlowsOnce`."""
-        hubs = {hub for hub, a in zip(self.hubs, self.operands, strict=False) if a is not None}
-        for hub, a in zip(self.hubs, self.operands, strict=False):
-            if a is not None:
-                yield hub, {a}, set()
-        yield self.e.outs[0], hubs, hubs if self.operands[0] is not None else set()
+        hubs = {hub: a for hub, a in zip(self.hubs, self.operands, strict=False) if a is not None}
+        for hub, a in hubs.items():
+            yield hub, {a}, set()
+        yield self.e.outs[0], {*hubs}, {*hubs} if self.operands[0] is not None else set()
+
+
+ONE_SIDE = {"solve_lower": np.greater_equal, "solve_upper": np.less_equal}
+"""Of operations that do not read the whole matrix, how the row of what they read compares with its column."""
 
 
 def _tensor(a: Atom) -> Var:
