@@ -18,7 +18,7 @@ from adcli.codegen.machine.small import byte, spacious
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM
+from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import Note, Source, Span, plural
@@ -144,11 +144,10 @@ class PlannedCode:
         env = frame[0]
         env[self.given] = places
         team = processors() if jobs is None else jobs
-        for action in plan.actions:
-            if isinstance(action, Stretch):
-                self.run(env, action, team if plan.shared else 1)
-            else:
-                self.arrange(env, frame[1], action)
+        if plan.shared and team > 1:
+            self.share(frame, plan.actions, team)
+        else:
+            self.run(frame, plan.actions, None)
         if env[self.interface.flag]:
             raise self.fault(plan, env)
         if self.allocate is None and plan.memory <= self.spare_bytes(plan.memory):
@@ -184,14 +183,16 @@ class PlannedCode:
                 env[n] = place
         return env, places, held
 
-    def run(self, env: Any, stretch: Stretch, jobs: int) -> None:
-        """Some steps, by a team of so many threads."""
-        for cell, value in stretch.cells:
-            env[cell] = value
-        if jobs == 1:
-            self.kernel.function(env, None, stretch.first, stretch.last, None)
-        else:
-            self.share(env, stretch, jobs)
+    def run(self, frame: CallMemory, actions: Sequence[CallAction], role: Any) -> None:
+        """All that there is to do, by one thread, which may lead a team."""
+        env, places, _ = frame
+        for action in actions:
+            if isinstance(action, Stretch):
+                for cell, value in action.cells:
+                    env[cell] = value
+                self.kernel.function(env, role, action.first, action.last, None)
+            else:
+                self.arrange(env, places, action)
 
     def arrange(self, env: Any, places: Mapping[Any, int], action: Move | Fill | Base) -> None:
         """What a plan does with memory between steps."""
@@ -211,15 +212,24 @@ class PlannedCode:
             else:
                 ctypes.memset(lies(action.place), 0, size)
 
-    def share(self, env: Any, stretch: Stretch, jobs: int) -> None:
-        """Steps by a team, in more parts of a step than there are threads: none waits long for another."""
-        team = self.interface.team
+    def share(self, frame: CallMemory, actions: Sequence[CallAction], jobs: int) -> None:
+        """The same by a team, in more parts of a step than there are threads: none waits long for another."""
+        env, team = frame[0], self.interface.team
         assert team is not None
         taken = (ctypes.c_char * (TAKEN_APART * THREAD_PARTS * jobs))()
         first = {PARTS: THREAD_PARTS * jobs, TAKEN: addressof(taken)}
         env[team:team + TEAM] = [first.get(k, 0) for k in range(TEAM)]
         roles = [(ctypes.c_int64 * 2)(HELPS if k else LEADS, THREAD_PARTS * k) for k in range(jobs)]
-        share(lambda k: self.kernel.function(env, roles[k], stretch.first, stretch.last, None), range(jobs), jobs)
+
+        def part(k: int) -> None:
+            if k:
+                self.kernel.function(env, roles[k], 0, 0, None)
+                return
+            try:
+                self.run(frame, actions, roles[k])
+            finally:
+                env[team + ENDED] = 1
+        share(part, range(jobs), jobs)
 
 
 def refuse_much(needed: int, limit: int | None) -> None:

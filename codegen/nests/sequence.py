@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, ENDED, HELPS, LEADS, TEAM
+from adcli.codegen.nests.teams import ALONE, HELPS, LEADS, TEAM
 from adcli.lang.ir import Var
 
 EVERYTHING = 1 << 62
@@ -64,7 +64,6 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
             run_rows(f, env, calls, *group, role, leads)
         f.close_condition()
     if env.team is not None:
-        f.say(f"store atomic i64 1, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.team.cells + ENDED}')} release, align 8")
         f.close_condition()
     f.say("ret void")
     params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"

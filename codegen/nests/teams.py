@@ -8,7 +8,8 @@ The leader runs the steps, those of loops too. What is worth it at one, number `
 on, which are the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So
 nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
 are numbers that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number
-of that of which somebody took it last; the leader raises a flag at the end.
+of that of which somebody took it last. Who has called the leader, for one stretch of steps after the other, raises a flag at the
+end, so that nobody has to be woken again for the next stretch.
 """
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ import threading
 import numpy as np
 import pytest
 from adcli.codegen.nests import calls, plans
+from adcli.codegen.nests.actions import Move, Stretch
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
 
@@ -108,3 +110,31 @@ def test_calls_from_several_threads_have_a_team_each(kernel: TensorKernel) -> No
     assert len(found) == 4
     for each in found:
         assert_same_bits(each, want, "h")
+
+
+@pytest.fixture
+def blocks(kernel: TensorKernel) -> TensorKernel:
+    """A gradient whose steps of time are done in blocks, with what is arranged between them."""
+    text = TEXT.replace("0:T {", "0:T checkpoint {").replace("output h, s", "y +=! h(T, b, n)\noutput y")
+    return compile_tensors(gradient(parse(text)))
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_a_team_is_called_once_for_all_stretches(blocks: TensorKernel, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    want, called = blocks(AT, jobs=1), list[int]()
+    (plan,) = blocks.plans.values()
+    kinds = [type(a) for a in plan.actions]
+    assert plan.shared and kinds.count(Stretch) > 2 and Move in kinds
+    monkeypatch.setattr(calls, "share", lambda f, parts, jobs, share=calls.share: (called.append(jobs), share(f, parts, jobs)))
+    for turn in range(1, 6):
+        for name, found in blocks(AT, jobs=jobs).items():
+            assert_same_bits(found, want[name], name)
+        assert called == [jobs] * turn
+
+
+def test_nobody_waits_for_a_leader_who_has_failed(blocks: TensorKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def arrange(*_: object) -> None:
+        raise MemoryError
+    monkeypatch.setattr(blocks, "arrange", arrange)
+    with pytest.raises(MemoryError):
+        blocks(AT, jobs=3)
