@@ -112,8 +112,8 @@ def setting(program: Program, given: Mapping[str, float], ranges: Sequence[GridR
     """The setting with these ranges. AdError where there is nothing to draw, or too much."""
     if not 1 <= len(ranges) <= 2:
         what = "nothing varies" if not ranges else f"{', '.join(r.name for r in ranges)} vary, and a picture has two axes"
-        numbers = any(not (p.var.shape or p.var.integer) for p in program.params)
-        help = "a number varies: add one to the inputs, as t in x(i) + t" if not ranges and not numbers else \
+        any_number = any(not (p.var.shape or p.var.integer) for p in program.params)
+        help = "a number varies: add one to the inputs, as t in x(i) + t" if not ranges and not any_number else \
             f"give one input a range: --at {example(program.params)}" if not ranges else \
             f"give all but two a value: --at {','.join(f'{r.name}=1' for r in ranges[2:])}"
         raise AdError(f"{what} in this plot" if not ranges else what, help=help)

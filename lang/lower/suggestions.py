@@ -99,6 +99,7 @@ STATEMENTS = {
     "asum": ("v +=! abs(x(i))",), "norm_inf": ("v max=! abs(x(i))",),
     "argmax": ("v argmax=! x(i)",), "argmin": ("v argmin=! x(i)",),
     "diag": ("v(i, i) = x(i)", "v(i) = x(i, i)"), "diagonal": ("v(i) = x(i, i)",), "diagm": ("v(i, i) = x(i)",),
+    **dict.fromkeys(("conv", "convolve"), ("v(i + j) +=! x(i) * y(j)",)), "correlate": ("v(i) +=! x(i + j) * y(j)",),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
@@ -262,6 +263,9 @@ def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Sugg
     value = whole.values[0]
     if first := of_an_argument(tree, value, env, False):
         return first
+    for n in postorder(value):
+        if isinstance(n, Op) and n.name == "mul" and {rank(a, env) for a in n.args} == {1, 2}:
+            return written(f"matmul({', '.join(tree.source.text[a.start:a.end] for a in n.args)})", n)
     if not (dimensions := rank(value, env)) or not quoted(tree, value):
         return None
     subscripts = ", ".join([i for i in "ijklmnpqr" if i not in env][:dimensions])
@@ -413,7 +417,7 @@ def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion |
     return Suggestion(f"write {fix.text}", fix)
 
 
-def written(text: str, instead_of: Call | Statement) -> Suggestion:
+def written(text: str, instead_of: Call | Op | Statement) -> Suggestion:
     return Suggestion(f"write {text}", Fix(instead_of.start, instead_of.end, text))
 
 
@@ -497,7 +501,10 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     if outer is None:
         return Suggestion(f"give it a name first: {text}")
     before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
-    element = "" if inside or isinstance(outer, Assign) else ", ".join(meant[i] for i in subscripts(form, "v"))
+    own = [tree.source.text[n.start:n.end] for n in outer.subscripts or ()] if isinstance(outer, TensorAssign) else []
+    count = len(subscripts(form, "v"))
+    element = "" if inside or isinstance(outer, Assign) else ", ".join(
+        own if len(own) == count else [meant[i] for i in list(SIZES)[:count]])
     mended = f"{text}; {before}{meant['v']}" + f"({element})" * bool(element)
     short = len(mended + behind) <= LONGEST_STATEMENT and "\n" not in before + behind
     return Suggestion(f"write {mended}{behind}" if short else f"give it a name first: {text}",

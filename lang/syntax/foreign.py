@@ -198,6 +198,7 @@ REDUCTIONS = [Spelling(*row) for row in (
     (rf"{OVER} <n> (?:=|in\b|∈) (<e> : <e>) , <e> \)", "{5} where {1} in {2}"),
     (rf"{OVER} \(? <n> \)? {ARROW} <e> , (<e> : <e>) \)", "{2} where {1} in {3:counted}"),
     (rf"{OVER} <l>\s(where)\s<l> \)", "{1} where {3}"),
+    (r"(?<![\w.])(sum|prod|max|min|[Σ∑∏])_\{? [^\W\d]\w* \}? <m>", "{1}"), (r"([Σ∑∏]) <m>", "{1}"),
 )]
 """Sums and other reductions over an index, whatever stands around them: what a statement of its own reduces."""
 COMMENT = "a comment starts with #"

@@ -95,7 +95,8 @@ GUESSES = [
         "v = var(x)", "v = (x - mean(x))/np.std(x)", "v = std(A, axis=0)", "v = diag(x)", "v = np.diag(A)", "v = zeros(N)",
         "v = x + ones(N)", "v(i) = zeros(N)", "v = np.zeros((2, 3))", "v = linspace(0, 1, 5)", "v = reshape(x, 2, 3)",
         "v = x.reshape(2, 3)", "v = np.eye(N) @ x", "v = norm(x, 1)", "v = np.linalg.norm(x, ord=1)", "v = norm(x, np.inf)",
-        "v = argmax(x)", "v = cumprod(x)", "v = zeros(len(x))")),
+        "v = argmax(x)", "v = cumprod(x)", "v = zeros(len(x))", "v(n) = 2*cumsum(x)", "v(a, b) = 1 + matmul(A, A)",
+        "v = Σ_i x(i)", "v(i) = 2*∑_{j} A(i, j)*x(j)", "v = 1 + max_i x(i)", "v(n) = correlate(x, y) + 1")),
     ("v = zeros(n)", None), ("v = x + zeros(n + 1)", None),
     *((f"input A(N, M + 1), x(N)\nv = 2*{size}", None) for size in (
         "len(x)", "x.shape[0]", "np.shape(A)[1]", "A.size", "x.size()", "A.size(1)", "size(A, 1)", "dim(A)[2]", "x.length",
@@ -219,6 +220,8 @@ INV, SOLVE = np.linalg.inv, np.linalg.solve
     ("norm(x - y, 1)", lambda A, x, y: np.abs(x - y).sum()), ("np.linalg.norm(x, np.inf)", lambda A, x, y: np.abs(x).max()),
     ("reshape(x, 3, 1)", lambda A, x, y: x[:, None]), ("sum(i -> x(i)^2, 1:N)", lambda A, x, y: x @ x),
     ("x[end] - x[0]", lambda A, x, y: x[-1] - x[0]), ("linspace(0, 1, 5)", lambda A, x, y: np.linspace(0, 1, 5)),
+    ("tanh(A*x + y)", lambda A, x, y: np.tanh(A @ x + y)), ("x*A", lambda A, x, y: x @ A),
+    ("np.convolve(x, y)", lambda A, x, y: np.convolve(x, y)), ("2*sum_i x(i)^2", lambda A, x, y: 2 * x @ x),
     ("x + ones(N)", lambda A, x, y: x + 1), ("np.cumprod(y)", lambda A, x, y: np.cumprod(y)),
 ])
 def test_matrix_algebra_of_other_languages_is_told_as_statements(formula: str, value: Callable[..., Any]) -> None:
