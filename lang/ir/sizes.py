@@ -247,7 +247,6 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
     box = _box(op, sizes)
     if any(last < first for first, last in box.values()):
         return
-    domain = [constraint(g, sizes) for g in op.guards]
     for by in divisors(op):
         if (n := number(by, sizes)) <= 0:
             raise AdError(f"the remainder by {text(by)} is taken, which is {n}", e.span, "a remainder is by a positive number",
@@ -256,7 +255,7 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
         for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=False)):   # of matrices the leading ones
             if isinstance(s, Affine):
                 low, high = interval(s, box, sizes)
-                if (low < 0 or high >= n) and not _guarded(s, n, box, domain, sizes):
+                if (low < 0 or high >= n) and not _guarded(s, n, box, op.guards, sizes):
                     raise _outside(program, e, atom, d, s, (low, high), n, op, box, sizes)
 
 
@@ -387,16 +386,43 @@ def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     return row, constant
 
 
-def _guarded(s: Affine, extent: int, box: IndexBox, domain: Sequence[Constraint | None], sizes: Mapping[str, int]) -> bool:
+def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], sizes: Mapping[str, int]) -> bool:
     """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
-    own = constraint(s, sizes)
-    known = [c for c in domain if c is not None]
+    quotients = _Quotients(box, sizes)
+    own, *domain = [constraint(quotients.linear(x), sizes) for x in (s, *guards)]
+    known = [c for c in (*domain, *(constraint(x, sizes) for x in quotients.rows)) if c is not None]
     if own is None or not known:
         return False
     row, constant = own
     below = {i: -c for i, c in row.items()}, -constant - 1
     beyond = row, constant - extent
-    return all(infeasible([*known, outside], box) for outside in (below, beyond))
+    return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
+
+
+class _Quotients:
+    """Expressions with an index in place of each floor of a quotient, and of what a remainder leaves out: `rows` are not negative
+    by what a remainder is."""
+
+    def __init__(self, box: IndexBox, sizes: Mapping[str, int]) -> None:
+        self.box, self.sizes = dict(box), sizes
+        self.rows: list[Affine] = []
+        self.known: dict[AffineAtom, Affine] = {}
+
+    def linear(self, x: Affine) -> Affine:
+        return sum((self.atom(a) * c for a, c in x.terms), Affine((), x.constant))
+
+    def atom(self, a: AffineAtom) -> Affine:
+        by = a.divisor if isinstance(a, Floor) else number(a.divisor, self.sizes) if isinstance(a, Modulo) else 0
+        if not isinstance(a, Floor | Modulo) or by <= 0 or not any(isinstance(b, Index) for b in atoms(a.whole)):
+            return affine(a)
+        if a not in self.known:
+            low, high = interval(a.whole, self.box, self.sizes)
+            quotient = Index("q")
+            self.box[quotient] = low // by, high // by
+            left = self.linear(a.whole) - affine(quotient) * by
+            self.rows += [left, -left + (by - 1)]
+            self.known[a] = affine(quotient) if isinstance(a, Floor) else left
+        return self.known[a]
 
 
 def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:

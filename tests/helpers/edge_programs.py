@@ -21,7 +21,7 @@ class Edges(NamedTuple):
 
     def at(self, n: int, values: dict[str, np.ndarray]) -> np.ndarray | None:
         """The result for a size; None where an element is read that there is not."""
-        names = {**{k: element(v) if np.ndim(v) else v for k, v in values.items()}, "sin": np.sin, "N": n}
+        names = {**{k: element(v) if np.ndim(v) else v for k, v in values.items()}, "sin": np.sin, "floor": np.floor, "N": n}
         out = np.zeros([n] * len(self.indices))
         try:
             for at in np.ndindex(out.shape):
@@ -66,7 +66,9 @@ def condition(r: random.Random, indices: str, depth: int = 2) -> str:
     if kind < 0.25:
         return f"not ({condition(r, indices, depth - 1)})"
     other = r.choice(["0", "0", "1", "2", "3", "N - 1", "N - 1", "N - 2", "N - 3", "N / 2", indices[-1] + " - 1"])
-    return f"{r.choice(indices)} {r.choice(['==', '==', '!=', '<', '<=', '>', '>='])} {other}"
+    index = r.choice(indices)
+    left = r.choice([index] * 6 + [f"{index} % 2", f"{index} % 3", f"floor({index} / 2)"])
+    return f"{left} {r.choice(['==', '==', '!=', '<', '<=', '>', '>='])} {other}"
 
 
 def leaf(r: random.Random, indices: str) -> str:
