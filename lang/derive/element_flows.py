@@ -388,9 +388,9 @@ class MatrixFlows:
                 self.operands, op.sources, self.extents, self.hubs, (1, self.columns), strict=False):
             if operand is not None:
                 every = np.arange(math.prod(shape))
-                if op.name in ONE_SIDE and operand is self.operands[0] and hub is self.hubs[0]:
-                    every = every[ONE_SIDE[op.name](every // shape[1], every % shape[1]) if not op.transposed else
-                                  ONE_SIDE[op.name](every % shape[1], every // shape[1])]
+                if hub is self.hubs[0] and op.name in ONE_SIDE:
+                    row, column = np.divmod(every, max(shape[1], 1))
+                    every = every[ONE_SIDE[op.name](column, row) if op.transposed else ONE_SIDE[op.name](row, column)]
                 start = _places(self.e, source.subscripts, operand, self.here, args, known, count)[:, None]
                 into = np.broadcast_to(box * each + every % each, (count, len(every)))
                 found.append([Flow(hub, into.ravel(), ((operand, (start * math.prod(shape) + every).ravel()),), ((),))])

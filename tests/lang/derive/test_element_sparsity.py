@@ -21,6 +21,7 @@ from adcli.lang.passes.simplify import simplify
 from places import DATA, ROOT
 from random_comprehensions import sample
 from random_loops import random_loop
+from random_steps import random_steps
 from session_seed import drawn, fixed
 
 CASES = {case["name"]: case["at"] for case in json.loads((DATA / "tensors" / "models.json").read_text(encoding="utf-8"))["cases"]}
@@ -188,6 +189,13 @@ def test_patterns_of_random_loops_miss_nothing(number: int) -> None:
     given = {"a": 0.3, "b": 0.7, "c": values(size=steps), "x": values(size=(steps, n)), "W": values(size=(n, n)),
              "u": values(size=n), "T": steps}
     agree(program, {p.name: given[p.name] for p in program.params}, exact="until" not in text and "0.5\n" not in text)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_patterns_of_random_steps_miss_nothing(number: int) -> None:
+    text, at = random_steps(fixed("element steps", number))
+    program = parse(text)
+    agree(program, {p.name: at[p.name] for p in program.params}, exact=False)
 
 
 def test_a_loop_of_many_steps() -> None:
