@@ -1,4 +1,4 @@
-"""Random loops whose steps do all that a step may, for laws of which elements depend on which: systems, factors and inverses, sums
+"""Random loops whose steps do all that a step may, for laws of what depends on what: systems, factors and inverses, sums
 onto elements, reductions whose terms meet, elements that are gathered, conditions on indices, on the step and on values."""
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Steps:
         lines = self.r.choice((
             [f"{name}(t, i) = {self.value()}"],
             [f"{name}(t, i) +=! A(i, j)*{self.element('j')}"],
-            [f"{name}(t, i) {self.r.choice(('*', 'lse', 'max', '+'))}=! {self.element('j')}*u(i) + {self.element('j')} + x(t, j)"],
+            [f"{name}(t, i) {self.r.choice(('*', 'lse', 'max', '+'))}=! {self.element('j')}*u(i) + x(t, j)"],
             [f"{name}(t) = {self.r.choice(('solve', 'solve_lower', 'solve_upper'))}({whole}, {self.histories[-1]}({self.last}))"],
             [f"q{number}(t) = {self.r.choice(('cholesky', 'inverse'))}({whole})",
              f"{name}(t, i) +=! q{number}(t, i, j)*{self.element('j')}"],
