@@ -144,7 +144,7 @@ class Expansion:
         s = s or self.known.get(key)
         if s is None:
             active = not op.truth and any(a.active for a in args)
-            flat = op.pieces == "step" or all(a.flat or op.map(i) is None for i, a in enumerate(args))
+            flat = op.pieces == "step" or (not op.hides_nan and all(a.flat or op.map(i) is None for i, a in enumerate(args)))
             s = self.known[key] = PowerSeries(op, tuple(args), active, flat)
         return s
 
