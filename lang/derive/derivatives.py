@@ -263,7 +263,9 @@ def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[s
 
 def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]:
     """The inputs of a mixed partial derivative in one order, since that of differentiation makes no difference."""
-    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x))) if len(along) > 1 and len(set(along)) > 1 else tuple(along)
+    if len(along) < 2 or len(set(along)) < 2:
+        return tuple(along)
+    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x)))
 
 
 class PartialNames:

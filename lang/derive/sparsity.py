@@ -11,7 +11,7 @@ once has no set of its own, so a long sum costs its length and not the square of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
@@ -147,9 +147,11 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
             if not active.issuperset(args):
                 positions = tuple([i for i in positions if args[i] in active])
             if positions:
-                out = e.outs[0]
+                out, reached = e.outs[0], args
                 active.add(out)
-                lines.append((out, args if len(positions) == len(args) else tuple([args[i] for i in positions]), positions, e))
+                if len(positions) < len(args):
+                    reached = (args[positions[0]],) if len(positions) == 1 else tuple([args[i] for i in positions])
+                lines.append((out, reached, positions, e))
     return lines, copies
 
 
@@ -243,15 +245,17 @@ def _domains(inputs: Iterable[Var], lines: Sequence[FlowLine], union: Union, wan
     return within
 
 
-def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within: Mapping[Var, NumberSet]) -> Iterator[NumberSet]:
+def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within: Mapping[Var, NumberSet]) -> list[NumberSet]:
     """The sets of the values with one that the expression of a line is made of."""
-    stack = list(args)
+    stack, found = list(args), []
     while stack:
         a = stack.pop()
-        if a in defined:
-            stack += defined[a]
+        inner = defined.get(a)
+        if inner is None:
+            found.append(within[a])
         else:
-            yield within[a]
+            stack += inner
+    return found
 
 
 def _by_rows(edges: Edges, limit: int) -> Pattern | None:
