@@ -166,6 +166,8 @@ class SplitSum:
                 env[p.var] = args[s.arg]
                 continue
             env[p.var] = self.number(op, s) if isinstance(s, Affine) else self.identity(op, args, s)
+        for out in (out for x in op.body.equations for out in x.outs):   # a body may be that of several equations
+            env.setdefault(out, Var(out.name, True, out.truth))
         self.done += [Equation(x.outs, x.op, x.args, self.e.span, self.e.group).substituted(env) for x in op.body.equations]
 
     def identity(self, op: Comprehension, args: Sequence[Atom], source: BodySource) -> Var:

@@ -1,14 +1,17 @@
 """Sums of products: split where that saves points, into the least number of them, and equal to the sum as it is written."""
 from __future__ import annotations
 
+import math
 import pickle
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, Result, Var
+from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.lower.contraction import contracted
@@ -208,6 +211,17 @@ def test_sizes_that_must_agree_are_one_size():
 def test_a_statement_over_no_points_reads_nothing():
     text = "input x(N), y(M), z(K)\ns +=! x(2 + i) * y(j) * z(k) where i in 0:2, j in 0:M-5"
     assert evaluate(parse(text), {"x": np.ones(2), "y": np.ones(4), "z": np.ones(3)}, FLOAT)["s"] == 0
+
+
+def test_equations_that_share_a_body_do_not_share_its_values():
+    """What a body makes of literals alone becomes an equation of numbers, of each statement one of its own."""
+    program = parse("input x(N), a\ny +=! cos(a)*x(i)*tanh(1.91)", exact_order=True)
+    (e,), z = program.equations, Var("z")
+    assert program.source is not None
+    twice = replace(program, equations=(e, replace(e, outs=(z,))), results=(*program.results, Result("z", z)),
+                    source=replace(program.source, exact_order=False))
+    found = evaluate(check(contracted(twice)), {"x": np.ones(3), "a": 0.0}, FLOAT)
+    assert found["y"] == found["z"] == 3 * math.tanh(1.91)
 
 
 # ---------------------------------------------------------------- turned off
