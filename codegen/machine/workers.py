@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
 from queue import SimpleQueue
 from typing import Any
@@ -19,10 +19,10 @@ NONE = object()
 
 
 class _Work:
-    """Parts under way. `busy` counts those who are at one; `fault` is what one of them met."""
+    """Parts under way. `given` counts those that were begun, `busy` those who are at one; `fault` is what one of them met."""
 
     def __init__(self, function: Callable[[Any], None], parts: Iterable[Any]) -> None:
-        self.function, self.left, self.busy = function, iter(parts), 0
+        self.function, self.left, self.given, self.busy = function, iter(parts), 0, 0
         self.changed = threading.Condition()
         self.fault: BaseException | None = None
 
@@ -36,6 +36,7 @@ class _Work:
                     self.fault, part = fault, NONE
                 if part is NONE:
                     return
+                self.given += 1
                 self.busy += 1
             try:
                 self.function(part)
@@ -45,6 +46,12 @@ class _Work:
                 with self.changed:
                     self.busy -= 1
                     self.changed.notify_all()
+
+    def close(self) -> int:
+        """Begin no more parts; how many there were."""
+        with self.changed:
+            self.left = iter(())
+            return self.given
 
     def finish(self) -> None:
         """Wait for the parts that others are at. What stood in the way of any part is raised here."""
@@ -64,14 +71,30 @@ class Workers:
     def share(self, function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
         """function(part) for all parts, in at most `jobs` threads of which this is one. Each takes its next part when it has
         done one: where taking makes it, one thread makes while others work."""
-        work, helpers = _Work(function, parts), min(jobs, length_hint(parts, jobs)) - 1
+        work = _Work(function, parts)
+        self.offer(work, min(jobs, length_hint(parts, jobs)) - 1)
+        work.take()
+        work.finish()
+
+    def lead(self, leader: Callable[[], None], helper: Callable[[Any], None], parts: Sequence[Any],
+             wait: Callable[[int], None]) -> None:
+        """leader() here, and meanwhile helper(part) for those parts that other threads begin before it has ended. `wait(n)` says
+        when n of these have ended, sooner than a thread that sleeps can be woken; what stood in their way is not raised."""
+        work = _Work(helper, parts)
+        self.offer(work, len(parts))
+        try:
+            leader()
+        finally:
+            if begun := work.close():
+                wait(begun)
+
+    def offer(self, work: _Work, helpers: int) -> None:
+        """Tell so many threads of work."""
         with self.lock:
             while self.count < helpers and started(threading.Thread(target=self.run, daemon=True)):
                 self.count += 1
         for _ in range(min(helpers, self.count)):
             self.offers.put(work)
-        work.take()
-        work.finish()
 
     def run(self) -> None:
         while True:
@@ -84,6 +107,11 @@ _workers = Workers()
 def share(function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
     """See `Workers.share`, by the workers of this process."""
     _workers.share(function, parts, jobs)
+
+
+def lead(leader: Callable[[], None], helper: Callable[[Any], None], parts: Sequence[Any], wait: Callable[[int], None]) -> None:
+    """See `Workers.lead`, by the workers of this process."""
+    _workers.lead(leader, helper, parts, wait)
 
 
 def _start_again() -> None:

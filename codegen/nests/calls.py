@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import available, require_room
 from adcli.codegen.machine.small import byte, spacious
-from adcli.codegen.machine.workers import share
+from adcli.codegen.machine.workers import lead
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM
+from adcli.codegen.nests.teams import ENDED, GONE, HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM, WAITS
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import Note, Source, Span, plural
@@ -221,15 +221,22 @@ class PlannedCode:
         env[team:team + TEAM] = [first.get(k, 0) for k in range(TEAM)]
         roles = [(ctypes.c_int64 * 2)(HELPS if k else LEADS, THREAD_PARTS * k) for k in range(jobs)]
 
-        def part(k: int) -> None:
-            if k:
-                self.kernel.function(env, roles[k], 0, 0, None)
-                return
+        def leader() -> None:
             try:
-                self.run(frame, actions, roles[k])
+                self.run(frame, actions, roles[0])
             finally:
                 env[team + ENDED] = 1
-        share(part, range(jobs), jobs)
+
+        def helper(k: int) -> None:
+            try:
+                self.kernel.function(env, roles[k], 0, 0, None)
+            except BaseException:   # it has not come
+                env[team + GONE] += 1
+                raise
+
+        def wait(helpers: int) -> None:
+            self.kernel.function(env, (ctypes.c_int64 * 2)(WAITS, helpers), 0, 0, None)
+        lead(leader, helper, range(1, jobs), wait)
 
 
 def refuse_much(needed: int, limit: int | None) -> None:

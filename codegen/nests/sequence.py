@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, HELPS, LEADS, TEAM
+from adcli.codegen.nests.teams import ALONE, HELPS, LEADS, TEAM, WAITS
 from adcli.lang.ir import Var
 
 EVERYTHING = 1 << 62
@@ -45,12 +45,15 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
     if env.team is not None:
         f.open_condition(f.put("icmp ne ptr %share, null"), [("i64", role)])
         (role,) = f.close_condition([f.put("load i64, ptr %share")])
-        helps = f.put(f"icmp eq i64 {role}, {HELPS}")
-        f.open_condition(helps)
-        first = f.put(f"load i64, ptr {f.put('getelementptr i64, ptr %share, i64 1')}")
-        f.say(f"call void @{env.team.name}.help(ptr %env, i64 {first})")
+        others = f.put(f"icmp sge i64 {role}, {HELPS}")
+        f.open_condition(others)
+        number = f.put(f"load i64, ptr {f.put('getelementptr i64, ptr %share, i64 1')}")
+        for what, each in (("help", HELPS), ("wait", WAITS)):
+            f.open_condition(f.put(f"icmp eq i64 {role}, {each}"))
+            f.say(f"call void @{env.team.name}.{what}(ptr %env, i64 {number})")
+            f.close_condition()
         f.close_condition()
-        f.open_condition(f.put(f"xor i1 {helps}, true"))
+        f.open_condition(f.put(f"xor i1 {others}, true"))
     leads = f.put(f"icmp eq i64 {role}, {LEADS}")
     groups = {k: each for each in rows for k in range(each[1].first, each[1].last)}
     for k, call in enumerate(calls):

@@ -2,6 +2,7 @@
 
     define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high)
     define internal void @NAME.help(ptr %env, i64 %first)
+    define internal void @NAME.wait(ptr %env, i64 %helpers)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
 `high` of the outermost index, in parts; the leader goes on when all are done. Each thread takes the parts from its own `first`
@@ -9,23 +10,27 @@ on, which are the same values at every step, so what it needs is in its own cach
 nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
 are numbers that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number
 of that of which somebody took it last. Who has called the leader, for one stretch of steps after the other, raises a flag at the
-end, so that nobody has to be woken again for the next stretch.
+end, so that nobody has to be woken again for the next stretch, and waits until as many helpers as have come are gone. That is
+waited for here, where it takes no time to be seen, and a helper that is gone lingers before it returns: it and the leader would
+ask for the interpreter's lock at one time, and one of them sleep.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-OPEN, DONE, ENDED, PARTS, TAKEN, WHICH, LOW, UNIT, UNITS = range(9)
-"""Cells of a team: the counters, the flag, the number of parts, where it is said of each which was taken last, and what the parts
-that are open now belong to: so many units of so many values."""
-TEAM = 9
+OPEN, DONE, ENDED, GONE, PARTS, TAKEN, WHICH, LOW, UNIT, UNITS = range(10)
+"""Cells of a team: the counters, the flag, how many helpers are gone, the number of parts, where it is said of each which was
+taken last, and what the parts that are open now belong to: so many units of so many values."""
+TEAM = 10
 TAKEN_APART = 64
 """Bytes from what is said of one part to the next: a cache line."""
 YIELD = "sched_yield"
 """The system's function that lets others run, which a thread calls while it waits."""
-ALONE, LEADS, HELPS = 1, 2, 3
-"""What a thread is: it has no team, or leads one, or helps."""
+ALONE, LEADS, HELPS, WAITS = 1, 2, 3, 4
+"""What a thread is: it has no team, or leads one, or helps, or waits until others have."""
+LINGERING = 32
+"""How often a helper that is gone lets others run before it returns."""
 WHOLE_TILES = 32
 """Values of the index in a unit where the parts are longer; one else."""
 
@@ -117,5 +122,16 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
              "  %over = icmp ne i64 %ended, 0",
              "  br i1 %over, label %end, label %pause",
              "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %again",
-             "end:", "  ret void", "}", ""]
-    return [*take, *lead, *help_]
+             "end:", cell("%gone.at", GONE), "  %gone = atomicrmw add ptr %gone.at, i64 1 acq_rel", "  br label %linger",
+             "linger:", "  %times = phi i64 [ 0, %end ], [ %more, %linger ]", f"  %let = call i32 @{YIELD}()",
+             "  %more = add i64 %times, 1", f"  %stay = icmp slt i64 %more, {LINGERING}",
+             "  br i1 %stay, label %linger, label %return", "return:", "  ret void", "}", ""]
+    wait = [f"define internal void @{name}.wait(ptr %env, i64 %helpers){lanes} {{", "entry:", cell("%gone.at", GONE),
+            "  br label %again",
+            "again:",
+            "  %gone = load atomic i64, ptr %gone.at acquire, align 8",
+            "  %over = icmp sge i64 %gone, %helpers",
+            "  br i1 %over, label %end, label %pause",
+            "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %again",
+            "end:", "  ret void", "}", ""]
+    return [*take, *lead, *help_, *wait]

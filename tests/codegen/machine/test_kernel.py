@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,19 @@ def test_a_part_that_a_thread_could_not_do_is_no_result(monkeypatch):
     done: list[int] = []
     workers.share(done.append, list(range(9)), 2)
     assert sorted(done) == list(range(9))
+
+
+def test_who_leads_waits_for_those_who_have_come():
+    workers, begun, done, waited = Workers(), threading.Event(), list[int](), list[int]()
+
+    def helper(part: int) -> None:
+        begun.set()
+        done.append(part)
+    workers.lead(begun.wait, helper, [1], waited.append)
+    assert waited == [1]
+    busy = threading.Event()
+    workers.offers.put(SimpleNamespace(take=busy.wait))   # the thread is at something else
+    workers.lead(lambda: None, helper, [2], waited.append)
+    busy.set()
+    workers.share(lambda part: None, [0, 1], 2)
+    assert waited == [1] and done == [1]

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from adcli.codegen.nests import calls, plans
 from adcli.codegen.nests.actions import Move, Stretch
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.codegen.nests.teams import HELPS
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -92,12 +95,38 @@ def test_threads_change_no_bit(kernel: TensorKernel, jobs: int) -> None:
 
 def test_a_team_of_which_nobody_comes_but_the_first_does_all(kernel: TensorKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     want = kernel(AT, jobs=1)
-    for order in (range, lambda n: reversed(range(1, n))):
-        def one_after_another(function, parts, jobs, order=order):   # type: ignore[no-untyped-def]
-            for part in parts if order is range else [0, *order(jobs)]:
-                function(part)
-        monkeypatch.setattr(calls, "share", one_after_another)
+    for late in (False, True):
+        def one_after_another(leader, helper, parts, wait, late=late):   # type: ignore[no-untyped-def]
+            leader()
+            for part in reversed(parts) if late else ():
+                helper(part)
+            wait(len(parts) if late else 0)
+        monkeypatch.setattr(calls, "lead", one_after_another)
         assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
+
+
+class Refusing:
+    """A function that has no memory for helpers."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function, self.refused = function, 0
+
+    def __call__(self, env: object, role: Sequence[int] | None, *more: object) -> None:
+        if role is not None and role[0] == HELPS:
+            self.refused += 1
+            raise MemoryError
+        self.function(env, role, *more)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_helper_that_has_failed(kernel: TensorKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    want, refusing = kernel(AT, jobs=1), Refusing(kernel.kernel.function)
+    monkeypatch.setattr(kernel, "kernel", SimpleNamespace(function=refusing))
+    for _ in range(200):
+        assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
+        if refusing.refused:
+            return
+    raise AssertionError("no helper has come")
 
 
 def test_calls_from_several_threads_have_a_team_each(kernel: TensorKernel) -> None:
@@ -125,7 +154,7 @@ def test_a_team_is_called_once_for_all_stretches(blocks: TensorKernel, jobs: int
     (plan,) = blocks.plans.values()
     kinds = [type(a) for a in plan.actions]
     assert plan.shared and kinds.count(Stretch) > 2 and Move in kinds
-    monkeypatch.setattr(calls, "share", lambda f, parts, jobs, share=calls.share: (called.append(jobs), share(f, parts, jobs)))
+    monkeypatch.setattr(calls, "lead", lambda *given, lead=calls.lead: (called.append(1 + len(given[2])), lead(*given)))
     for turn in range(1, 6):
         for name, found in blocks(AT, jobs=jobs).items():
             assert_same_bits(found, want[name], name)
