@@ -135,7 +135,8 @@ class LoopFlows(NamedTuple):
             return None
         places = np.concatenate([np.zeros(0, np.int64), *[offsets[a] + at for a, at in both[0]]])
         touched, first = np.unique(places, return_index=True)
-        return touched, np.repeat([move for _, move in moves], [len(at) for _, at in both[0]])[first]
+        moved = [np.full(len(at), move) for (_, move), (_, at) in zip(moves, both[0], strict=True)]
+        return touched, np.concatenate([places[:0], *moved])[first]
 
     def at(self, t: int) -> list[Block]:
         """The blocks of a step."""

@@ -151,3 +151,12 @@ def test_what_is_not_finite_or_rough_is_said_once(full: int, monkeypatch: pytest
     ended = adcli("jacobian", "-e", "input x(N)", "-e", "y(i) = sqrt(x(i))", "--at", "x=[1,0,4]", "--format", "coo", "--strict")
     assert ended.code == 4 and "dy_dx(1, 1) = inf: 1 of " in ended.err
     assert entries(ended.out)[2, 2] == 0.25
+
+
+@pytest.mark.parametrize("at", ["x=[],A=[],T=3", "x=[],A=[],T=0"])
+@pytest.mark.parametrize(("verb", "rows"), [("hessian", 0), ("jacobian", 1)])
+def test_a_loop_over_nothing_has_no_entries(verb: str, rows: int, at: str) -> None:
+    lines = ("input x(N), A(N, N), int32 T", "h(0, i) = x(i)", "for t in 0:T { h(t+1, i) +=! A(i, k)*h(t, k) }", "v +=! h(T, i)")
+    program = [x for line in lines for x in ("-e", line)]
+    assert adcli(verb, *program, "--format", "coo", "--at", at).out == "i,j,row,column,value\n"
+    assert f"{rows} × 0, 0 of 0 entries" in adcli(verb, *program, "--pattern", "--at", at).out
