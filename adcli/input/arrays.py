@@ -164,8 +164,9 @@ def of_all_dimensions(program: Program, point: dict[str, Any]) -> dict[str, Any]
     short = [p for p in program.params if p.name in point and ends_early(p, np.shape(point[p.name]))]
     if not short:
         return point
-    sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point, unseen=True)
-    return {**point, **{p.name: empty_of_all_dimensions(p, np.asarray(point[p.name]), sizes) for p in short}}
+    arrays = {name: np.asarray(x) for name, x in point.items()}   # an integer may be a small tensor
+    sizes = bind(program, {name: x.shape for name, x in arrays.items()}, arrays, unseen=True)
+    return {**point, **{p.name: empty_of_all_dimensions(p, arrays[p.name], sizes) for p in short}}
 
 
 def empty_of_all_dimensions(p: Param, there: Array, sizes: Mapping[str, int]) -> Array:

@@ -50,6 +50,7 @@ ORDINARY = [
     ("grad", "-e", "input A(N,N), b(N); x = solve(A, b); v +=! x(i)**2", "--at", "A=[[2,1],[1,3]],b=[1,2]"),
     ("eval", "-e", "input x(N,M), b(M); y(j) +=! x(i,j)*b(j)", "--at", "x=[],b=[1]", "--at", "x=[[1,2]],b=[3,4]"),
     ("eval", "-e", "input x(N,M), b(M); y(j) +=! x(i,j)*b(j)", "--at", "x=[[1,2]],b=[3,4]", "--at", "x=[],b=[1]"),
+    ("eval", "-e", "input x(N,M), b(M), int32 k; y(j) +=! x(i,j)*b(j)*k", "--at", "x=[],b=[1],k=3"),
     ("eval", *WHOLE, "--at", "k=[1,-2],n=3,x=[[0.5],[nan]]"),
     ("eval", *WHOLE, "--at", "k=[1,-2.5],n=3,x=[[0.5],[1]]"),
     ("eval", "-e", "input x(N); y(i) = x(i)*1e300", "--at", "x=[1,1e300]"),
