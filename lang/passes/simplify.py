@@ -1,8 +1,9 @@
 """Simplification that never changes a bit: equal equations once, exact operations folded, dead equations dropped.
 
 One pass forward with a hash table and one backward, so the time is linear. What is folded is what IEEE arithmetic guarantees
-to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs that meet;
-and operations on constants that are correctly rounded everywhere. x·0 and x + 0 are not folded: they are not exact.
+to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs that meet; twice c·x and
+powers of two times it, which are one product where c is a whole number (`one_product`); and operations on constants that are
+correctly rounded everywhere. x·0 and x + 0 are not folded: they are not exact.
 
 The body of a comprehension is simplified as any program is; constants among its arguments and equal sources go into it, and
 guards that always hold are dropped.
@@ -28,6 +29,7 @@ ValueKey = tuple[object, ...]
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
+TWO = Lit(2.0)
 of_tensors = part_for_tensors(__name__)
 
 
@@ -79,6 +81,7 @@ class Folder:
         self.first: dict[object, Lit] = {}
         self.folded: dict[ValueKey, Lit | None] = {}   # what operations on constants come to
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
+        self.scaled: dict[Atom, tuple[Lit, Atom]] = {}   # products of a constant and a variable
         self.known: dict[Atom, bool] = dict(truths or {})   # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
         self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
@@ -100,6 +103,8 @@ class Folder:
                 self.seen.setdefault(self.key(e), e.outs[0])
             if op is NEG or op is NOT:
                 self.opposite[e.outs[0]] = e.args[0]
+            elif op is MUL:
+                one_product(self, e, e.args)
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
@@ -121,6 +126,10 @@ class Folder:
                 if (a is not None and b is not None and a not in opposite and b not in opposite
                         and (not known or (a not in known and b not in known))):   # as `keep` does, which is called less often
                     out = e.outs[0]
+                    if ((op is MUL and (type(a) is Lit or type(b) is Lit)) or (a is b and op is ADD)) and (
+                            value := one_product(self, e, (a, b))):
+                        env[out] = value
+                        continue
                     earlier = entered((op, b, a) if op.commutes and id(b) < id(a) else (op, a, b), out)
                     if earlier is not out:
                         env[out] = earlier
@@ -263,8 +272,36 @@ def _binary(constants: Fold, variables: Fold) -> Fold:
             found = constants(f, e, args)
         if found is not None:
             return found
-        return variables(f, e, args) if x in f.opposite or y in f.opposite else None
+        return variables(f, e, args) if x in f.opposite or y in f.opposite else one_product(f, e, args)
     return rule
+
+
+def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    """c·(2·x), 2·(c·x) and c·x + c·x as the product (2c)·x, where c is a whole number, and so with other powers of two.
+
+    The bits are the same for every x: scaling by a power of two commutes with rounding but where the result is subnormal, and
+    there c·x, a whole multiple of the smallest number, is not rounded; what overflows in one way does in the other, since
+    no factor is below 1.
+    """
+    x, y = args
+    if e.op is MUL:
+        c, x = (x, y) if type(x) is Lit else (y, x)
+    else:
+        c = TWO if e.op is ADD and x is y else x
+    if type(c) is not Lit:
+        return None
+    inner = f.scaled.get(x)
+    if inner and exact_together(c.value, inner[0].value):
+        return f.again(e, MUL, f.constant(Lit(c.value * inner[0].value)), inner[1])
+    if e.op is MUL and e.outs[0].temp:
+        f.scaled[e.outs[0]] = c, x
+    return None
+
+
+def exact_together(c: float, d: float) -> bool:
+    """Whether two whole numbers, one of them a power of two, are one factor: of what single precision can hold, too."""
+    return (type(c) is type(d) is float and c.is_integer() and d.is_integer() and 0 < abs(c * d) < 2.0 ** 53
+            and 0.5 in (abs(math.frexp(c)[0]), abs(math.frexp(d)[0])))
 
 
 def _added_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
