@@ -22,8 +22,10 @@ from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 
+MUL, NEG = TABLE["mul"], TABLE["neg"]
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")
 """What the text calls its own values and blocks: no value of a program has such a name."""
@@ -279,7 +281,8 @@ def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: st
 class KernelWriter:
     """Writes the equations of a program; remembers the names that it gives.
 
-    `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts.
+    `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts, `turned` which
+    values are others with the sign changed.
     """
 
     def __init__(self, program: Program, instructions: Instructions) -> None:
@@ -292,6 +295,7 @@ class KernelWriter:
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
         self.divisions = Divisions(instructions, frozenset())
+        self.turned: set[Var] = set()
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
 
@@ -369,6 +373,10 @@ class KernelWriter:
 
     def equation(self, e: Equation) -> str:
         args = [self.operands.get(a) or self.operand(a) for a in e.args]
+        if e.op is NEG:
+            self.turned.add(e.outs[0])
+        elif e.op is MUL and self.instructions.fuses_signs and not self.turned.isdisjoint(e.args):
+            return self.instructions.turned_product().format(*args, z=self.define(e.outs[0], e.outs[0].name))
         if e.outs[0] in self.divisions.chosen:
             return self.divisions.equation(e, args, self.define(e.outs[0], e.outs[0].name))
         return self.instructions.template(e.op).format(*args, z=self.define(e.outs[0], e.outs[0].name))

@@ -16,7 +16,9 @@ from adcli.codegen.rows.instructions import Instructions, stack
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.build import Builder
+from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, everything, native, number
 from session_seed import drawn
@@ -187,3 +189,15 @@ def test_constants_are_written_bit_by_bit() -> None:
     one, four = Instructions(1, veclib.NO_LIBRARY), Instructions(4, veclib.NO_LIBRARY)
     assert [one.constant(x) for x in (0.1, -0.0, -math.nan)] == ["0x3FB999999999999A", "0x8000000000000000", "0x7FF8000000000000"]
     assert four.constant(1.0) == "splat (double 0x3FF0000000000000)"
+
+
+def test_a_sign_that_is_changed_in_a_product_changes_no_bit() -> None:
+    """On AVX-512 the fused operation does both, and is given a -0 to add."""
+    program = parse("a = -x*y\nb = y*(-x)\nc = -(x*y)\nd = (-x)*(-y)")
+    wide = veclib.Library("any", lambda symbol: False, True)
+    assert llvm.emit(program, 8, wide).text.count("call <8 x double> @llvm.fma.v8f64") == 3
+    assert llvm.emit(program, 16, wide, precision=SINGLE).text.count("call <16 x float> @llvm.fma.v16f32") == 3
+    assert "llvm.fma" not in llvm.emit(program, 8, wide, fast=True).text + llvm.emit(program, 4).text
+    at = list(itertools.product([*SPECIAL, 1e-160, -3e-165, 7.1, -1.3], repeat=2))
+    for lanes in WIDTHS:
+        assert [bits(z) for zs in native(program, at, lanes) for z in zs] == [bits(z) for xy in at for z in reference(program, xy)]
