@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
+from adcli.codegen.nests.quotients import constant_reciprocal, quotients, reciprocal, suits
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
@@ -56,6 +57,8 @@ class BodyWriter:
         args = [self.values[a] for a in e.args if isinstance(a, Var)]
         tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
         level = max((a.level for a in args), default=0)
+        if packed and suits(e, self.at.vectors) and (value := self.quotient(e, tiled, level)) is not None:
+            return value
         template, texts = (self.at.vectors if packed else self.at.scalars).template(e.op), []
         for t in range(self.rows if tiled else 1):
             row = []
@@ -64,6 +67,30 @@ class BodyWriter:
                 row.append(self.at.computed(level, template, operands))
             texts.append(row)
         return BodyValue(texts, tiled, packed, level)
+
+    def quotient(self, e: Equation, tiled: bool, level: int) -> BodyValue | None:
+        """A division by what was known before, or by one number for several registers, multiplied out. None where the divisor is
+        as new as the quotient, or the text has come too far."""
+        at, (x, y), rows = self.at, e.args, self.rows if tiled else 1
+        if not at.at_beginning(level) or self.as_new(y, rows, level):
+            return None
+        operands = []
+        for t, u in [(t, u) for t in range(rows) for u in range(self.blocks)]:
+            if isinstance(y, Lit):
+                inverse = constant_reciprocal(at.vectors, y.value)
+            else:
+                by = self.values[y]
+                inverse = reciprocal(at, by.texts[t if by.tiled else 0][u if by.packed else 0], by.level, by.packed)
+            operands.append((self.operand(x, t, u, True), self.operand(y, t, u, True), *inverse))
+        made = iter(quotients(at, level, operands))
+        return BodyValue([[next(made) for _ in range(self.blocks)] for _ in range(rows)], tiled, True, level)
+
+    def as_new(self, y: Atom, rows: int, level: int) -> bool:
+        """Whether each register of a tile with so many rows has a divisor of its own, which the innermost loop makes."""
+        if isinstance(y, Lit):
+            return False
+        by = self.values[y]
+        return by.level == level and (by.tiled or rows == 1) and (by.packed or self.blocks == 1)
 
     def product(self, x: Atom, power: IndexPower) -> BodyValue | None:
         """A power whose exponent grows by 1 from turn to turn of a loop: the product goes along. None where its base is not known

@@ -35,6 +35,8 @@ class Frame:
     """Type, first value, name and following value of what goes from turn to turn and not out of the loop."""
     head: list[str] = field(default_factory=list)
     known: dict[Hashable, str] = field(default_factory=dict)
+    end: str = ""
+    """The block in which its beginning ends, where that has several."""
 
 
 class FunctionWriter:
@@ -87,6 +89,27 @@ class FunctionWriter:
             z = known[key] = self.fresh()
             self.frames[level].head.append(template.format(*operands, z=z))
         return known[key]
+
+    def at_beginning(self, level: int) -> bool:
+        """Whether the text has not left the beginning of frame `level`, so that this may have branches."""
+        frame = self.frames[level]
+        return level == len(self.frames) - 1 and self.label == (frame.end or frame.label)
+
+    def unless(self, holds: str, values: Sequence[tuple[str, str]], others: Sequence[str]) -> list[str]:
+        """Values of these types at the beginning of the innermost frame, or others that are computed instead where something does
+        not hold. The text must still be `at_beginning`."""
+        frame, before = self.frames[-1], self.label
+        self.count += 1
+        instead, self.label = f"instead.{self.count}", f"either.{self.count}"
+        frame.end = self.label
+        names = [self.fresh() for _ in values]
+        found = [self.fresh() for _ in values]
+        frame.head += [f"  br i1 {holds}, label %{self.label}, label %{instead}", f"{instead}:",
+                       *(f"  {name} = {right}" for name, right in zip(names, others, strict=True)),
+                       f"  br label %{self.label}", f"{self.label}:",
+                       *(f"  {z} = phi {kind} [ {x}, %{before} ], [ {name}, %{instead} ]"
+                         for z, (kind, x), name in zip(found, values, names, strict=True))]
+        return found
 
     def block(self, label: str, *chunks: list[str]) -> None:
         self.label = label
