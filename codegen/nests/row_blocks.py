@@ -9,6 +9,8 @@ writes to that row, or if it is a sum over rows; then what blocks come to is add
 may be read in it, too, row by row. All rows are in up to 16 parts, whatever threads there are: a part is what a thread takes, and
 its sums are its own until the end.
 
+Another tensor of the same shape, as the adjoint of what has one element for each of A's, is taken by the same rows.
+
 Only statements with no more points than the tensor has elements are done so, those for which memory is what takes the time: a
 product of matrices loses more by having its operands copied for every block.
 """
@@ -138,17 +140,17 @@ class _Group:
         self.index: dict[int, Index] = {}
         self.touched = _Touched()
         self.many, self.last = 0, k
-        """The steps that read the tensor, or another one as large that the group makes, and the last of them."""
+        """The steps that read the tensor, or another one as large, and the last of them."""
         if len(tensor.shape) < 2:
             return
-        self.rows, self.large = tensor.shape[0], {tensor: None}
+        self.rows, self.shape, self.large = tensor.shape[0], tensor.shape, {tensor: None}
         before, behind, waiting = list[int](), list[int](), _Touched()
         for m in range(k, len(steps)):
             if m > self.last + REACH or (m > k and not self.index):
                 break
             joins, waits = self.touched.clashes(steps[m]), waiting.clashes(steps[m])
             i = None if waits else self.along(steps[m])
-            if i is not None and (self.reads_rows(steps[m], i) or joins):
+            if i is not None and (self.read_by_rows(steps[m], i) or joins):
                 self.add(m, i)
             elif waits or joins:
                 behind.append(m)
@@ -166,8 +168,9 @@ class _Group:
     def add(self, m: int, i: Index) -> None:
         step = self.steps[m]
         self.index[m] = i
-        if self.reads_rows(step, i):
+        if read := self.read_by_rows(step, i):
             self.many, self.last = self.many + 1, m
+            self.large |= dict.fromkeys(read)
         (out,) = step.writes
         self.touched.add(step)
         e = step.equations[0]
@@ -200,14 +203,16 @@ class _Group:
             if not each and (mine or op.reduction != "+"):
                 continue
             plain = all(subscripts and subscripts[0] == affine(i) for v, subscripts in found if v in self.touched.writes)
-            short = len(op.ranges) == 1 or self.reads_rows(step, i)
+            short = len(op.ranges) == 1 or bool(self.read_by_rows(step, i))
             if plain and short and all(map(partial(does, i), step.nests)):
                 return i
         return None
 
-    def reads_rows(self, step: RowStep, i: Index) -> bool:
-        """Whether a step reads a large tensor's rows along an index, at no more points than it has elements."""
-        return any(v in self.large and self.whole(_comprehension(step), s, i) for v, s in _reads(step, self.home))
+    def read_by_rows(self, step: RowStep, i: Index) -> list[Var]:
+        """The large tensors, and others of the same shape, whose rows a step reads along an index, at no more points than they
+        have elements."""
+        return [v for v, s in _reads(step, self.home)
+                if (v in self.large or v.shape == self.shape) and self.whole(_comprehension(step), s, i)]
 
     def whole(self, op: Comprehension, subscripts: Sequence[Subscript], i: Index) -> bool:
         """Whether an access has a row for the index, and all other indices are within a row."""

@@ -129,7 +129,7 @@ def test_a_team_does_every_row_once(name: str, jobs: int, monkeypatch: pytest.Mo
     assert seen
 
 
-def test_what_reads_the_rows_of_one_tensor_is_a_group() -> None:
+def test_what_reads_the_rows_of_one_tensor_or_of_one_like_it_is_a_group() -> None:
     assert groups(SQUARES) == []   # the sum reads no rows of A
     assert groups(gradient(parse(SQUARES)))[0][0] == "y"
     assert [len(g) for g in groups(TEXTS["a product and that with the transpose"])] == [2]
@@ -139,6 +139,10 @@ def test_what_reads_the_rows_of_one_tensor_is_a_group() -> None:
     assert groups(TEXTS["what rows start from"])[0][-1] == "z"
     assert groups("input A(M, N)\ny(i) +=! A(i, j)\nz(i) +=! A(j, i)\noutput y, z") == [["y", "z"]]
     assert len(groups(NORMALISED)[0]) >= 3
+    (whole,) = groups(adjoint_program(parse(NORMALISED)))   # those that read the adjoint of y only are done with it, too
+    assert {"y", "d_dg", "d_db", "d_dx"} <= {*whole}
+    assert groups("input A(M, N), B(M, N), C(N, M)\ny(i) +=! A(i, j)\nz(i) +=! B(i, j) * A(i, j)\nw(i) +=! C(j, i)\n"
+                  "x(j) +=! B(i, j)\noutput w, x, y, z") == [["y", "z", "x"]]
 
 
 @pytest.mark.parametrize("text", [
