@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from adcli.lang.derive.cost import operations
-from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
+from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result, shape_of
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
@@ -35,16 +35,24 @@ IN_PROPORTION = 20
 
 @value_record
 class DerivationStep:
-    """How one order of derivatives was computed: the `plans` there were, and the one `taken`; entries of the matrix that
-    are not zero by construction, of how many; weighted operations of the program `before` and `after`."""
+    """How one order of derivatives was computed: the `ways` there were for the program that was `needed`, and the one `taken`;
+    entries of the matrix that are not zero by construction, of how many; weighted operations of the program `before` and
+    `after`."""
 
     order: int
     entries: int
     of: int
-    plans: tuple[SweepPlan, ...]
+    needed: Program
+    ways: tuple[SweepPlan, ...]
     taken: SweepPlan
     before: int
     after: int
+
+    @property
+    def plans(self) -> tuple[SweepPlan, ...]:
+        """The ways with what each costs, which is counted for who asks."""
+        taken = self.taken
+        return tuple([taken if p.reads is taken.reads else priced(self.needed, p) for p in self.ways])
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -160,7 +168,8 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     """Add the partial derivatives of the results `rows` with respect to all inputs; the names of the new results."""
     if not d.wrt:
         return []
-    entries = Entries.of(d.program, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
+    needed = needed_for(d.program, {*rows})
+    entries = Entries.of(needed, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
     there, whole = sum(map(len, entries.pattern)), len(rows) * len(d.wrt)
     full = zeros or (zeros is None and not (whole > MANY_ENTRIES and 2 * there <= whole))
     count = whole if full else there
@@ -170,7 +179,7 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     if full:
         n = range(len(d.wrt))
         present = [(i, j) for i in range(len(rows)) for j in n if not entries.symmetric or i <= j]
-    return step(d, entries, [(rows[i], d.wrt[j]) for i, j in present])
+    return step(d, needed, entries, [(rows[i], d.wrt[j]) for i, j in present])
 
 
 def size(program: Program) -> int:
@@ -207,11 +216,11 @@ def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> b
     return first is not None and [origins[r] for r in rows] == [(first, (x,)) for x in wrt]
 
 
-def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
-    """Compute entries by the cheapest plan; those `wanted`, each as (result, input), become results with a name."""
-    found = plans(d.program, entries)
-    allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
-    taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
+def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
+    """Compute entries by the cheapest plan for the part of the program that they need; those `wanted`, each as (result, input),
+    become results with a name."""
+    found = plans(needed, entries)
+    taken = cheapest(needed, [p for p in found if d.mode in ("auto", p.mode)] or found)
     before, known = operations(d.program), len(d.program.results)
     if before + taken.cost > d.most:
         raise too_much("these derivatives take", before + taken.cost, "operations",
@@ -219,7 +228,7 @@ def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> li
     d.program = run(d.program, [sweeps(taken, wanted, d.wrt), simplify])
     results = d.program.results[known:]
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
-                        len(entries.rows) * len(entries.columns), tuple(found), taken, before, operations(d.program)))
+                        len(entries.rows) * len(entries.columns), needed, tuple(found), taken, before, operations(d.program)))
     return [r.name for r in results]
 
 
@@ -330,6 +339,7 @@ def chosen_partials(d: UnderWay, outputs: list[str], chosen: Sequence[PartialKey
         prefixes = dict.fromkeys((v, along[:order]) for v, along in targets if len(along) >= order)
         wanted = [(at[v, along[:-1]], along[-1]) for v, along in prefixes]
         rows, columns = list(dict.fromkeys(r for r, _ in wanted)), list(dict.fromkeys(x for _, x in wanted))
-        step(d, Entries.of(d.program, rows, columns), wanted)
+        needed = needed_for(d.program, {*rows})
+        step(d, needed, Entries.of(needed, rows, columns), wanted)
         at.update({(r.of, canonical(r.wrt, position)): r.name for r in d.program.results if r.of})
     return chosen_outputs(d.program, [*outputs, *dict.fromkeys(at[key] for key in targets)])

@@ -43,8 +43,9 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     """
     edges = Edges.between(program, wrt, of)
     limit = 4 * (len(edges.lines) + len(wrt) + len(of)) + 1_000
+    both = (_by_rows, _by_columns) if len(of) >= len(wrt) else (_by_columns, _by_rows)   # the longer sets may be a square
     while True:
-        for sweep in (_by_rows, _by_columns):
+        for sweep in both:
             found = sweep(edges, limit)
             if found is not None:
                 return found
@@ -161,6 +162,12 @@ def passing(op: Primitive, static: Statics, count: int) -> tuple[int, ...]:
     none for these constants, as x**0."""
     written = (i for i in range(count) if op.map(i) is not None)
     return tuple([i for i in written if not op.static or map_rule(op, i, static, count) is not None])
+
+
+def is_passed_through(op: Primitive) -> bool:
+    """Whether a derivative flows through every argument of an operation that can have one, as not through that of `floor`."""
+    return type(op) is Primitive and (op.truth or all(
+        op.map(i) is not None for i in range(op.arity) if op.kind(i) == "r" and i not in op.static))
 
 
 def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowLine]:

@@ -7,14 +7,14 @@ plan goes its cost, counted on the program, and the cheapest is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
-from adcli.lang.derive.sparsity import Pattern, jacobian_pattern, symmetric, transposed
-from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, shape_of
+from adcli.lang.derive.sparsity import Pattern, is_passed_through, jacobian_pattern, symmetric, transposed
+from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, operations, shape_of
 from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.records import value_record
@@ -80,13 +80,36 @@ class Entries:
 # ---------------------------------------------------------------- plans
 
 def plans(program: Program, entries: Entries) -> list[SweepPlan]:
-    """The ways to compute the entries, each with its cost: forward, reverse, and both where that takes fewer sweeps."""
+    """The ways to compute the entries: forward, reverse, and both where that takes fewer sweeps."""
     if has_tensors(program):
         return tensor_plans(program, entries)
-    found = symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
-    wanted = set(entries.rows)
-    needed = prune(with_outputs(program, [r.name for r in program.results if r.name in wanted]))
-    return [replace(p, cost=cost(needed, p)) for p in found]
+    return symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
+
+
+def needed_for(program: Program, rows: Collection[str]) -> Program:
+    """The part of a program that the results `rows` need: where plans for these are looked for and priced."""
+    return prune(with_outputs(program, [r.name for r in program.results if r.name in rows]))
+
+
+def priced(needed: Program, plan: SweepPlan, most: float = math.inf) -> SweepPlan:
+    """The plan with what its sweeps cost, where that is at most so much; else with a part of it that is more."""
+    return plan if plan.cost else replace(plan, cost=cost(needed, plan, most))
+
+
+def cheapest(needed: Program, found: Sequence[SweepPlan]) -> SweepPlan:
+    """The plan that costs least; of equals the one of fewer sweeps. It is counted first what few sweeps cost: beside that many
+    are soon seen to be dearer. One sweep back is cheapest without a look at the others where every derivative flows on: a value
+    has one adjoint then, and at least one tangent, so that neither the maps nor the sums can be more."""
+    best: SweepPlan | None = None
+    flows_on = all(map(is_passed_through, operations(needed)))
+    for plan in sorted(found, key=lambda p: p.sweeps):
+        if best is not None and best.sweeps == 1 and best.mode == "reverse" and flows_on:
+            break
+        costed = priced(needed, plan, math.inf if best is None else best.cost)
+        if best is None or costed.cost < best.cost:
+            best = costed
+    assert best is not None, "there is a plan"
+    return best
 
 
 def tensor_plans(program: Program, entries: Entries) -> list[SweepPlan]:
@@ -190,16 +213,17 @@ def reads(entries: Entries, reverse_rows: Container[int] = (),
 
 # ---------------------------------------------------------------- what a plan costs
 
-def cost(program: Program, plan: SweepPlan) -> int:
-    """The weighted operations of the sweeps of a plan."""
+def cost(program: Program, plan: SweepPlan, most: float = math.inf) -> int:
+    """The weighted operations of the sweeps of a plan; no further counted than to more than `most`."""
     total, paid = 0, Paid()
     if plan.inputs:
         inputs = {p.name: p.var for p in program.params}
-        total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]), paid)
-    if plan.outputs:
+        total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]), paid, most)
+    if plan.outputs and total <= most:
         results = {r.name: r.atom for r in program.results}
         active = active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
-        total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active, paid)
+        seeds = masks([[results[v] for v in group] for group in plan.outputs])
+        total += reverse_cost(program.equations, seeds, active, paid, most - total)
     return total
 
 

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -236,6 +237,7 @@ class Program:
     results: tuple[Result, ...]
     source: Source | None = field(default=None, repr=False)
     notes: tuple[Note, ...] = ()
+    counted: Mapping[Primitive, int] | None = field(default=None, init=False, repr=False)   # see `counts`
 
     def param(self, name: str) -> Param:
         return next(p for p in self.params if p.name == name)
@@ -249,9 +251,17 @@ def on_tensors(e: Equation) -> bool:
     return e.op.tensors
 
 
-def operations(program: Program) -> set[Primitive]:
+def counts(program: Program) -> Mapping[Primitive, int]:
+    """How many equations it has of each operation; counted once, since many ask and a program may be long."""
+    if program.counted is None:
+        object.__setattr__(program, "counted", Counter([e.op for e in program.equations]))
+    assert program.counted is not None
+    return program.counted
+
+
+def operations(program: Program) -> Set[Primitive]:
     """What its equations do: a long program does the same few things again and again."""
-    return {e.op for e in program.equations}
+    return counts(program).keys()
 
 
 def has_tensors(program: Program) -> bool:

@@ -5,10 +5,11 @@ import math
 import pytest
 from adcli.lang.derive import derivatives
 from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
-from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
+from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.simplify import simplify
 from back_ends import BACK_ENDS, values
 from command import adcli, succeeds
 from random_programs import point, sample
@@ -126,6 +127,17 @@ def test_the_cost_is_counted_on_the_program():
         jacobian(parse(text), steps=steps)
         added = steps[0].after - steps[0].before
         assert 0.5 <= steps[0].taken.cost / added <= 2.1
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_one_sweep_back_is_never_dearer_than_others(seed):
+    """So nothing else is counted where one is enough, and what is taken is what counting all of them takes."""
+    whole = simplify(parse(sample(drawn("test_one_sweep_back_is_never_dearer_than_others", seed)).text))
+    wrt = [p.name for p in whole.params]
+    for r in whole.results:
+        program = needed_for(whole, {r.name})
+        found = plans(program, Entries.of(program, [r.name], wrt))
+        assert cheapest(program, found) == min([priced(program, p) for p in found], key=lambda p: (p.cost, p.sweeps))
 
 
 def test_auto_takes_forward_for_tall_and_reverse_for_wide():
