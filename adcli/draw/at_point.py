@@ -147,11 +147,11 @@ def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> 
     """A program that computes the adjoint of every value of a program that has one, and which value that is; its seeds are inputs
     `SEED` 0, 1, … for the outputs in `of`, in the order of the program."""
     from adcli.lang.ir.build import Builder
-    from adcli.lang.passes.duplicate import duplicated
+    from adcli.lang.passes.duplicate import duplicate
     from adcli.lang.passes.forward import seeded
     from adcli.lang.passes.guards import Term, result
     from adcli.lang.passes.reverse import pull_back
-    linear, _ = duplicated(program)
+    linear = duplicate(program)
     b = Builder()
     b.equations.extend(linear.equations)
     chosen = [r for r in linear.results if r.name in of]

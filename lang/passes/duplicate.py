@@ -8,7 +8,6 @@ Tensors are copied as scalars are; truth values and whole numbers have no adjoin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program, Var
@@ -18,19 +17,36 @@ from adcli.lang.ir.primitives import TABLE
 DUP = TABLE["dup"]
 
 
+def copied_values(program: Program) -> dict[Atom, int]:
+    """The values that are copied, each with the number of its uses."""
+    used = Counter([a for e in program.equations for a in e.args])
+    used.update([r.atom for r in program.results])
+    return {a: n for a, n in used.items()
+            if n > 1 and type(a) is Var and not a.truth and not a.integer and not a.whole}
+
+
+def copy_name(value: Var, number: int) -> str:
+    """What the copy of a value with this number is called; they are numbered as they are made, two at a time."""
+    return f"{value.name or 'i'}{number}"
+
+
+def serving(use: int, uses: int) -> int:
+    """The number of the copy that serves a use, from 1, of so many: the first one of its two, but for the last use."""
+    return 2 * use - 1 if use < uses else 2 * use - 2
+
+
 class _Copies:
     """Deals out the uses of each value in order."""
 
     def __init__(self, program: Program) -> None:
-        self.left = Counter([a for e in program.equations for a in e.args if type(a) is Var])
-        self.left.update([r.atom for r in program.results if type(r.atom) is Var])
+        self.left = copied_values(program)
         self.ready: dict[Atom, list[Var]] = {}   # the last one first
         self.made: dict[Var, int] = {}
         self.equations: list[Equation] = []
 
     def open(self, value: Var, span: Span | None) -> None:
         """A value has been defined: copy it if more than one use will come."""
-        if self.left[value] > 1 and not value.truth and not value.integer and not value.whole:
+        if value in self.left:
             self.ready[value] = self.split(value, value, span)
 
     def read(self, args: tuple[Atom, ...], span: Span | None) -> tuple[Atom, ...]:
@@ -40,8 +56,7 @@ class _Copies:
     def split(self, origin: Var, value: Var, span: Span | None) -> list[Var]:
         n = self.made.get(origin, 0) + 2
         self.made[origin] = n
-        stem, shape = origin.name or "i", value.shape
-        first, second = Var(f"{stem}{n - 1}", True, False, shape), Var(f"{stem}{n}", True, False, shape)
+        first, second = [Var(copy_name(origin, i), True, False, value.shape) for i in (n - 1, n)]
         self.equations.append(Equation((first, second), DUP, (value,), span))
         return [second, first]
 
@@ -62,23 +77,13 @@ class _Copies:
 
 def duplicate(program: Program) -> Program:
     """The same program with every value used at most once."""
-    return duplicated(program)[0]
-
-
-def duplicated(program: Program) -> tuple[Program, Mapping[Equation, Equation]]:
-    """The same program with every value used at most once, and for each equation of it that reads copies the one that it was."""
-    copies, plain = _Copies(program), dict[Equation, Equation]()
+    copies = _Copies(program)
     for p in program.params:
         copies.open(p.var, None)
     for e in program.equations:
         args = copies.read(e.args, e.span)
-        if args is e.args:
-            copies.equations.append(e)
-        else:
-            copy = Equation(e.outs, e.op, args, e.span, e.group)
-            copies.equations.append(copy)
-            plain[copy] = e
+        copies.equations.append(e if args is e.args else Equation(e.outs, e.op, args, e.span, e.group))
         for out in e.outs:
             copies.open(out, e.span)
     results = tuple([r.with_atom(copies.use(r.atom, None)) for r in program.results])
-    return replace(program, equations=tuple(copies.equations), results=results), plain
+    return replace(program, equations=tuple(copies.equations), results=results)

@@ -6,22 +6,23 @@ adds.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from adcli.lang.ir import Atom, Equation, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
+from adcli.lang.ir.errors import Span
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.duplicate import duplicated
+from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
-NO_EQUATIONS: Mapping[Equation, Equation] = {}
 
 
 def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
@@ -50,79 +51,164 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     equations, which stand in `b`.
 
     Returns the adjoint of every input in `wrt` for each group that it reaches: the sum of the partial derivatives of the group's
-    results. Adjoints flow through copies of values; what their lines read are the values.
+    results. The lines are those of the program in explicit-duplication form, without the copies, which nobody but adjoints would
+    read: see `AdjointSums`.
     """
-    linear, plain = duplicated(program)
-    wanted, active, found = set(wrt), active_values(linear, wrt), {}
-    inputs = [(p.name, p.var) for p in linear.params if p.name in wanted]
-    results = {r.name: r.atom for r in linear.results}
-    ones = {results[name]: seed for name, seed in units.items()}
-    seeds = [[results[name] for name in group] for group in groups]
-    for i, equations in enumerate(reached(linear, seeds, active)):
-        adjoints: Adjoints = {atom: unit(b, ones.get(atom)) for atom in seeds[i]}
-        pull_back(b, equations, adjoints, active, plain)
-        found.update({(i, x): result(b, adjoints[v]) for x, v in inputs if v in adjoints})
+    active, wanted, found = active_values(program, wrt), set(wrt), {}
+    uses = copied_values(program)
+    left = dict(uses)
+    results = [(r.name, r.atom, one_less(left, r.atom)) for r in reversed(program.results) if r.atom in active]
+    swept = reached(program, [[atom for name, atom, _ in results if name in group] for group in map(set, groups)], active, left)
+    for i, (group, lines) in enumerate(zip(map(set, groups), swept, strict=True)):
+        sums = AdjointSums(b, uses)
+        for name, atom, use in results:
+            if name in group:
+                sums.receive(atom, use, unit(b, units.get(name)), None)
+        sums.pull_back(lines, active)
+        for p in reversed(program.params):
+            if p.name in wanted:
+                sums.complete(p.var, None)
+        found.update({(i, p.name): result(b, sums.whole[p.var]) for p in program.params
+                      if p.name in wanted and p.var in sums.whole})
     return found
 
 
-def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]) -> list[list[Equation]]:
-    """For each group of seeds the equations that its sweep goes through, in the order of the program."""
+NumberedUses = tuple[int, ...]
+"""Of each argument of an equation which use of it this is, from 1; 0 where it has no other."""
+ReachedLine = tuple[Equation, NumberedUses]
+
+
+def one_less(left: dict[Atom, int], value: Atom) -> int:
+    """The number of the last use of a value that is `left`, which is then not; 0 of one without copies."""
+    use = left.get(value, 0)
+    if use:
+        left[value] = use - 1
+    return use
+
+
+def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom],
+            left: dict[Atom, int]) -> list[list[ReachedLine]]:
+    """For each group of seeds the equations that its sweep goes through, last first; `left` are the numbers of uses of values
+    that are copied."""
     reach = masks(seeds)
-    found: list[list[Equation]] = [[] for _ in seeds]
-    there = reach.get
+    found: list[list[ReachedLine]] = [[] for _ in seeds]
+    there, copied = reach.get, left.keys()
     for e in reversed(program.equations):
-        outs = e.outs
+        outs, args = e.outs, e.args
+        once = copied.isdisjoint(args)
+        uses = (0,) * len(args) if once else tuple([one_less(left, a) for a in reversed(args)])[::-1]
         mask = there(outs[0], 0) if len(outs) == 1 else union(reach, outs)
         if mask and not active.isdisjoint(outs):
-            for a in e.args:
+            for a in args:
                 if a in active:
                     reach[a] = there(a, 0) | mask
             for i in positions(mask):
-                found[i].append(e)
-    for equations in found:
-        equations.reverse()
+                found[i].append((e, uses))
     return found
 
 
-def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom],
-              plain: Mapping[Equation, Equation] = NO_EQUATIONS) -> None:
-    """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first. Lines read
-    what the `plain` equations do, where there are other ones than those in copies."""
+class AdjointSums:
+    """The adjoints of one sweep through a program whose values are used more than once.
+
+    What the uses of a value give is added as the rule of `dup` does in explicit-duplication form, in the same places: from the
+    last use on, each behind the lines of the equation that it is in, and the first one where the value is defined.
+    """
+
+    def __init__(self, b: Builder, uses: Mapping[Atom, int]) -> None:
+        self.b, self.uses = b, uses
+        self.whole: Adjoints = {}
+        self.first: Adjoints = {}   # of the first use
+        self.later: Adjoints = {}   # of the others, as far as the sweep has come
+
+    def receive(self, value: Atom, use: int, term: Term, span: Span | None) -> None:
+        """What one use gives, in an equation of this span."""
+        if use == 1:
+            self.first[value] = term
+        elif not use:
+            receive(self.whole, value, term)
+        elif value in self.later:
+            self.later[value] = self.added([term, self.later[value]], copy_hint(value, 2 * use - 2), span)
+        else:
+            self.later[value] = term
+
+    def complete(self, value: Atom, span: Span | None) -> None:
+        """A value is defined here: no use is left."""
+        if value in self.uses:
+            terms = [self.first.pop(value, None), self.later.pop(value, None)]
+            there = [term for term in terms if term is not None]
+            if there:
+                self.whole[value] = self.added(there, adjoint_hint(value), span)
+
+    def added(self, terms: Sequence[Term], hint: Hint, span: Span | None) -> Term:
+        self.b.group += 1
+        self.b.span = span
+        whole = total(self.b, terms, hint)
+        assert whole is not None, "there are terms"
+        return whole
+
+    def pull_back(self, lines: Iterable[ReachedLine], active: set[Atom]) -> None:
+        """The reverse sweep through lines that it reaches, the last of which comes first."""
+        b, whole, copied = self.b, self.whole, self.uses
+        for e, uses in lines:
+            outs, span = e.outs, e.span
+            for out in reversed(outs):
+                if out in copied:
+                    self.complete(out, span)
+            if outs[0] in whole or (len(outs) > 1 and not whole.keys().isdisjoint(outs)):
+                b.group += 1
+                b.span = span
+                hints = [adjoint_hint(a) if not use else copy_hint(a, serving(use, copied[a]))
+                         for a, use in zip(e.args, uses, strict=True)]
+                for i, term in reversed(adjoint_line(b, e, whole, active, hints)):
+                    self.receive(e.args[i], uses[i], term, span)
+
+
+def copy_hint(value: Atom, number: int) -> Hint:
+    """What the adjoint of a copy of a value is called."""
+    assert isinstance(value, Var), "constants are not copied"
+    return f"d_d{copy_name(value, number)}", True
+
+
+def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
+    """The reverse sweep through equations in explicit-duplication form: emit the adjoint line of every equation whose result has
+    an adjoint, last equation first."""
     for e in reversed(equations):
         outs = e.outs
         if outs[0] in adjoints or (len(outs) > 1 and not adjoints.keys().isdisjoint(outs)):
             b.group += 1
             b.span = e.span
-            adjoint_line(b, e, adjoints, active, plain.get(e, e))
+            for i, term in adjoint_line(b, e, adjoints, active, [adjoint_hint(a) for a in e.args]):
+                receive(adjoints, e.args[i], term)
 
 
-def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], plain: Equation) -> None:
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], hints: Sequence[Hint]) -> list[tuple[int, Term]]:
+    """Emit the adjoint line of an equation; the adjoints of its arguments, which have these hints, by their positions."""
     if e.op is DUP:
-        value = e.args[0]
-        if value in active:
-            receive(adjoints, value, total(b, [adjoints.get(o) for o in e.outs], adjoint_hint(value)))
-        return
+        if e.args[0] not in active:
+            return []
+        term = total(b, [adjoints.get(o) for o in e.outs], hints[0])
+        return [] if term is None else [(0, term)]
     if e.op.tensors:
         from adcli.lang.passes.tensor_rules import adjoints_of_loop  # only for programs with tensors
-        positions = [i for i, a in enumerate(e.args) if a in active]
-        found = adjoints_of_loop(b, plain, adjoints, positions, pull_back, adjoint_hint)
-        if found is not None:
-            for i, pulled in found.items():
-                receive(adjoints, e.args[i], pulled)
-            return
-    seed, unchanged = adjoints[e.outs[0]], []
+        carrying = [i for i, a in enumerate(e.args) if a in active]
+        loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, adjoint_hint)
+        if loop is not None:
+            return sorted(loop.items(), key=itemgetter(0))
+    seed, found, unchanged = adjoints[e.outs[0]], [], []
     for i, a in enumerate(e.args):
         if a in active:
-            term = (through if e.op.tensors else contribution)(b, plain, i, seed, adjoint_hint(a))
+            term = (through if e.op.tensors else contribution)(b, e, i, seed, hints[i])
             if term is None:
                 continue
-            receive(adjoints, a, term)
+            found.append((i, term))
             if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard):
-                unchanged.append(a)
+                unchanged.append(i)
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(adjoint_hint(a)[0], True, shape=shape_of(a)) for a in unchanged)
+        copies = tuple(Var(hints[i][0], True, shape=shape_of(e.args[i])) for i in unchanged)
         b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
-        adjoints.update({a: Term(b.expr(c), seed.guard, seed.exists) for a, c in zip(unchanged, copies, strict=True)})
+        own = dict(zip(unchanged, copies, strict=True))
+        return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in found]
+    return found
 
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
@@ -132,11 +218,10 @@ def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> T
     return None if term is None else term.named(b, hint, start)
 
 
-def receive(adjoints: Adjoints, value: Atom, term: Term | None) -> None:
+def receive(adjoints: Adjoints, value: Atom, term: Term) -> None:
     """Enter the one adjoint of a value."""
-    if term is not None:
-        assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
-        adjoints[value] = term
+    assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
+    adjoints[value] = term
 
 
 def adjoint_hint(value: Atom) -> Hint:

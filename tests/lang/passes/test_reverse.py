@@ -2,11 +2,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
+from adcli.lang.ir import Lit, Result
+from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import pipeline, reverse
+from adcli.lang.passes import guards, pipeline, reverse
 from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.guards import Term
+from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given
 from laws import check_modes_agree, check_transposes
@@ -45,6 +51,28 @@ def test_a_sweep_in_the_wrong_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reverse, "pull_back", lambda b, equations, *rest: right(b, equations[::-1], *rest))
     with caught():
         check_modes_agree(SHARED, POINTS)
+
+
+@law(195)
+@given(extreme, choices)
+def test_partial_derivatives_are_those_of_the_program_with_copies(written: Sample, r: random.Random) -> None:
+    """Their sweep makes no copies, and emits the lines that one through copies does."""
+    program = simplify(parse(written.text))
+    wrt, of = [p.name for p in program.params], r.choice([x.name for x in program.results])
+    b, one = Builder(), Lit(1.0)
+    b.equations.extend(program.equations)
+    found = reverse.partials(b, program, [[of]], wrt)
+    linear = duplicate(program)
+    through, seed = Builder(), next(x.atom for x in linear.results if x.name == of)
+    through.equations.extend(linear.equations)
+    adjoints = {seed: Term(through.expr(one))}
+    reverse.pull_back(through, linear.equations, adjoints, active_values(linear, wrt))
+    wanted = {(0, p.name): guards.result(through, adjoints[p.var]) for p in linear.params if p.var in adjoints}
+    assert found.keys() == wanted.keys()
+    texts = [print_program(simplify(replace(program, equations=tuple(lines.equations),
+                                            results=tuple([Result(f"d_{x}", a) for (_, x), a in values.items()]))))
+             for lines, values in ((b, found), (through, wanted))]
+    assert texts[0] == texts[1]
 
 
 def direction(r: random.Random, names: list[str]) -> dict[str, float]:
