@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import needed_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.guards import Term, contributions, result
+from adcli.lang.passes.guards import ONE, Term, contributions, result
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -87,7 +87,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
 
 def unit(b: Builder, seed: Var | None) -> Term:
     """The seed of a sweep: 1, or a tensor that is not everywhere 0."""
-    return Term(b.expr(Lit(1.0))) if seed is None else Term(b.expr(seed), (), seed)
+    return Term(b.expr(ONE)) if seed is None else Term(b.expr(seed), (), seed)
 
 
 LONG = 3

@@ -12,12 +12,13 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import NamedTuple
 
-from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Shape, Var, shape_of
+from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
 from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule
+from adcli.lang.passes.simplify import simplify
 
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
@@ -26,6 +27,8 @@ POWN, ADD, DIV = TABLE["pown"], TABLE["add"], TABLE["div"]
 LONGEST_GUARD = 4
 """Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
 
+ONE = Lit(1.0)
+"""The seed of a sweep whose derivatives are partial ones: what the rules make of it is emitted simplified."""
 ABSENT_TERM = -0.0
 """What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
 
@@ -48,7 +51,7 @@ class Term:
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
     construction. The value gets its printing hint where the last line makes it."""
-    written = written_maps(equation)[position]
+    written = (unit_maps if seed.value.atom is ONE else written_maps)(equation)[position]
     if written is None:
         return None
     if written.unchanged and seed.exists is None and seed.value.builder is b:
@@ -60,7 +63,7 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
     values = (seed.value.atom, equation.outs[0], *args, *written.constants)
     if written.always:
-        value = Expr(b, b.lines(written.lines, values, hint))
+        value = Expr(b, b.lines(written.lines, values, hint if written.named else NO_HINT))
         return None if guard is None else Term(value, guard, seed.exists)
     for op, operands in written.lines:
         values += (b.line(op, operands(values), NO_HINT).atom,)
@@ -72,15 +75,17 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
 def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
     """The sum of what the rules of `equation`, a row of the table, make of `seeds` at the arguments of these positions, under its
     printing hint; None where all of it is zero by construction."""
-    written = written_sum(equation)(positions)
-    if written is not None:
-        atoms = []
-        for seed in seeds:
-            if seed.guard or seed.exists is not None:
-                break
-            atoms.append(seed.value.atom)
-        else:
-            return Term(Expr(b, b.lines(written.lines, (*atoms, equation.outs[0], *equation.args, *written.constants), hint)))
+    atoms, args, sums = [], equation.args, written_sum(equation)
+    for seed in seeds:
+        if seed.guard or seed.exists is not None:
+            break
+        atoms.append(seed.value.atom)
+    else:
+        written = sums(positions, tuple([a is ONE for a in atoms]) if ONE in atoms else NO_UNITS, args[0] is args[-1])
+        if written is not None:
+            values = (*atoms, equation.outs[0], *args, *written.constants)
+            made = b.lines(written.lines, values, hint if written.named else NO_HINT) if written.lines else values[written.value]
+            return Term(Expr(b, made))
     if len(seeds) == 1:
         return contribution(b, equation, positions[0], seeds[0], hint)
     start = len(b.equations)
@@ -123,8 +128,8 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
 class WrittenMap(NamedTuple):
     """A map of the table as lines that are the same at every use but for their operands. The map exists where the truth values of
     `guard` are as wanted; `value` and these are found where operands are. `always` says that it exists always, and that the last
-    line makes the value. It reads all arguments of the operation if it is `whole`, of many only its own. It is `unchanged` where
-    the value is the seed, and always exists.
+    line makes the value, which is `named` after what it is the derivative of. It reads all arguments of the operation if it is
+    `whole`, of many only its own. It is `unchanged` where the value is the seed, and always exists.
     """
 
     lines: tuple[WrittenLine, ...]
@@ -134,58 +139,96 @@ class WrittenMap(NamedTuple):
     guard: tuple[tuple[int, bool], ...]
     whole: bool
     unchanged: bool
+    named: bool = True
 
 
 @by_operation
 def written_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
     """The maps of all arguments of an equation that is a row of the table; None where one is zero by construction."""
-    if many(op, count):
-        return (_written(map_rule(op, 0, static, count), False),) * count
-    return tuple([_written(map_rule(op, i, static, count), True) for i in range(count)])
-
-
-def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
-    if rule is None:
-        return None
-    b = Builder()
-    b.equations.extend(rule.equations)
-    guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
-    used = [rule.value, *[a for e in b.equations for a in e.args]]
-    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
-    given = (rule.t, rule.z, *rule.args, *constants)
-    place = places(given, b.equations)
-    always = bool(b.equations) and not guard and b.equations[-1].outs[0] is rule.value
-    unchanged = rule.value is rule.t and not b.equations and not guard
-    return WrittenMap(written_lines(b.equations, place), always, constants, place[rule.value],
-                      tuple([(place[v], wanted) for v, wanted in guard]), whole, unchanged)
-
-
-class WrittenSum(NamedTuple):
-    """The sum of the maps of some arguments where every one of them exists always, as lines; the last one makes the sum."""
-
-    lines: tuple[WrittenLine, ...]
-    constants: tuple[Lit, ...]
+    return _all_written(op, static, count, False)
 
 
 @by_operation
-def written_sum(op: Primitive, static: Statics, count: int) -> Callable[[tuple[int, ...]], WrittenSum | None]:
-    """What gives the sum for the arguments of an equation at some positions."""
+def unit_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
+    """The same of the seed 1, simplified."""
+    return _all_written(op, static, count, True)
+
+
+def _all_written(op: Primitive, static: Statics, count: int, of_one: bool) -> tuple[WrittenMap | None, ...]:
+    if many(op, count):
+        return (_written(map_rule(op, 0, static, count), False, of_one),) * count
+    return tuple([_written(map_rule(op, i, static, count), True, of_one) for i in range(count)])
+
+
+def _written(rule: Rule | None, whole: bool, of_one: bool) -> WrittenMap | None:
+    if rule is None:
+        return None
+    b, value = Builder(), rule.value
+    b.equations.extend(rule.equations)
+    if of_one and rule.condition is None and rule.equations:
+        b.equations, value = simplified(rule.equations, value, {rule.t: ONE})
+    guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
+    used = [value, *[a for e in b.equations for a in e.args]]
+    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
+    given = (rule.t, rule.z, *rule.args, *constants)
+    place = places(given, b.equations)
+    always = bool(b.equations) and not guard and b.equations[-1].outs[0] is value
+    unchanged = rule.value is rule.t and not b.equations and not guard
+    return WrittenMap(written_lines(b.equations, place), always, constants, place[value],
+                      tuple([(place[v], wanted) for v, wanted in guard]), whole, unchanged, value is rule.value)
+
+
+def simplified(lines: Iterable[Equation], value: Atom, known: Mapping[Atom, Atom]) -> tuple[list[Equation], Atom]:
+    """Lines that make one value, as `simplify` would leave them where some of their operands are known, and the value."""
+    written = Program((), tuple(lines), (Result("value", value),))
+    made = simplify(written, known)
+    return list(made.equations), made.results[0].atom
+
+
+class WrittenSum(NamedTuple):
+    """The sum of the maps of some arguments where every one of them exists always, as lines. The last one makes the sum, which is
+    `named` after what it is the derivative of; where there is none the `value` is found where operands are."""
+
+    lines: tuple[WrittenLine, ...]
+    constants: tuple[Lit, ...]
+    value: int
+    named: bool
+
+
+Units = tuple[bool, ...]
+"""Which of some seeds are 1."""
+NO_UNITS: Units = ()
+Sums = Callable[[tuple[int, ...], Units, bool], WrittenSum | None]
+
+
+@by_operation
+def written_sum(op: Primitive, static: Statics, count: int) -> Sums:
+    """What gives the sum for the arguments of an equation at some positions: simplified for seeds of which some are 1, and where
+    the first and the last argument are the same one."""
     return cache(partial(_written_sum, op, static, count))
 
 
-def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...]) -> WrittenSum | None:
+def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...], units: Units,
+                 same: bool) -> WrittenSum | None:
     """What `contributions` does with seeds that exist always, read off what it emits for one operation; None where that is not
     the same at every use: for maps that exist under a condition, have lines in common with others, or give a seed as it is."""
     if many(op, count):
         return None
     b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
-    e = Equation((Var("z"),), op, tuple([Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]))
+    args = [Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]
+    if twice := same and count > 1:
+        args[-1] = args[0]
+    e = Equation((Var("z"),), op, tuple(args))
     term = total(b, [contribution(b, e, i, Term(b.expr(seed))) for i, seed in zip(positions, seeds, strict=True)])
     if term is None or term.guard or not b.equations or b.equations[-1].outs[0] is not term.value.atom:
         return None
-    lines, used = tuple(b.equations), (*seeds, e.outs[0], *e.args)
-    own = tuple(dict.fromkeys([a for line in lines for a in line.args if isinstance(a, Lit) and a not in used]))
-    return WrittenSum(written_lines(lines, places((*used, *own), lines)), own)
+    lines, value, used = b.equations, term.value.atom, (*seeds, e.outs[0], *e.args)
+    if units or twice:
+        lines, value = simplified(lines, value, {seed: ONE for seed, one in zip(seeds, units, strict=False) if one})
+    read = [value, *[a for line in lines for a in line.args]]
+    own = tuple(dict.fromkeys([a for a in read if isinstance(a, Lit) and a not in used]))
+    place = places((*used, *own), lines)
+    return WrittenSum(written_lines(lines, place), own, place[value], value is term.value.atom)
 
 
 def places(given: Iterable[Atom], equations: Iterable[Equation]) -> dict[Atom, int]:
