@@ -11,7 +11,7 @@ from itertools import count
 from adcli.codegen.machine.tape import END, RESULT, Tape, reals
 from adcli.codegen.rows.llvm import compile_length
 from adcli.codegen.rows.player import OPERATIONS
-from adcli.lang.ir import Atom, Lit, Program
+from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 
@@ -26,14 +26,17 @@ class Slots(dict[Atom, int]):
         self.equal: dict[bytes, int] = {}
 
     def __missing__(self, atom: Atom) -> int:
-        if type(atom) is Lit:
-            slot = self.equal.get(bits := atom.bits)
-            if slot is None:
-                self.constants.append(self.precision.nearest(atom.value))
-                slot = self.equal[bits] = -len(self.constants)
-        else:
-            slot = self.free.pop() if self.free else next(self.unused)
-        self[atom] = slot
+        slot = self[atom] = self.new(atom)
+        return slot
+
+    def new(self, atom: Atom) -> int:
+        """The slot of a value that is not alive yet, or of a constant."""
+        if type(atom) is not Lit:
+            return self.free.pop() if self.free else next(self.unused)
+        slot = self.equal.get(bits := atom.bits)
+        if slot is None:
+            self.constants.append(self.precision.nearest(atom.value))
+            slot = self.equal[bits] = -len(self.constants)
         return slot
 
 
@@ -47,19 +50,27 @@ def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
     code = [END]
     for atom in [atom for atom in columns if isinstance(atom, Lit) or atom in slots]:
         code += [word for i in columns[atom] for word in (slots[atom], i, RESULT)]
-    end, release = slots.pop, slots.free.append
+    end, alive, free = slots.pop, slots.get, slots.free
     for e in reversed(program.equations):
         (out,), args = e.outs, e.args
-        for i in columns.get(out, ()):
-            code += (slots[out], i, RESULT)
+        if out in columns:
+            for i in columns[out]:
+                code += (slots[out], i, RESULT)
         z = end(out, None)
-        if z is not None:
-            release(z)
-            if len(args) == 2:
-                x, y = args
-                code += (slots[y], slots[x], z, operations[e.op])
-            else:
-                code += (*[slots[a] for a in reversed(args)], z, operations[e.op])
+        if z is None:
+            continue
+        free.append(z)
+        if len(args) == 2:   # as most of a long program: its operands are looked up here, and get the slot that is free
+            x, y = args
+            j = alive(y)
+            if j is None:
+                j = slots[y] = free.pop() if free and type(y) is Var else slots.new(y)
+            i = alive(x)
+            if i is None:
+                i = slots[x] = free.pop() if free and type(x) is Var else slots.new(x)
+            code += (j, i, z, operations[e.op])
+        else:
+            code += (*[slots[a] for a in reversed(args)], z, operations[e.op])
     code.reverse()
     return Tape(array("i", code), slots.constants, len(program.params), len(program.results), next(slots.unused),
                 1 + len(program.equations) + len(program.results), compile_length(program))

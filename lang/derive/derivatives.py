@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
-from adcli.lang.ir import MODES, Atom, Lit, Program, Result, shape_of
+from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_of
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
@@ -23,7 +24,7 @@ from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.simplify import simplify, simplify_behind
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
@@ -225,7 +226,8 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     if before + taken.cost > d.most:
         raise too_much("these derivatives take", before + taken.cost, "operations",
                        "ask for a lower order, or choose inputs with --wrt and outputs with --of", d.most)
-    d.program = run(d.program, [sweeps(taken, wanted, d.wrt), simplify])
+    last = simplify if has_tensors(d.program) else partial(simplify_behind, simple=d.program)
+    d.program = run(d.program, [sweeps(taken, wanted, d.wrt), last])
     results = d.program.results[known:]
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), needed, tuple(found), taken, before, operations(d.program)))

@@ -87,7 +87,9 @@ def plans(program: Program, entries: Entries) -> list[SweepPlan]:
 
 
 def needed_for(program: Program, rows: Collection[str]) -> Program:
-    """The part of a program that the results `rows` need: where plans for these are looked for and priced."""
+    """The part of a simplified program that the results `rows` need: where plans for these are looked for and priced."""
+    if len(rows) == len(program.results):
+        return program
     return prune(with_outputs(program, [r.name for r in program.results if r.name in rows]))
 
 

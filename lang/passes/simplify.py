@@ -97,10 +97,14 @@ class Folder:
         """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value
         that is known is among them: whatever reads one was folded."""
         met = {*later, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
+        entered = self.seen.setdefault
         for e in equations:
-            op = e.op
+            op, args = e.op, e.args
             if op in met:
-                self.seen.setdefault(self.key(e), e.outs[0])
+                if op in PLAIN_OPERATIONS and type(x := args[0]) is Var and type(y := args[1]) is Var:   # as `key` says
+                    entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), e.outs[0])
+                else:
+                    entered(self.key(e), e.outs[0])
             if op is NEG or op is NOT:
                 self.opposite[e.outs[0]] = e.args[0]
             elif op is MUL:

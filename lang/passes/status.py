@@ -36,7 +36,7 @@ from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
+from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
 from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
@@ -116,7 +116,8 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     b = Builder()
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
-        equations = list(reached(b, primal.equations, dict.fromkeys([r.atom for r in primal.results], ALWAYS)))
+        uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
+        equations = [r for r in reached(b, primal.equations, uses) if r.equation.op.tensors or is_looked_at(r.equation)]
         conditions(levels, equations, active_values(primal, wrt))
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
@@ -179,16 +180,28 @@ class _Copy:
 def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Liveness]) -> Iterator[Reached]:
     """The equations that reach a result, last first, each with the condition under which it does. `uses` has the results to
     begin with, and in the end all values."""
+    known = uses.get
     for e in reversed([*equations]):
-        found = [uses[o] for o in e.outs if o in uses]
-        if not found:
+        outs, op = e.outs, e.op
+        use = known(outs[0])
+        if len(outs) > 1:
+            found = [uses[o] for o in outs if o in uses]
+            use = None if not found else found[0] if len(found) == 1 or op.tensors else joined(b, found[0], found[1])
+        if use is None:
             continue
-        if e.op.tensors:
+        if op.tensors:
             yield from of_tensors().reached_by_elements(b, e, uses)
             continue
-        use = found[0] if len(found) == 1 else joined(b, found[0], found[1])
         yield Reached(e, use)
-        enter(b, uses, operands(b, e, use))
+        if op is SELECT or op is STOP or use.live is not None:
+            enter(b, uses, operands(b, e, use))
+            continue
+        for a in e.args:   # as most of a long program: `enter` is called for what reaches a result in several ways only
+            if type(a) is Var and (before := known(a)) is not use:
+                if before is None:
+                    uses[a] = use
+                else:
+                    enter(b, uses, [(a, use)])
 
 
 def enter(b: Builder, uses: dict[Atom, Liveness], more: Iterable[tuple[Var, Liveness]]) -> None:
@@ -237,6 +250,15 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
                 continue
             if status.needs is None or e.args[status.needs] in active:
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
+
+
+@by_operation
+def is_looked_at(op: Primitive, static: Statics, count: int) -> bool:
+    """Whether there can be anything to note of an equation of a row of the table."""
+    if possible(op, static, count) if op.static else op.status:
+        return True
+    varying = [i for i in range(count) if i not in op.static]
+    return op.hides_nan and (not op.static or any(map_rule(op, i, static, count) is None for i in varying))
 
 
 @cache
