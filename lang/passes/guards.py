@@ -320,7 +320,7 @@ def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Ter
 def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
     x, y = first.value.atom, second.value.atom
     if first.guard == second.guard and not shape_of(x) and not shape_of(y):
-        exists = either_element(b, first, second)
+        exists = None if first.exists is None else either_element(b, first, second)
         return Term(b.line(ADD, (x, y), hint), first.guard, exists)
     start, (common, one, other) = len(b.equations), split(first.guard, second.guard)
     if complementary(one, other):

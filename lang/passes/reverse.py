@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.guards import Term, add, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -74,7 +74,8 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
 
 
 NumberedUses = tuple[int, ...]
-"""Of each argument of an equation which use of it this is, from 1; 0 where it has no other."""
+"""Of each argument of an equation which use of it this is, from 1; 0 where it has no other. () where none has another."""
+NO_COPIES: Mapping[Atom, int] = {}
 ReachedLine = tuple[Equation, NumberedUses]
 
 
@@ -95,8 +96,7 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     there, copied = reach.get, left.keys()
     for e in reversed(program.equations):
         outs, args = e.outs, e.args
-        once = copied.isdisjoint(args)
-        uses = (0,) * len(args) if once else tuple([one_less(left, a) for a in reversed(args)])[::-1]
+        uses = () if copied.isdisjoint(args) else tuple([one_less(left, a) for a in reversed(args)])[::-1]
         mask = there(outs[0], 0) if len(outs) == 1 else union(reach, outs)
         if mask and not active.isdisjoint(outs):
             for a in args:
@@ -127,7 +127,7 @@ class AdjointSums:
         elif not use:
             receive(self.whole, value, term)
         elif value in self.later:
-            self.later[value] = self.added([term, self.later[value]], copy_hint(value, 2 * use - 2), span)
+            self.later[value] = self.added([term, self.later[value]], numbered_hint(value, 2 * use - 2), span)
         else:
             self.later[value] = term
 
@@ -140,11 +140,10 @@ class AdjointSums:
                 self.whole[value] = self.added(there, adjoint_hint(value), span)
 
     def added(self, terms: Sequence[Term], hint: Hint, span: Span | None) -> Term:
+        """The sum of one or two terms."""
         self.b.group += 1
         self.b.span = span
-        whole = total(self.b, terms, hint)
-        assert whole is not None, "there are terms"
-        return whole
+        return terms[0] if len(terms) == 1 else add(self.b, *terms, hint)
 
     def pull_back(self, lines: Iterable[ReachedLine], active: set[Atom]) -> None:
         """The reverse sweep through lines that it reaches, the last of which comes first."""
@@ -157,14 +156,16 @@ class AdjointSums:
             if outs[0] in whole or (len(outs) > 1 and not whole.keys().isdisjoint(outs)):
                 b.group += 1
                 b.span = span
-                hints = [adjoint_hint(a) if not use else copy_hint(a, serving(use, copied[a]))
-                         for a, use in zip(e.args, uses, strict=True)]
-                for i, term in reversed(adjoint_line(b, e, whole, active, hints)):
-                    self.receive(e.args[i], uses[i], term, span)
+                for i, term in reversed(adjoint_line(b, e, whole, active, uses, copied)):
+                    a = e.args[i]
+                    if a in copied:
+                        self.receive(a, uses[i], term, span)
+                    else:
+                        receive(whole, a, term)
 
 
-def copy_hint(value: Atom, number: int) -> Hint:
-    """What the adjoint of a copy of a value is called."""
+def numbered_hint(value: Atom, number: int) -> Hint:
+    """What the adjoint of the copy of a value with this number is called."""
     assert isinstance(value, Var), "constants are not copied"
     return f"d_d{copy_name(value, number)}", True
 
@@ -177,16 +178,18 @@ def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, act
         if outs[0] in adjoints or (len(outs) > 1 and not adjoints.keys().isdisjoint(outs)):
             b.group += 1
             b.span = e.span
-            for i, term in adjoint_line(b, e, adjoints, active, [adjoint_hint(a) for a in e.args]):
+            for i, term in adjoint_line(b, e, adjoints, active):
                 receive(adjoints, e.args[i], term)
 
 
-def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], hints: Sequence[Hint]) -> list[tuple[int, Term]]:
-    """Emit the adjoint line of an equation; the adjoints of its arguments, which have these hints, by their positions."""
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], uses: NumberedUses = (),
+                 copied: Mapping[Atom, int] = NO_COPIES) -> list[tuple[int, Term]]:
+    """Emit the adjoint line of an equation; the adjoints of its arguments by their positions. They are called after the copies
+    that serve these `uses` of values that are `copied`."""
     if e.op is DUP:
         if e.args[0] not in active:
             return []
-        term = total(b, [adjoints.get(o) for o in e.outs], hints[0])
+        term = total(b, [adjoints.get(o) for o in e.outs], use_hint(e, 0, uses, copied))
         return [] if term is None else [(0, term)]
     if e.op.tensors:
         from adcli.lang.passes.tensor_rules import adjoints_of_loop  # only for programs with tensors
@@ -197,14 +200,15 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
     seed, found, unchanged = adjoints[e.outs[0]], [], []
     for i, a in enumerate(e.args):
         if a in active:
-            term = (through if e.op.tensors else contribution)(b, e, i, seed, hints[i])
+            hint = use_hint(e, i, uses, copied)
+            term = (through if e.op.tensors else contribution)(b, e, i, seed, hint)
             if term is None:
                 continue
             found.append((i, term))
             if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard):
                 unchanged.append(i)
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(hints[i][0], True, shape=shape_of(e.args[i])) for i in unchanged)
+        copies = tuple(Var(use_hint(e, i, uses, copied)[0], True, shape=shape_of(e.args[i])) for i in unchanged)
         b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
         own = dict(zip(unchanged, copies, strict=True))
         return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in found]
@@ -222,6 +226,12 @@ def receive(adjoints: Adjoints, value: Atom, term: Term) -> None:
     """Enter the one adjoint of a value."""
     assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
     adjoints[value] = term
+
+
+def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int]) -> Hint:
+    """What the adjoint is called that an argument gets from an equation."""
+    value = e.args[position]
+    return numbered_hint(value, serving(uses[position], copied[value])) if value in copied else adjoint_hint(value)
 
 
 def adjoint_hint(value: Atom) -> Hint:
