@@ -14,7 +14,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed, covers
-from adcli.lang.ir.elementwise import filled
+from adcli.lang.ir.elementwise import compact, filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, signature_of, step_place
@@ -176,7 +176,7 @@ class StepSystem:
             assert isinstance(s.op, Boxed)
             op, args = apart(s.op, self.steps.index, p.place) if isinstance(s.op, Comprehension) else s.op, s.args
             if p.var in assigned and isinstance(op, Comprehension) and op.onto is not None:
-                op, args = replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args[:op.onto]
+                op, args = compact(replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args)
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:
                     constants[a] = Var(a.name, a.temp, a.truth, a.shape, a.integer, a.whole)
@@ -210,12 +210,9 @@ def _onto(b: Builder, s: Equation, before: Atom, out: Var, fresh: bool, zeros: b
     if not isinstance(op, Comprehension):
         b.equations.append(Equation((out,), op, args, s.span, b.group))
         return out
-    if op.onto is not None:
-        args = args[:op.onto]
-    if fresh:
-        single = zeros and op.onto is not None and all_fixed(op.ranges, op.write)
-        op = replace(op, reduction="=" if single else op.reduction, onto=None)
-    else:
+    single = fresh and zeros and op.onto is not None and all_fixed(op.ranges, op.write)
+    op, args = compact(replace(op, reduction="=" if single else op.reduction, onto=None), args)
+    if not fresh:
         if isinstance(before, Lit):
             before = filled(b, out.shape, before.value)
         op, args = replace(op, onto=len(args)), (*args, before)

@@ -5,6 +5,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.distribute import distributed
+from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.syntax.printer import print_program
 from loop_programs import LOOPS, given
 from session_seed import drawn
@@ -18,6 +19,21 @@ for t in 0:T {
     y(t, m) +=! V(m, n) * h(t + 1, n)
 }
 output y
+"""
+
+FILTER = """input y(T), a, q, r
+m(0) = 0
+P(0) = 1
+for t in 0:T {
+    n(t) = a*m(t)
+    S(t) = a**2*P(t) + q
+    K(t) = S(t)/(S(t) + r)
+    m(t + 1) = n(t) + K(t)*(y(t) - n(t))
+    P(t + 1) = (1 - K(t))*S(t)
+    l(t) = log(S(t) + r) + (y(t) - n(t))**2/(S(t) + r)
+}
+nll +=! l(t)
+output nll
 """
 
 
@@ -43,3 +59,10 @@ def test_what_no_step_writes_stays_0_beside_reductions_of_another_neutral_value(
     found = evaluate(distributed(program), {"x": [2.0, 3.0], "T": 1})
     assert [found[n][0] for n in ("low", "p", "s")] == [0, 0, 0]
     assert [found[n][1] for n in ("low", "p")] == [2, 6]
+
+
+def test_a_sum_that_starts_from_its_first_argument_has_those_behind_it() -> None:
+    program = evaluation_program(adjoint_program(parse(FILTER)))
+    at = {"y": [1.0, 2.0, 3.0], "a": 0.8, "q": 0.3, "r": 0.5, "d_dnll": 1.0}
+    one, other = evaluate(program, at), evaluate(distributed(program), at)
+    assert one["d_dr"] == other["d_dr"] and (one["d_dy"] == other["d_dy"]).all()
