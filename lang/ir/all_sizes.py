@@ -7,7 +7,7 @@ Numbers are kept so small that no sum in an extent, a range, a guard or a subscr
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Equation, Program, Var, shape_of
@@ -30,15 +30,14 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.ranges import Access, Domain, ends_in_doubt
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, with_statements
-from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible
+from adcli.lang.ir.sizes import accesses, divisors
 from adcli.lang.ir.step_order import meeting_sizes, meetings
 from adcli.lang.ir.word_size import expressions
 
-MOST_ATOMS = 12
-"""Of a proof: the elimination behind it takes a time that grows fast with them."""
 SMALLEST_DIVISOR = 8
 """The bytes of an element."""
 
@@ -157,52 +156,9 @@ def inside(e: Equation, op: Boxed, known: Sequence[Affine], found: SizeCondition
 
 # ---------------------------------------------------------------- proofs
 
-def proved(x: Affine, known: Iterable[Affine]) -> bool:
-    """Whether an expression is never negative where those of `known` are not, whatever the sizes; False may also mean that the
-    proof was not found."""
-    rows = _connected(-x - 1, known)
-    used = dict.fromkeys(a for row in rows for a, _ in row.terms)
-    if len(used) > MOST_ATOMS:
-        return False
-    name = {a: Index("") for a in used}
-    far = 1 << 80
-    box = {i: (0 if isinstance(a, str) else -far, far) for a, i in name.items()}
-    constraints: list[Constraint] = [({name[a]: c for a, c in row.terms}, row.constant) for row in rows]
-    return infeasible(constraints, box)
-
-
 def in_doubt(access: Access, domain: Domain) -> list[Affine]:
     """What must not be negative for all subscripts to be inside, and is not proved for the points of a domain."""
     return [end for end in ends_in_doubt(access, domain) if not proved(end, domain.known())]
-
-
-def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:
-    """The expression and those of `known` that have to do with it, with what floors and extrema in them satisfy."""
-    rows, left = [x], list(known)
-    done: set[AffineAtom] = set()
-    while True:
-        new = [a for a in dict.fromkeys(a for row in rows for a, _ in row.terms) if a not in done]
-        if not new:
-            return rows
-        done.update(new)
-        rows += [row for a in new for row in _laws(a)]
-        rows += [k for k in left if not done.isdisjoint(a for a, _ in k.terms)]
-        left = [k for k in left if done.isdisjoint(a for a, _ in k.terms)]
-
-
-def _laws(a: AffineAtom) -> Iterator[Affine]:
-    """Expressions that are not negative by what an atom is."""
-    match a:
-        case Floor(whole, divisor):
-            yield whole - affine(a) * divisor
-            yield affine(a) * divisor + (divisor - 1) - whole
-        case Extreme(parts, largest):
-            yield from (affine(a) - p if largest else p - affine(a) for p in parts)
-        case Modulo(_, by):
-            yield affine(a)
-            yield by - 1 - affine(a)
-        case _:
-            return
 
 
 # ---------------------------------------------------------------- words

@@ -126,7 +126,7 @@ def missing(read: Box, written: Sequence[Box], known: Sequence[Affine], first: i
 
 
 def _holds(known: Sequence[Affine], written: Iterable[Box]) -> Holds:
-    from adcli.lang.ir.all_sizes import proved  # few programs have a tensor of which not all is written
+    from adcli.lang.ir.proofs import proved  # few programs have a tensor of which not all is written
     facts = [*known, *(high - low for box in written for low, high in box)]
     return lambda x: never_negative(x) or proved(x, facts)
 

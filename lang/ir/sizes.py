@@ -7,7 +7,7 @@ cut corners off the box, whether any point of what is left (rational ones includ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import gcd, isfinite, prod
+from math import isfinite, prod
 from typing import Any, NamedTuple, cast
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
@@ -22,6 +22,7 @@ from adcli.lang.ir.affine import (
     affine,
     atoms,
     bounds,
+    floor,
     linear,
     nested,
     shape_text,
@@ -34,6 +35,7 @@ from adcli.lang.ir.comprehension import Read, Subscript, atoms_in
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.proofs import Coefficients, Constraint, infeasible
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
 
@@ -42,14 +44,9 @@ BYTES = 8
 """Of one element of a tensor."""
 LARGEST_SIZE = 2 ** 31 - 1
 """The largest integer among the inputs that a range or an extent can be made of."""
-MOST_PAIRS = 10_000
-"""Pairs of constraints of a proof that are put together in one step; a proof that needs more is not found."""
 
 Sizes = dict[str, int]
 """The names of sizes as numbers."""
-Coefficients = dict[Index, int]
-Constraint = tuple[Coefficients, int]
-"""Σ coefficient · index + constant ≥ 0."""
 
 
 class Extent(NamedTuple):
@@ -401,7 +398,7 @@ def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], si
 
 class _Quotients:
     """Expressions with an index in place of each floor of a quotient, and of what a remainder leaves out: `rows` are not negative
-    by what a remainder is."""
+    by what they are."""
 
     def __init__(self, box: IndexBox, sizes: Mapping[str, int]) -> None:
         self.box, self.sizes = dict(box), sizes
@@ -416,64 +413,19 @@ class _Quotients:
         if not isinstance(a, Floor | Modulo) or by <= 0 or not any(isinstance(b, Index) for b in atoms(a.whole)):
             return affine(a)
         if a not in self.known:
-            low, high = interval(a.whole, self.box, self.sizes)
-            quotient = Index("q")
-            self.box[quotient] = low // by, high // by
-            left = self.linear(a.whole) - affine(quotient) * by
-            self.rows += [left, -left + (by - 1)]
-            self.known[a] = affine(quotient) if isinstance(a, Floor) else left
+            self.known[a] = self.quotient(a) if isinstance(a, Floor) else \
+                self.between(self.linear(a.whole) - self.linear(floor(a.whole, by)) * by, by)
         return self.known[a]
 
+    def quotient(self, a: Floor) -> Affine:
+        """The floor of a quotient as an index."""
+        low, high = interval(a.whole, self.box, self.sizes)
+        quotient = Index("q")
+        self.box[quotient] = low // a.divisor, high // a.divisor
+        self.between(self.linear(a.whole) - affine(quotient) * a.divisor, a.divisor)
+        return affine(quotient)
 
-def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
-    """Whether no point of the box meets all constraints: True is certain, False may also mean that only fractions are left."""
-    used = dict.fromkeys(i for row, _ in constraints for i in row)   # in an order that is the same in every run
-    ends = [end for i in used for end in (({i: 1}, -box[i][0]), ({i: -1}, box[i][1]))]
-    left = eliminated([*constraints, *ends], used)
-    return left is not None and any(not row and constant < 0 for row, constant in left)
-
-
-def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list[Constraint] | None:
-    """What constraints say without some of their indices, by Fourier and Motzkin's elimination with coefficients cut to
-    integers: it holds wherever there are values for these. A constraint without indices that is below 0 says that there are none.
-    None where too many would have to be put together."""
-    rows, left = [_cut(row, constant) for row, constant in constraints], dict.fromkeys(away)
-    while left:
-        i = min(left, key=lambda i: _pairs(i, rows))
-        if _pairs(i, rows) > MOST_PAIRS:
-            return None
-        del left[i]
-        up, down = [r for r in rows if r[0].get(i, 0) > 0], [r for r in rows if r[0].get(i, 0) < 0]
-        rows = [r for r in rows if not r[0].get(i, 0)] + [_combined(i, p, q) for p in up for q in down]
-        rows = _tightest(rows)
-        if any(not row and constant < 0 for row, constant in rows):
-            break
-    return rows
-
-
-def _pairs(i: Index, rows: Sequence[Constraint]) -> int:
-    return sum(r[0].get(i, 0) > 0 for r in rows) * sum(r[0].get(i, 0) < 0 for r in rows)
-
-
-def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:
-    """What two constraints say together without index `i`."""
-    p, n = positive[0][i], -negative[0][i]
-    row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in {*positive[0], *negative[0]}}
-    return _cut(row, n * positive[1] + p * negative[1])
-
-
-def _cut(row: Coefficients, constant: int) -> Constraint:
-    """A constraint with coefficients that have no common divisor: the constant is rounded to what integers can reach."""
-    row = {j: c for j, c in row.items() if c}
-    common = gcd(*row.values()) if row else 1
-    return {j: c // common for j, c in row.items()}, constant // common
-
-
-def _tightest(rows: Sequence[Constraint]) -> list[Constraint]:
-    """Of constraints that differ by the constant the strongest."""
-    best: dict[frozenset[tuple[Index, int]], Constraint] = {}
-    for row, constant in rows:
-        key = frozenset(row.items())
-        if key not in best or constant < best[key][1]:
-            best[key] = row, constant
-    return list(best.values())
+    def between(self, left: Affine, by: int) -> Affine:
+        """What a quotient leaves, which is from 0 to the divisor - 1."""
+        self.rows += [left, -left + (by - 1)]
+        return left

@@ -15,8 +15,9 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, s
 from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.proofs import Constraint, eliminated, infeasible
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import Constraint, constraint, eliminated, infeasible, number
+from adcli.lang.ir.sizes import constraint, number
 
 ENDLESS = 1 << 80
 """More than any size."""

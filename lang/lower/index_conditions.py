@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from adcli.lang.ir.affine import Affine, never_negative, text
-from adcli.lang.ir.all_sizes import proved
 from adcli.lang.ir.comprehension import Range
+from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.ranges import Domain
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader

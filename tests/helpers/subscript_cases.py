@@ -36,6 +36,8 @@ SUBSCRIPTS: list[tuple[str, dict[str, tuple[int, ...]], Any]] = [
     ("input x(N)\ny(i) = i == 0 or not i < N - 1 ? 0 : x(i - 1) * x(i + 1) where i in 0:N", {"x": (5,)},
      lambda x: np.concatenate([[0], x[:-2] * x[2:], [0]])),
     ("input x(N)\ns +=! x(i)**2 where i != 2, i % 3 == 0 or i > 1", {"x": (6,)}, lambda x: (x[[0, 3, 4, 5]]**2).sum()),
+    ("input x(N)\ny(i) = i % 2 == 0 ? x(floor(i/2)) : 0.5*x(floor(i/2))*x(floor(i/2) + 1) where i in 0:2*N - 1", {"x": (4,)},
+     lambda x: np.append(np.stack([x[:-1], 0.5*x[:-1]*x[1:]], 1).reshape(-1), x[-1])),
     ("input x(N)\ny(i, r % 2) +=! x(r + i)**2 where i in 0:2, r in 0:N - 1", {"x": (6,)},
      lambda x: np.array([[sum(x[r + i]**2 for r in range(5) if r % 2 == p) for p in range(2)] for i in range(2)])),
 ]

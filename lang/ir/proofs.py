@@ -1,0 +1,129 @@
+"""What follows from what: inequalities between whole numbers, and expressions that are never negative where others are not.
+
+Everything here is sound and incomplete: what it says holds, what it does not say may hold, too.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
+
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, affine, floor
+from adcli.lang.ir.word_size import IndexBox
+
+MOST_PAIRS = 10_000
+"""Pairs of constraints of a proof that are put together in one step; a proof that needs more is not found."""
+MOST_ATOMS = 12
+"""Of a proof: the elimination behind it takes a time that grows fast with them."""
+
+Coefficients = dict[Index, int]
+Constraint = tuple[Coefficients, int]
+"""Σ coefficient · index + constant ≥ 0."""
+
+
+def proved(x: Affine, known: Iterable[Affine]) -> bool:
+    """Whether an expression is never negative where those of `known` are not, whatever the sizes; False may also mean that the
+    proof was not found."""
+    rows = _connected(-x - 1, known)
+    used = dict.fromkeys(a for row in rows for a, _ in row.terms)
+    if len(used) > MOST_ATOMS:
+        return False
+    name = {a: Index("") for a in used}
+    far = 1 << 80
+    box = {i: (0 if isinstance(a, str) else -far, far) for a, i in name.items()}
+    constraints: list[Constraint] = [({name[a]: c for a, c in row.terms}, row.constant) for row in rows]
+    return infeasible(constraints, box)
+
+
+def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:
+    """The expression and those of `known` that have to do with it, with what floors and extrema in them satisfy."""
+    rows, left = [x], list(known)
+    done: set[AffineAtom] = set()
+    while True:
+        new = [a for a in dict.fromkeys(a for row in rows for a, _ in row.terms) if a not in done]
+        if not new:
+            return rows
+        done.update(new)
+        rows += [row for a in new for row in _laws(a)]
+        apart = [k for k in left if done.isdisjoint(_named(k))]
+        rows += [k for k in left if k not in apart]
+        left = apart
+
+
+def _named(x: Affine) -> Iterator[AffineAtom]:
+    """The atoms of an expression, and those that its quotients and remainders are made of."""
+    for a, _ in x.terms:
+        yield a
+        if isinstance(a, Floor | Modulo):
+            yield from (inner for inner, _ in a.whole.terms)
+
+
+def _laws(a: AffineAtom) -> Iterator[Affine]:
+    """Expressions that are not negative by what an atom is."""
+    match a:
+        case Floor(whole, divisor):
+            yield whole - affine(a) * divisor
+            yield affine(a) * divisor + (divisor - 1) - whole
+        case Extreme(parts, largest):
+            yield from (affine(a) - p if largest else p - affine(a) for p in parts)
+        case Modulo(whole, by):
+            yield affine(a)
+            yield by - 1 - affine(a)
+            if by.number and by.number > 0:   # i % 2 and floor(i / 2) say something of each other
+                left = whole - floor(whole, by.number) * by.number - affine(a)
+                yield from (left, -left)
+        case _:
+            return
+
+
+def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
+    """Whether no point of the box meets all constraints: True is certain, False may also mean that only fractions are left."""
+    used = dict.fromkeys(i for row, _ in constraints for i in row)   # in an order that is the same in every run
+    ends = [end for i in used for end in (({i: 1}, -box[i][0]), ({i: -1}, box[i][1]))]
+    left = eliminated([*constraints, *ends], used)
+    return left is not None and any(not row and constant < 0 for row, constant in left)
+
+
+def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list[Constraint] | None:
+    """What constraints say without some of their indices, by Fourier and Motzkin's elimination with coefficients cut to
+    integers: it holds wherever there are values for these. A constraint without indices that is below 0 says that there are none.
+    None where too many would have to be put together."""
+    rows, left = [_cut(row, constant) for row, constant in constraints], dict.fromkeys(away)
+    while left:
+        i = min(left, key=lambda i: _pairs(i, rows))
+        if _pairs(i, rows) > MOST_PAIRS:
+            return None
+        del left[i]
+        up, down = [r for r in rows if r[0].get(i, 0) > 0], [r for r in rows if r[0].get(i, 0) < 0]
+        rows = [r for r in rows if not r[0].get(i, 0)] + [_combined(i, p, q) for p in up for q in down]
+        rows = _tightest(rows)
+        if any(not row and constant < 0 for row, constant in rows):
+            break
+    return rows
+
+
+def _pairs(i: Index, rows: Sequence[Constraint]) -> int:
+    return sum(r[0].get(i, 0) > 0 for r in rows) * sum(r[0].get(i, 0) < 0 for r in rows)
+
+
+def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:
+    """What two constraints say together without index `i`."""
+    p, n = positive[0][i], -negative[0][i]
+    row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in {*positive[0], *negative[0]}}
+    return _cut(row, n * positive[1] + p * negative[1])
+
+
+def _cut(row: Coefficients, constant: int) -> Constraint:
+    """A constraint with coefficients that have no common divisor: the constant is rounded to what integers can reach."""
+    row = {j: c for j, c in row.items() if c}
+    common = gcd(*row.values()) if row else 1
+    return {j: c // common for j, c in row.items()}, constant // common
+
+
+def _tightest(rows: Sequence[Constraint]) -> list[Constraint]:
+    """Of constraints that differ by the constant the strongest."""
+    best: dict[frozenset[tuple[Index, int]], Constraint] = {}
+    for row, constant in rows:
+        key = frozenset(row.items())
+        if key not in best or constant < best[key][1]:
+            best[key] = row, constant
+    return list(best.values())
