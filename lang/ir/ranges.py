@@ -5,10 +5,15 @@ index alone has no range yet bounds that index, whatever values the others take;
 An index that is a subscript of the result does not start below 0. One that stands alone in two dimensions says that these
 have the same extent, which is checked when sizes are numbers. What `where` says comes first; a tensor that exists before it is
 written bounds the indices that nothing else does. The outcome does not depend on the order of the reads.
+
+A read that is done under a condition on indices only, as one in an arm of a choice, bounds them as far as the condition does not
+keep it inside already: in `i < N - 1 ? x(i + 1) : x(i)` the second read alone says that i ends before N. An end that nothing else
+says is the one that the read would have without its condition, x(i) rather than x(i + 1).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir.affine import (
     Affine,
@@ -27,17 +32,21 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.lang.ir.pieces import EVERYWHERE, Where, joint, known_where
+from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.records import value_record
 
 
 @value_record
 class Access:
-    """A tensor's element: name, extents, and subscripts with their places; None for one that is gathered."""
+    """A tensor's element: name, extents, and subscripts with their places; None for one that is gathered. `where` says under
+    which conditions it is accessed."""
 
     tensor: str
     extents: tuple[Affine, ...]
     subscripts: tuple[Affine | None, ...]
     spans: tuple[Span | None, ...] = ()
+    where: Where = EVERYWHERE
 
     def span(self, dimension: int) -> Span | None:
         return self.spans[dimension] if self.spans else None
@@ -76,23 +85,32 @@ class Domain:
 
 @value_record
 class _Bound:
-    """A range for an index from one subscript; `alone` where it is the index itself."""
+    """A range for an index from one subscript, without the ends that the conditions of the access keep; `whole` has both, and
+    `alone` says that the subscript is the index itself."""
 
-    low: Affine
-    high: Affine
+    low: Affine | None
+    high: Affine | None
+    whole: tuple[Affine, Affine]
     alone: bool
     why: str
     span: Span | None
 
+    def says(self) -> bool:
+        """Whether it has an end."""
+        return self.low is not None or self.high is not None
+
 
 def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Given] = (), writes: Sequence[Access] = (),
-          source: Source | None = None, target: Sequence[object] = ()) -> Domain:
+          source: Source | None = None, target: Sequence[object] = (), where: Where = EVERYWHERE) -> Domain:
     """The domain of a comprehension. `writes` are accesses to tensors that exist already; indices that stand alone in `target`,
-    the subscripts of what is written, start at 0 or above. AdError where a range stays open."""
-    inference = _Inference(given, source, {x.index for x in target if isinstance(x, Affine) and x.index})
+    the subscripts of what is written, start at 0 or above. `where` are the pieces of the box that count at all. AdError where a
+    range stays open."""
+    inference = _Inference(given, source, {x.index for x in target if isinstance(x, Affine) and x.index}, where)
     left = set(indices)
+    anyway = [replace(a, where=EVERYWHERE) for a in reads if a.where != EVERYWHERE]
     while left:
-        found = inference.stated(left) or inference.round(left, reads) or inference.round(left, writes)
+        found = inference.stated(left) or inference.round(left, reads) or inference.round(left, writes) or (
+            inference.round(left, anyway))
         if not found:
             raise inference.ambiguous([i for i in indices if i in left], (*reads, *writes))
         left -= found
@@ -100,8 +118,8 @@ def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Giv
 
 
 class _Inference:
-    def __init__(self, given: Sequence[Given], source: Source | None, written: set[Index]) -> None:
-        self.given, self.source, self.written = given, source, written
+    def __init__(self, given: Sequence[Given], source: Source | None, written: set[Index], where: Where) -> None:
+        self.given, self.source, self.written, self.where = given, source, written, where
         self.stated_for = {g.index for g in given}
         self.ranges: dict[Index, Range] = {}
         self.ends: dict[Index, tuple[Affine, Affine]] = {}
@@ -139,11 +157,13 @@ class _Inference:
             for d, x in enumerate(access.subscripts):
                 open_ = [i for i in x.indices() if i in left] if x is not None else []
                 alone = x is not None and len(open_) == 1 and open_[0] not in self.stated_for
-                if x is not None and alone and (bound := self.solve(x, open_[0], access, d)):
+                bound = self.solve(x, open_[0], access, d) if x is not None and alone else None
+                if bound:
                     bounds_of.setdefault(open_[0], []).append(bound)
-        for index, found in bounds_of.items():
+        said = {i: found for i, found in bounds_of.items() if any(map(_Bound.says, found))}
+        for index, found in said.items():
             self.intersect(index, found)
-        return set(bounds_of)
+        return set(said)
 
     def solve(self, x: Affine, index: Index, access: Access, d: int) -> _Bound | None:
         """Where 0 ≤ x < extent for all values of the other indices; None where the ends cannot be written."""
@@ -161,28 +181,69 @@ class _Inference:
             return None
         where = f"dimension {d} of {access.tensor}"
         alone = x.index is index
-        return _Bound(-first, last + 1, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+        ends = low, high = -first, last + 1
+        pieces = access.where   # what another index says is no matter of this one alone
+        if len(x.indices()) > 1:
+            pieces = known_where(joint(self.where, pieces))
+        if pieces != EVERYWHERE:
+            below, beyond = (x, extent - 1 - x) if c is None or c > 0 else (extent - 1 - x, x)
+            ends = self.end(below, low, index, pieces, False), self.end(beyond, high, index, pieces, True)
+        return _Bound(*ends, (low, high), alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+
+    def end(self, room: Affine, plain: Affine, index: Index, pieces: Where, high: bool) -> Affine | None:
+        """The end of a range that keeps `room` from being negative wherever one of the pieces is, None where they do so by
+        themselves. `plain` is the end that does it everywhere; a piece may also be left out of the range as a whole."""
+        found: list[Affine] = []
+        for piece in pieces:
+            if not proved(room, [*piece, *self.known()]):
+                best = plain
+                for without_it in (self.edge(-p - 1, index, high) for p in piece):
+                    if without_it is not None and never_negative(without_it - best if high else best - without_it):
+                        best = without_it
+                found.append(best)
+        return (least if high else greatest)(*found) if found else None
+
+    def edge(self, x: Affine, index: Index, high: bool) -> Affine | None:
+        """The end of a range that keeps an expression from being negative; None where it is none on this side."""
+        c = slope(x, index).number if linear(x) else None
+        rest = without(x, index)
+        if not c or (c < 0) != high or any(i not in self.ends for i in rest.indices()):
+            return None
+        least_rest = bounds(rest, self.ends)[0]
+        return floor(least_rest, -c) + 1 if high else -floor(least_rest, c)
+
+    def known(self) -> Iterator[Affine]:
+        """What is not negative where conditions are asked for."""
+        for r in self.ranges.values():
+            yield affine(r.index) - r.low
+            yield r.high - 1 - affine(r.index)
+        yield from self.guards
+        yield from (affine(i) for i in self.written if i not in self.ranges)
 
     def intersect(self, index: Index, found: list[_Bound]) -> None:
-        alone = sorted((b for b in found if b.alone), key=lambda b: (len(b.high.terms), text(b.high), b.why))
-        for other in alone[1:]:
-            self.agree(index, alone[0], other)
-        used = alone[:1] + [b for b in found if not b.alone]
-        low, high = greatest(*(b.low for b in used)), least(*(b.high for b in used))
+        alone = sorted(((b, b.high) for b in found if b.alone and b.high is not None),
+                       key=lambda t: (len(t[1].terms), text(t[1]), t[0].why))
+        for other, last in alone[1:]:
+            self.agree(index, *alone[0], other, last)
+        used = [b for b, _ in alone[:1]] + [b for b in found if not b.alone or b.high is None]
+        lows, highs = [b.low for b in used if b.low is not None], [b.high for b in used if b.high is not None]
+        anyway = [b.whole for b in found if b.alone] or [b.whole for b in found]
+        lows = lows or ([affine(0)] if index in self.written else [first for first, _ in anyway])
+        low, high = greatest(*lows), least(*(highs or [end for _, end in anyway]))
         if index in self.written and not _natural(low):
-            low = greatest(*(b.low for b in used), affine(0))
-        self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in (*alone, *used))))
+            low = greatest(*lows, affine(0))
+        self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in (*(b for b, _ in alone), *filter(_Bound.says, used)))))
 
-    def agree(self, index: Index, one: _Bound, other: _Bound) -> None:
-        gap = (one.high - other.high).number
+    def agree(self, index: Index, one: _Bound, end: Affine, other: _Bound, its: Affine) -> None:
+        gap = (end - its).number
         if gap == 0:
             return
         said = f"index '{index.name}' runs over {one.why}, which has %d elements, and over {other.why}, which has %d"
-        if gap is not None and one.high.number is not None:
-            raise AdError(said % (one.high.number, other.high.number), other.span, None, self.source)
+        if gap is not None and end.number is not None:
+            raise AdError(said % (end.number, its.number), other.span, None, self.source)
         known = [(a.left, a.right) for a in self.agreements]
-        if (one.high, other.high) not in known:
-            self.agreements.append(Agreement(one.high, other.high, said, other.span))
+        if (end, its) not in known:
+            self.agreements.append(Agreement(end, its, said, other.span))
 
     def ambiguous(self, left: list[Index], accesses: Sequence[Access]) -> AdError:
         """The error for an index whose range stays open."""

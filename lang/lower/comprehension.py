@@ -27,6 +27,7 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, box_of, extent_over
+from adcli.lang.ir.pieces import EVERYWHERE, SPLITS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.assignments import check_name
@@ -47,8 +48,9 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
 )
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.guarded_reads import PlaceComparisons
 from adcli.lang.lower.index_choices import Arm, IndexChoices, choices_of
-from adcli.lang.lower.index_conditions import SPLITS, IndexTest, decided, limits, nowhere, pieces_where, runs
+from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits, nowhere, pieces_where, runs
 from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
@@ -67,11 +69,13 @@ class TensorStatement:
     """Subscripts that are computed, by the conditions of the arm that they stand in."""
     tests: tuple[IndexTest, ...]
     """The conditions of the arm that is looked at."""
+    stated: Sequence[Piece]
+    """The conditions in where."""
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
         self.name, self.passed_over = statement.target.text, set[str]()
-        self.computed, self.tests = {}, ()
+        self.computed, self.tests, self.stated = {}, (), ()
         self.before = self.existing()
         self.declared = self.declared_shape()
         self.whole = self.holds_whole_numbers()
@@ -110,6 +114,7 @@ class TensorStatement:
             self.context.note("'<=>' is ignored: the comprehension is computed as written", self.s.target)
         self.check_new()
         arms = self.stated_arms()
+        self.stated = [arm.tests for arm in arms]
         at = 0
         while at < len(arms):
             split = self.split(arms[at])
@@ -231,6 +236,9 @@ class TensorStatement:
                 b.replaced(c.nodes[0])
                 del b.sources[count:], b.params[count:]
         guards += limits(b.affine, arm.tests)
+        if arm.domain is None and choices_of(arm):
+            under = PlaceComparisons(b).conditions_of_reads(arm.roots())
+            b.accesses = [replace(a, where=under.get(a.spans, EVERYWHERE)) for a in b.accesses]
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
@@ -374,7 +382,8 @@ class TensorStatement:
         known = self.declared if self.declared is not None else None if self.before is None else shape_of(self.before)
         writes = [] if known is None else [self.write_access(write, known)]
         try:
-            domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write)
+            where = tuple([tuple(limits(b.affine, piece)) for piece in self.stated]) or EVERYWHERE
+            domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write, where)
         except AdError as fault:
             if fault.span is None:
                 fault.span = (self.s.start, self.s.end)

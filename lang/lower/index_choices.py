@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.all_sizes import in_doubt
-from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.errors import Span
+from adcli.lang.ir.pieces import COMPARISONS
 from adcli.lang.ir.ranges import Domain
-from adcli.lang.lower.comprehension_body import Elements, counted, rewritten
+from adcli.lang.lower.comprehension_body import Elements, rewritten
+from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice
 from adcli.lang.lower.index_conditions import (
     IndexTest,
     Piece,
     decided,
-    is_condition,
+    is_logical,
     limits,
     nowhere,
     pieces_where,
@@ -50,8 +52,7 @@ class Arm:
 
 def choices_of(arm: Arm) -> list[Op | Call]:
     """The choices in an arm whose conditions compare."""
-    return [n for root in arm.roots() for n in postorder(root) if isinstance(n, Op | Call) and n.name == "select"
-            and len(n.args) == 3 and is_condition(n.args[0])]
+    return [n for root in arm.roots() for n in postorder(root) if isinstance(n, Op | Call) and is_choice(n)]
 
 
 class IndexChoices:
@@ -59,39 +60,26 @@ class IndexChoices:
 
     def __init__(self, arm: Arm, choices: Sequence[Op | Call], b: Elements, domain: Domain, guards: Sequence[Affine]) -> None:
         self.arm, self.b, self.domain = arm, b, domain
-        self.choices = [n for n in choices if self.compares_places(n)]
+        comparisons = PlaceComparisons(b)
+        self.size, found = comparisons.size, [(n, of_places(n.args[0], comparisons)) for n in choices]
+        self.parts = [(n, part) for n, part in found if part is not None]
+        """The choices whose conditions say something of places, with the first part that speaks of nothing else."""
+        self.choices = [n for n, part in self.parts if part is bare(n.args[0])]
+        """Those whose conditions speak of nothing else."""
         self.points = replace(domain, guards=(*domain.guards, *guards))
         open_ = {a.spans: in_doubt(a, self.points) for a in b.accesses}
         self.doubts = {spans: {x for end in ends for x in atoms(end)} for spans, ends in open_.items() if ends}
         """The reads that may be outside of their tensors, with the indices and sizes that this depends on."""
 
-    def compares_places(self, node: Op | Call) -> bool:
-        """Whether the condition of a choice compares expressions of indices and sizes that a subscript could be."""
-        b = self.b
-        if not all(n in b.indices or self.size(n) is not None for n in self.names(node)) or any(
-                b.tensor(n) is not None for n in postorder(node.args[0])):
-            return False
-        try:
-            for piece in pieces_where(b.context, node.args[0], True, True):
-                limits(b.affine, piece)
-        except AdError:
-            return False
-        return True
-
-    def size(self, name: str) -> Affine | None:
-        """The size that a name is."""
-        known = self.b.tensors.sizes.get(name)
-        return counted(self.b.scope.env, name) if known is None else known
-
     def split(self) -> list[Arm] | None:
         """The arm as two and more, where an arm of a choice reads outside of a tensor unless the condition holds."""
-        for node in self.choices if self.doubts else ():
-            told = self.told_by(self.names(node))
+        for node, part in self.parts if self.doubts else ():
+            told = self.told_by(self.names(part))
             unsafe = {spans for spans, doubt in self.doubts.items() if not told.isdisjoint(doubt)}
             reading = {i for root in self.arm.roots() for i in holders(root, unsafe)}
             if any(id(bare(a)) in reading for a in node.args[1:]):
-                pieces = [(value, piece) for value, holds in ((node.args[1], True), (node.args[2], False))
-                          for piece in pieces_where(self.b.context, node.args[0], holds, True)]
+                pieces = [(value, piece) for holds in (True, False) for value in [outcome(node, part, holds)]
+                          for piece in pieces_where(self.b.context, part, holds, True)]
                 there = [p for p in pieces if not nowhere(self.points, limits(self.b.affine, p[1]))]
                 return [self.piece(node, *p) for p in there or pieces[:1]]
         return None
@@ -105,9 +93,9 @@ class IndexChoices:
                 new[id(other)] = other.args[1 if word == "always" else 2]
         return self.arm.with_values(new, tests, self.domain)
 
-    def names(self, node: Op | Call) -> set[str]:
-        """The names in the condition of a choice."""
-        return {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
+    def names(self, condition: Node) -> set[str]:
+        """The names in a condition."""
+        return {t.text for t in postorder(condition) if type(t) is Token and t.type == "NAME"}
 
     def told_by(self, names: Collection[str]) -> set[Index | str]:
         """The indices and sizes of which a condition with these names tells something: its own, and those in their ranges."""
@@ -120,7 +108,7 @@ class IndexChoices:
         """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
         b = self.b
         for node in self.choices:
-            indices = [b.indices[n] for n in sorted(self.names(node)) if n in b.indices and b.indices[n] not in stated]
+            indices = [b.indices[n] for n in sorted(self.names(node.args[0])) if n in b.indices and b.indices[n] not in stated]
             word = decided(b.affine, self.domain, node.args[0], True) if indices else None
             if word:
                 r = next(r for r in self.domain.ranges if r.index is indices[0])
@@ -136,3 +124,45 @@ def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]
                 type(n) is Call and tuple([(x.start, x.end) for x in n.args]) in wanted)):
             found.add(id(n))
     return found
+
+
+def of_places(condition: Node, comparisons: PlaceComparisons) -> Node | None:
+    """The first of the largest parts of a condition that compare nothing but places, as `i < N` of `i < N and s > 0`."""
+    plain: dict[int, bool] = {}
+    for n in postorder(bare(condition)):
+        if isinstance(n, Op | Call) and is_logical(n):
+            plain[id(n)] = comparisons.of_places(n) if n.name in COMPARISONS else all(plain[id(bare(a))] for a in n.args)
+    stack = [bare(condition)]
+    while stack:
+        node = stack.pop()
+        if plain[id(node)]:
+            return node
+        if isinstance(node, Op | Call) and node.name not in COMPARISONS:
+            stack += [bare(a) for a in reversed(node.args)]
+    return None
+
+
+def outcome(choice: Op | Call, part: Node, holds: bool) -> Node:
+    """What a choice comes to where a part of its condition holds, or does not."""
+    known: dict[int, Node | bool] = {id(part): holds}
+    condition = bare(choice.args[0])
+    for n in postorder(condition):
+        if not isinstance(n, Op | Call) or id(n) in known or not is_logical(n) or n.name in COMPARISONS:
+            continue
+        args = [known.get(id(bare(a)), a) for a in n.args]
+        if n.name == "not":
+            known[id(n)] = not args[0] if isinstance(args[0], bool) else replaced_operands(n, args)
+        elif any(isinstance(a, bool) and a == (n.name == "or") for a in args):
+            known[id(n)] = n.name == "or"
+        else:
+            left = [a for a in args if not isinstance(a, bool)]
+            known[id(n)] = n.name == "and" if not left else left[0] if len(left) == 1 else replaced_operands(n, left)
+    found = known.get(id(condition), condition)
+    if isinstance(found, bool):
+        return choice.args[1 if found else 2]
+    return type(choice)(choice.name, [found, *choice.args[1:]], choice.start, choice.end)
+
+
+def replaced_operands(node: Op | Call, args: Sequence[Node | bool]) -> Node:
+    """The operation on other operands."""
+    return type(node)(node.name, [a for a in args if not isinstance(a, bool)], node.start, node.end)

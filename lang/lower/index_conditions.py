@@ -1,19 +1,18 @@
 """Conditions on indices: the pieces of a box where they hold, and what the ranges of the indices say of them."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from adcli.lang.ir.affine import Affine, never_negative, text
 from adcli.lang.ir.comprehension import Range
+from adcli.lang.ir.pieces import COMPARISONS, SPLITS, Sides
 from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.ranges import Domain
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
-SPLITS = 64
-"""Most comprehensions that the choices in one statement may make."""
 MANY = 16
 """Comparisons beyond which nothing is proved from all of them together."""
 
@@ -29,10 +28,8 @@ class IndexTest(NamedTuple):
 
 Piece = list[IndexTest]
 """Part of a box: the points where all of these hold."""
-Pieces = list[Piece] | None
-"""Pieces of a box, of which no two meet; None: more than can be."""
-COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-"""Each comparison with the one that holds where it does not."""
+
+T = TypeVar("T")
 
 
 def pieces_where(context: Context, root: Node, holds: bool, exact: bool = False) -> list[Piece]:
@@ -43,28 +40,28 @@ def pieces_where(context: Context, root: Node, holds: bool, exact: bool = False)
     found = both_ways(root, exact)[not holds]
     if found is None:
         raise context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
-    return found
+    return [[*piece] for piece in found]
 
 
-def both_ways(root: Node, exact: bool) -> tuple[Pieces, Pieces]:
+def both_ways(root: Node, exact: bool) -> Sides[IndexTest]:
     """The pieces where a condition holds, and where it does not."""
-    stack: list[tuple[Pieces, Pieces]] = []   # where it holds, where it does not
+    return sides_of(root, lambda node: Sides(*(alternatives(name, node.args, exact)
+                                               for name in (node.name, COMPARISONS[node.name]))))
+
+
+def sides_of(root: Node, compared: Callable[[Op | Call], Sides[T]]) -> Sides[T]:
+    """The pieces of a condition, of which `compared` has those of its comparisons."""
+    stack: list[Sides[T]] = []
     for node in postorder(bare(root)):
         if isinstance(node, Token) or not is_logical(node):
             continue
         if node.name in COMPARISONS:
-            stack.append((alternatives(node.name, node.args, exact), alternatives(COMPARISONS[node.name], node.args, exact)))
-            continue
-        if node.name == "not":
-            yes, no = stack.pop()
-            stack.append((no, yes))
-            continue
-        (yes, no), (more, less) = stack[-2:]   # c or d holds where c does, and where only d does
-        del stack[-2:]
-        if node.name == "and":
-            stack.append((joint(yes, more), together(no, joint(yes, less))))
+            stack.append(compared(node))
+        elif node.name == "not":
+            stack.append(stack.pop().negated())
         else:
-            stack.append((together(yes, joint(no, more)), joint(no, less)))
+            other = stack.pop()
+            stack.append(stack.pop().also(other) if node.name == "and" else stack.pop().either(other))
     return stack[0]
 
 
@@ -72,18 +69,6 @@ def alternatives(name: str, operands: Sequence[Node], exact: bool) -> list[Piece
     """A comparison as comparisons that say where indices are: two of them for !=."""
     left, right = operands
     return [[IndexTest(each, left, right, exact)] for each in (("lt", "gt") if name == "ne" else (name,))]
-
-
-def joint(first: Pieces, second: Pieces) -> Pieces:
-    """Where a piece of the one and a piece of the other meet."""
-    if first is None or second is None or len(first) * len(second) > SPLITS:
-        return None
-    return [[*p, *q] for p in first for q in second]
-
-
-def together(first: Pieces, second: Pieces) -> Pieces:
-    """The pieces of both."""
-    return None if first is None or second is None or len(first) + len(second) > SPLITS else [*first, *second]
 
 
 def limits(reader: AffineReader, tests: Sequence[IndexTest]) -> list[Affine]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
@@ -19,9 +20,11 @@ from adcli.lang.ir.histories import extent_over
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
+from adcli.lang.ir.pieces import EVERYWHERE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import bound_names
+from adcli.lang.syntax.guarded_reads import BodyReads
 from adcli.lang.syntax.loop_plan import planned, single, started, told
 from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
@@ -331,7 +334,8 @@ class BoxText:
         given = [*self.ranges_around(), *(Given(r.index, r.low, r.high) for r in stated)]
         try:
             known = [self.access(self.name, op.write, op.shape)] if shaped else []
-            found = infer(op.indices, self.accesses(), given, known, None, op.write)
+            where = (tuple(op.guards),) if op.guards else EVERYWHERE
+            found = infer(op.indices, self.accesses(), given, known, None, op.write, where)
         except AdError:
             return False
         same = all(f.low == r.low and f.high == r.high for f, r in zip(found.ranges, op.ranges, strict=True))
@@ -373,6 +377,8 @@ class ComprehensionText(BoxText):
     """The text of one comprehension."""
 
     op: Comprehension
+    found: Sequence[Access] = ()
+    """What the body reads, as a reader of its text sees it."""
 
     def symbol(self) -> str:
         symbol = REDUCTION_SYMBOLS[self.op.reduction]
@@ -389,41 +395,50 @@ class ComprehensionText(BoxText):
         sources = {p.var: s for p, s in zip(body.params, self.op.sources, strict=True)}
         sums = {v for v, s in sources.items() if isinstance(s, Affine)}
         chosen = any(e.op.name == "select" for e in body.equations)
+        reads = BodyReads(sources, {v: x for v, s in sources.items() if (x := self.place(s)) is not None})
         doubted: set[Atom] = {v for v, s in sources.items() if chosen and self.is_doubted(s)}   # values with reads in doubt
-        elsewhere: set[Atom] = {v for v, s in sources.items() if not self.is_place(s)}   # values not of places alone
+        elsewhere: set[Atom] = {v for v, s in sources.items() if self.place(s) is None}   # values not of places alone
 
-        def named(piece: Piece) -> Piece:
+        def named(v: Atom, piece: Piece) -> Piece:
             name = fresh.fresh("t", 1)
             self.lets.append(f"{name} = {piece[0]}")
+            elsewhere.add(v)
+            reads.name(v)
             return name, ATOM
         for e in body.equations:
             parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
-            if is_sum(e, sums):
+            if apart := is_sum(e, sums):
                 parts = self.kept_apart(e.args, parts)
-            if e.op.name == "select" and e.args[0] not in elsewhere and not doubted.isdisjoint(e.args[1:]):
-                parts[0] = pieces[e.args[0]] = named(parts[0])   # by a condition without a name a reader takes it apart
-                elsewhere.add(e.args[0])
+            if reads.is_guard(e) and (e.args[0] in reads.unsure or not doubted.isdisjoint(e.args[1:])):
+                parts[0] = pieces[e.args[0]] = named(e.args[0], parts[0])   # without a name a reader takes it apart
             piece, out = infix(e.op.spelled or e.op.name, parts), e.outs[0]
             if not elsewhere.isdisjoint(e.args):
                 elsewhere.add(out)
+            reads.enter(e, apart, out not in elsewhere)
             if uses[out] > 1 or len(piece[0]) > LONGEST_UNNAMED:
-                piece = named(piece)
-                elsewhere.add(out)
+                piece = named(out, piece)
             elif not doubted.isdisjoint(e.args):
                 doubted.add(out)
             pieces[out] = piece
         result = body.results[0].atom
+        self.found = [replace(self.access_of(r), where=where) for r, where in reads.all_of(result)]
         return constant(result.value)[0] if isinstance(result, Lit) else pieces[result][0]
+
+    def accesses(self) -> list[Access]:
+        """The reads of the body that stands in the text, and those inside of subscripts of what is written."""
+        return [*map(self.access_of, nested_reads(self.op.write)), *self.found]
 
     def is_doubted(self, s: BodySource) -> bool:
         """Whether a read is not proved to be inside of its tensor."""
         domain = Domain(self.op.ranges, self.op.guards, ())
         return any(in_doubt(self.access_of(read), domain) for read in nested_reads([s]))
 
-    def is_place(self, s: BodySource) -> bool:
-        """Whether a value is one of indices and sizes; an input that is one whole number is a size, too."""
+    def place(self, s: BodySource) -> Affine | None:
+        """A value as an expression of indices and sizes; an input that is one whole number is a size, too."""
         read = self.e.args[s.arg] if isinstance(s, Read) and not s.subscripts else None
-        return isinstance(s, Affine) or (isinstance(read, Var) and read.integer)
+        if isinstance(read, Var) and read.integer and read.name:
+            return affine(read.name)
+        return s if isinstance(s, Affine) else None
 
     def kept_apart(self, args: Sequence[Atom], parts: list[Piece]) -> list[Piece]:
         return [p if isinstance(a, Lit) else (f"float({p[0]})", ATOM) for a, p in zip(args, parts, strict=True)]
