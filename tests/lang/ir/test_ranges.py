@@ -165,6 +165,15 @@ def test_what_counts_as_one_element_a_point_is_so(coefficients, m, n):
         assert any(all(pair[d] == 0 for pair in coefficients) for d in (0, 1))
 
 
+def test_an_index_with_one_value_leaves_room_in_whatever_order_indices_are_seen() -> None:
+    """The order of a set is that of addresses: it must not decide which program is right."""
+    for _ in range(20):
+        i, k, p = Index("i"), Index("k"), affine("P")
+        given_ = [Given(i, affine(0), affine("N")), Given(k, greatest(p, affine(0)), least(p + 1, p*2 + 1))]
+        for order in ([i, k], [k, i]):
+            assert all_fixed(infer(order, [], given_).ranges, [affine(i) + affine(k) - p])
+
+
 def test_strides_that_leave_room_give_every_point_its_element():
     assert found("input A(N)\nC(2*i + k) = A(i) where k in 0:2") == ["i 0:N", "k 0:2"]
     with pytest.raises(AdError, match="two points write the same element"):
