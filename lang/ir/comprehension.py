@@ -217,7 +217,7 @@ def digits(s: Affine, wanted: Collection[Index], spans: Mapping[Index, Affine]) 
         following = [i for i, c in left.items() if never_negative(c - least)]
         if not following:
             return None
-        alone = [i for i in following if never_negative(affine(1) - spans[i])]   # with one value it leaves room for another of its worth
+        alone = [i for i in following if never_negative(affine(1) - spans[i])]   # one value leaves room for another of its worth
         i = next((i for i in alone or following if expanded(left[i] - least).number == 0), following[0])
         found.append((left.pop(i), spans[i]))
         least = least + product(found[-1][0], spans[i] - 1)

@@ -232,7 +232,8 @@ class _Inference:
         low, high = greatest(*lows), least(*(highs or [end for _, end in anyway]))
         if index in self.written and not _natural(low):
             low = greatest(*lows, affine(0))
-        self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in (*(b for b, _ in alone), *filter(_Bound.says, used)))))
+        telling = [*(b for b, _ in alone), *filter(_Bound.says, used)]
+        self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in telling)))
 
     def agree(self, index: Index, one: _Bound, end: Affine, other: _Bound, its: Affine) -> None:
         gap = (end - its).number

@@ -32,6 +32,8 @@ ROUNDING = frozenset(("floor", "ceil", "round", "trunc", "sign"))
 KEEP_WHOLE = frozenset(("add", "sub", "mul", "neg", "abs", "min", "max", "fmin", "fmax", "clamp", "fmod", "fdim", "relu",
                         "square", "copysign", "select", "fma"))
 """Operations that give whole numbers, and those that do where their operands are whole."""
+BENDING = frozenset(("min", "max", "abs", "sign", "clamp", "select", "pow", "square"))
+"""Operations that make of indices what is no sum of multiples of them."""
 Computed = dict[tuple[int, int], tuple[Var, tuple[tuple[str, Affine], ...]]]
 """The subscripts of a statement that are computed, by where they stand: the tensor, and for each index the value that has the
 first element."""
@@ -259,8 +261,8 @@ class Elements(EquationScope):
                                  "give it a statement of its own before: int32 k(i) = ..., and write k(i) here")
 
     def is_computed(self, root: Node) -> bool:
-        """Whether a subscript has a value in it: an element of a tensor, a whole number, a number that is rounded, or the least
-        or greatest of indices."""
+        """Whether a subscript has a value in it: an element of a tensor, a whole number, a number that is rounded, or what is no
+        sum of multiples of indices, as the least of several is none."""
         def has_value(node: Node) -> bool:
             atom = self.scope.env.get(node.text) if type(node) is Token and node.text not in self.lets else None
             return atom is not None and not shape_of(atom) and counted(self.scope.env, getattr(node, "text", "")) is None
@@ -270,11 +272,22 @@ class Elements(EquationScope):
                 found = isinstance(atom, Var) and atom.whole and not atom.shape
             else:
                 rounds = type(node) is Call and node.name in (*ROUNDING, *INTEGERS)
-                clamps = type(node) is Call and node.name in ("min", "max") and bool(self.unknown_names(node))
-                found = self.tensor(node) is not None or clamps or (rounds and any(map(has_value, postorder(node))))
+                found = self.tensor(node) is not None or self.bends(node) or (rounds and any(map(has_value, postorder(node))))
             if found:
                 return True
         return False
+
+    def bends(self, node: Node) -> bool:
+        """Whether an operation on indices gives what is no sum of multiples of them: a product or a quotient of two, a choice."""
+        if not isinstance(node, Op | Call) or not self.unknown_names(node):
+            return False
+        if node.name == "mul":
+            return all(map(self.unknown_names, node.args))
+        if node.name in ("div", "rem"):
+            by = node.args[-1]
+            return bool(self.unknown_names(by)) or (node.name == "div" and any(
+                type(t) is Token and t.type == "NAME" for t in postorder(by)))
+        return node.name in BENDING
 
     def unknown_names(self, node: Node) -> list[Token]:
         """The names in a subscript that have no value, and are no size."""
@@ -290,6 +303,8 @@ class Elements(EquationScope):
         if key not in self.whole:
             self.whole[key] = self.compute(node, what)
         atom, lows = self.whole[key]
+        for token in self.unknown_names(node):
+            self.extent_or_index(token)
         count = len(self.sources)
         self.replaced(node)   # what it reads bounds the indices here
         del self.sources[count:], self.params[count:]

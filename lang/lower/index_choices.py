@@ -9,7 +9,7 @@ from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.all_sizes import in_doubt
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.pieces import COMPARISONS
-from adcli.lang.ir.ranges import Domain
+from adcli.lang.ir.ranges import Access, Domain
 from adcli.lang.lower.comprehension_body import Elements, rewritten
 from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice
 from adcli.lang.lower.index_conditions import (
@@ -67,9 +67,15 @@ class IndexChoices:
         self.choices = [n for n, part in self.parts if part is bare(n.args[0])]
         """Those whose conditions speak of nothing else."""
         self.points = replace(domain, guards=(*domain.guards, *guards))
-        open_ = {a.spans: in_doubt(a, self.points) for a in b.accesses}
-        self.doubts = {spans: {x for end in ends for x in atoms(end)} for spans, ends in open_.items() if ends}
+        open_ = {a.spans: {x for end in in_doubt(a, self.points) for x in atoms(end)} | self.computed(a) for a in b.accesses}
+        self.doubts: dict[tuple[Span | None, ...], set[Index | str]] = {spans: found for spans, found in open_.items() if found}
         """The reads that may be outside of their tensors, with the indices and sizes that this depends on."""
+
+    def computed(self, access: Access) -> set[Index | str]:
+        """The indices that computed subscripts are made of."""
+        made = [self.b.whole[span] for x, span in zip(access.subscripts, access.spans, strict=False)
+                if x is None and span in self.b.whole]
+        return {self.b.indices[name] for _, lows in made for name, _ in lows}
 
     def split(self) -> list[Arm] | None:
         """The arm as two and more, where an arm of a choice reads outside of a tensor unless the condition holds."""

@@ -229,11 +229,11 @@ f.ad:2:20: error: index 'i' runs over dimension 0 of A, which has 3 elements, an
                        ^
 ---
 input A(M)
-C(i) = A(i*j) where j in 0:2
+C(i) = A(hypot(i, j)) where j in 0:2
 =>
-f.ad:2:10: error: dimension 0 of 'A' is not affine: i*j (index 'i', 'j')
-    C(i) = A(i*j) where j in 0:2
-             ^^^
+f.ad:2:10: error: dimension 0 of 'A' is not affine: hypot(i, j) (index 'i', 'j')
+    C(i) = A(hypot(i, j)) where j in 0:2
+             ^^^^^^^^^^^
 help: a subscript is a sum of indices with whole numbers and sizes as factors
 ---
 input A(M)
