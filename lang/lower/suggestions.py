@@ -112,7 +112,7 @@ MADE = {
     "ones": ("v(i) = 1 where i in 0:N", "v(i, j) = 1 where i in 0:N, j in 0:M"),
     **dict.fromkeys(("eye", "identity"), ("v(i, i) = 1 where i in 0:N",)), "arange": ("v(i) = i where i in 0:N",),
     "linspace": ("v(i) = N + (M - N) * i / (K - 1) where i in 0:K",),
-    "reshape": ("v(i, j) = x(i*M + j) where i in 0:N, j in 0:M",
+    "reshape": ("v(i, j) = x(i*M + j) where i in 0:N, j in 0:M", "v(i) = x(i) where i in 0:N",
                 "v(i, j, k) = x((i*M + j)*K + k) where i in 0:N, j in 0:M, k in 0:K"),
 }
 """Functions that make a tensor `v`, for one number of arguments after another: `x` where it is made of a tensor, and the numbers
@@ -148,8 +148,9 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
         return found
     found = (by_solving(tree, node) or of_an_argument(tree, node, env, declares) or reduction(tree, node, env)
              or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares))
-    if found or not known or (node.name in STATEMENTS and node.name not in DERIVATIVES):
-        return found or (Suggestion(f"for example {STATEMENTS[node.name][0]}") if node.name in STATEMENTS else None)
+    if found or not known or (node.name in STATEMENTS.keys() | MADE.keys() and node.name not in DERIVATIVES):
+        examples = (STATEMENTS | MADE).get(node.name)
+        return found or (Suggestion(f"for example {examples[0]}") if examples else None)
     return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
             or (None if node.args else without_parentheses(node)))
 

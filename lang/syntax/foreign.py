@@ -18,7 +18,7 @@ from functools import cache
 from itertools import chain, count
 from typing import NamedTuple
 
-from adcli.lang.ir.errors import AdError, Fix, Source
+from adcli.lang.ir.errors import AdError, Fix, Source, plural
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
 from adcli.lang.ir.slices import ACCESS, NAME, sliced
@@ -323,12 +323,12 @@ def summed_products(text: str) -> Iterator[AdError]:
     indices, tensors = [t.strip() for t in terms.split(",")], re.split(r"\s*,\s*", names)
     once = sorted(i for i in {*terms} - {*", "} if terms.count(i) == 1)
     kept = [*to.removeprefix("->").strip()] if to is not None else once
-    if len(indices) != len(tensors) or not all(indices):
-        return
+    said = "" if len(indices) == len(tensors) else \
+        f", and this one has {plural(len(indices), 'term')} for {plural(len(tensors), 'tensor')}"
     left = f"{target}({', '.join(kept)})" if kept else target
-    right = " * ".join(f"{tensor}({', '.join(i)})" for tensor, i in zip(tensors, indices, strict=True))
+    right = " * ".join(f"{tensor}({', '.join(i)})" if i else tensor for tensor, i in zip(tensors, indices, strict=False))
     written = f"{left} {'=' if {*kept} == {*terms} - {*', '} else '+=!'} {right}"
-    yield AdError("there is no 'einsum'", found.span(), f"write {written}", fix=Fix(0, len(text), written))
+    yield AdError(f"there is no 'einsum'{said}", found.span(), f"write {written}", fix=Fix(0, len(text), written))
 
 
 def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) -> Fix:
