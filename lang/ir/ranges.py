@@ -13,7 +13,6 @@ says is the one that the read would have without its condition, x(i) rather than
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from adcli.lang.ir.affine import (
     Affine,
@@ -107,10 +106,9 @@ def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Giv
     range stays open."""
     inference = _Inference(given, source, {x.index for x in target if isinstance(x, Affine) and x.index}, where)
     left = set(indices)
-    anyway = [replace(a, where=EVERYWHERE) for a in reads if a.where != EVERYWHERE]
     while left:
         found = inference.stated(left) or inference.round(left, reads) or inference.round(left, writes) or (
-            inference.round(left, anyway))
+            inference.round(left, reads, anyway=True))
         if not found:
             raise inference.ambiguous([i for i in indices if i in left], (*reads, *writes))
         left -= found
@@ -150,8 +148,8 @@ class _Inference:
         high = least(*(plain or [bounds(g.high, self.ends)[1] for g in own]))
         self.settle(index, low, high, "where")
 
-    def round(self, left: set[Index], accesses: Iterable[Access]) -> set[Index]:
-        """Indices that are alone without a range in some subscript."""
+    def round(self, left: set[Index], accesses: Iterable[Access], anyway: bool = False) -> set[Index]:
+        """Indices that are alone without a range in some subscript; `anyway`: also where conditions keep all of these inside."""
         bounds_of: dict[Index, list[_Bound]] = {}
         for access in accesses:
             for d, x in enumerate(access.subscripts):
@@ -160,7 +158,7 @@ class _Inference:
                 bound = self.solve(x, open_[0], access, d) if x is not None and alone else None
                 if bound:
                     bounds_of.setdefault(open_[0], []).append(bound)
-        said = {i: found for i, found in bounds_of.items() if any(map(_Bound.says, found))}
+        said = {i: found for i, found in bounds_of.items() if anyway or any(map(_Bound.says, found))}
         for index, found in said.items():
             self.intersect(index, found)
         return set(said)
@@ -171,24 +169,27 @@ class _Inference:
             return None
         a, extent = slope(x, index), access.extents[d]
         low, high = bounds(without(x, index), self.ends)
-        top = extent - 1 - high
-        if (c := a.number) is None:
-            ends = exact_quotient(low, a), exact_quotient(top, a) or exact_quotient(top - a + 1, a)
-        else:
-            ends = (floor(low, c), floor(top, c)) if c > 0 else (floor(top, -c), floor(low, -c))
-        first, last = ends
-        if first is None or last is None:
+        found = _ends(a, low, high, extent)
+        if found is None:
             return None
         where = f"dimension {d} of {access.tensor}"
         alone = x.index is index
-        ends = low, high = -first, last + 1
+        plain: tuple[Affine, Affine] = found
+        ends: tuple[Affine | None, Affine | None] = found
         pieces = access.where   # what another index says is no matter of this one alone
         if len(x.indices()) > 1:
             pieces = known_where(joint(self.where, pieces))
         if pieces != EVERYWHERE:
-            below, beyond = (x, extent - 1 - x) if c is None or c > 0 else (extent - 1 - x, x)
-            ends = self.end(below, low, index, pieces, False), self.end(beyond, high, index, pieces, True)
-        return _Bound(*ends, (low, high), alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+            rooms = (x, extent - 1 - x) if a.number is None or a.number > 0 else (extent - 1 - x, x)
+            ends = self.end(rooms[0], found[0], index, pieces, False), self.end(rooms[1], found[1], index, pieces, True)
+            some = _ends(a, high, low, extent) or found   # for some values of the others, where points apart do not count
+            kept = [len(x.indices()) > 1 and self.where != EVERYWHERE and self.holds(room) for room in rooms]
+            plain = some[0] if kept[0] else found[0], some[1] if kept[1] else found[1]
+        return _Bound(*ends, plain, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+
+    def holds(self, room: Affine) -> bool:
+        """Whether an expression is never negative at points that count."""
+        return all(proved(room, [*piece, *self.known()]) for piece in self.where)
 
     def end(self, room: Affine, plain: Affine, index: Index, pieces: Where, high: bool) -> Affine | None:
         """The end of a range that keeps `room` from being negative wherever one of the pieces is, None where they do so by
@@ -228,7 +229,7 @@ class _Inference:
         used = [b for b, _ in alone[:1]] + [b for b in found if not b.alone or b.high is None]
         lows, highs = [b.low for b in used if b.low is not None], [b.high for b in used if b.high is not None]
         anyway = [b.whole for b in found if b.alone] or [b.whole for b in found]
-        lows = lows or ([affine(0)] if index in self.written else [first for first, _ in anyway])
+        lows = lows or ([affine(0)] if highs and index in self.written else [first for first, _ in anyway])
         low, high = greatest(*lows), least(*(highs or [end for _, end in anyway]))
         if index in self.written and not _natural(low):
             low = greatest(*lows, affine(0))
@@ -269,6 +270,17 @@ class _Inference:
                        f"(extent {text(access.extents[d])}) leaves it open{together}", access.span(d),
                        "give it one, for example where " + _offered(x, access.extents[d], [i for i in left if i in x.indices()]),
                        self.source)
+
+
+def _ends(a: Affine, low: Affine, high: Affine, extent: Affine) -> tuple[Affine, Affine] | None:
+    """The range of an index of slope `a` for which a subscript is inside, where the rest of it is at least `low` and at most
+    `high`; None where the ends cannot be written."""
+    top = extent - 1 - high
+    if (c := a.number) is None:
+        first, last = exact_quotient(low, a), exact_quotient(top, a) or exact_quotient(top - a + 1, a)
+    else:
+        first, last = (floor(low, c), floor(top, c)) if c > 0 else (floor(top, -c), floor(low, -c))
+    return None if first is None or last is None else (-first, last + 1)
 
 
 def outside(access: Access, domain: Domain, source: Source | None, verb: str = "read") -> AdError | None:

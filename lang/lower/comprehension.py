@@ -8,11 +8,11 @@ elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, affine, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
@@ -71,6 +71,10 @@ class TensorStatement:
     """The conditions of the arm that is looked at."""
     stated: Sequence[Piece]
     """The conditions in where."""
+    arm: Arm | None = None
+    """The arm that is gathered."""
+    looking = False
+    """Whether statements are not emitted that compute subscripts."""
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
@@ -183,7 +187,8 @@ class TensorStatement:
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         except AdError as fault:
             fault.span = fault.span or (node.start, node.end)
-            raise
+            given += self.ranges_elsewhere(b.indices, [g.index for g in given], fault)
+            domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         within = [t for t in self.tests if all(n.text in b.indices for side in (t.left, t.right) for n in b.unknown_names(side))]
         guards = limits(b.affine, within)
         b = Elements(scope, self.tensors, self.s)
@@ -202,6 +207,23 @@ class TensorStatement:
         scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
         return out, tuple((r.index.name, r.low) for r in domain.ranges)
 
+    def ranges_elsewhere(self, indices: Mapping[str, Index], stated: Collection[Index], fault: AdError) -> list[Given]:
+        """The ranges that the rest of the statement gives to indices of a computed subscript. AdError, as the `fault`, where it
+        gives none either."""
+        if self.arm is None:
+            raise fault
+        self.looking = True
+        try:
+            b, _, write, _, given = self.gathered(self.arm)
+            known = {r.index.name: r for r in (self.arm.domain or self.domain(b, write, given)).ranges}
+        except (AdError, Poisoned):
+            raise fault from None
+        finally:
+            self.looking = False
+        if not all(name in known for name in indices):
+            raise fault
+        return [Given(i, known[name].low, known[name].high) for name, i in indices.items() if i not in stated]
+
     def around(self) -> EquationScope:
         """Where the statements stand that compute subscripts."""
         return self.scope
@@ -216,7 +238,9 @@ class TensorStatement:
     # One comprehension.
 
     def gathered(self, arm: Arm) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
-        """Reads, subscripts of the target, guards and stated ranges."""
+        """Reads, subscripts of the target, guards and stated ranges; what subscripts need that are computed is emitted, unless
+        they are only looked at."""
+        self.arm = arm
         self.tests = tuple(arm.tests)
         b = self.elements()
         if arm.domain is not None:
@@ -243,7 +267,10 @@ class TensorStatement:
 
     def elements(self) -> Elements:
         made = Elements(self.scope, self.tensors, self.s)
-        made.whole, made.compute = self.computed.setdefault(self.tests, {}), self.subscript
+        if self.looking:
+            made.compute = lambda node, what: (Var(None, True), tuple([(t.text, affine(0)) for t in made.unknown_names(node)]))
+        else:
+            made.whole, made.compute = self.computed.setdefault(self.tests, {}), self.subscript
         made.passed_over = self.passed_over
         return made
 

@@ -589,6 +589,8 @@ def test_choices_at_the_edges_of_a_range(choice: str, at: Callable[[list[float],
     ("z(i) +=! x(i - k)*w(k) where k <= i, i in 0:N", [10, 21, 132]),
     ("z(i) +=! x(j)*x(i - j) where j >= 0, j <= i, i in 0:N", [1, 4, 10]),
     ("z(k) +=! x(i)*x(i + k) where k in 0:N, i + k < N", [14, 8, 3]),
+    ("z(i) +=! x(i + 2*j) where i in 0:2, i + 2*j < N", [4, 2]),
+    ("z(i) +=! x(i - k)*w(k) where i >= k, i - k < N", [10, 21, 132, 203, 300]),
     ("z +=! i > 0 ? x(i)*x(i - 1) : 100", 108), ("z +=! i < N - 1 ? x(i)*x(i + 1) : 100", 108),
 ])
 def test_a_condition_keeps_a_read_inside_that_does_not_bound_its_indices_then(statement: str, value: object) -> None:
