@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from adcli.lang.ir.affine import Affine, affine, bounds, greatest, never_negative
-from adcli.lang.ir.comprehension import Range, Subscript
+from adcli.lang.ir.affine import Affine, Index, affine, bounds, greatest, never_negative, substituted
+from adcli.lang.ir.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.records import value_record
 
@@ -70,14 +70,24 @@ Box = tuple[Interval, ...]
 """For each dimension an interval of subscripts."""
 
 
+ELEMENT = tuple([Index(f"e{d}") for d in range(MOST_DIMENSIONS)])
+"""The subscripts of an element."""
+Region = tuple[Affine, ...]
+"""What is not negative for the subscripts of an element that is written."""
+MOST_REGIONS, MOST_PROOFS = 8, 200
+"""Regions that a read is looked for in, and proofs that are tried for it."""
+
+
 @value_record
 class Gappy:
-    """The boxes of a tensor that are written, the others not; dimension `place` has the step."""
+    """The boxes of a tensor that are written, the others not; dimension `place` has the step. `regions` says more exactly which
+    elements of these are written, as far as that is known."""
 
     place: int
     boxes: tuple[Box, ...] = ()
+    regions: tuple[Region, ...] = ()
 
-    def also(self, *more: Box) -> Gappy:
+    def also(self, *more: Box, regions: Iterable[Region | None] = ()) -> Gappy:
         """With more boxes; those that differ along one dimension only and touch are one."""
         boxes = (*self.boxes, *more)
         for d in range(len(boxes[0]) if boxes else 0):
@@ -85,7 +95,7 @@ class Gappy:
             for box in boxes:
                 along.setdefault((*box[:d], *box[d + 1:]), []).append(box[d])
             boxes = tuple([(*rest[:d], i, *rest[d:]) for rest, intervals in along.items() for i in joined(intervals)])
-        return Gappy(self.place, boxes)
+        return Gappy(self.place, boxes, (*self.regions, *[r for r in regions if r is not None]))
 
 
 def box_of(subscripts: Sequence[Subscript], ranges: Iterable[Range], guards: Iterable[Affine]) -> Box | None:
@@ -113,6 +123,55 @@ def written_box(op: Boxed) -> Box | None:
     """The box of the elements that an operation writes; None where one is gathered."""
     box = box_of(op.write, op.ranges, op.guards)
     return None if box is None else (*box, *[(affine(0), n) for n in op.shape[len(op.write):]])
+
+
+def written_region(op: Boxed) -> Region | None:
+    """The elements that an operation writes, exactly; None where their subscripts do not say at which point that is done. A
+    reduction gives all elements of its box a value, whatever its guards are."""
+    by: dict[Index | str, Affine] = {}
+    found: list[Affine] = []
+    for d, s in enumerate(op.write):
+        if not isinstance(s, Affine):
+            return None
+        own, at = s.indices(), affine(ELEMENT[d])
+        if not own:
+            found += [at - s, s - at]
+        elif len(own) > 1 or own[0] in by or s.coefficient(own[0]) != 1:
+            return None
+        else:
+            by[own[0]] = at - (s - affine(own[0]))
+    for d, n in enumerate(op.shape[len(op.write):], len(op.write)):
+        found += [affine(ELEMENT[d]), n - 1 - affine(ELEMENT[d])]
+    found += [x for r in op.ranges if r.index in by for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    if isinstance(op, Comprehension) and op.reduction == "=":
+        if any(r.index not in by for r in op.ranges):
+            return None
+        found += op.guards
+    return tuple([substituted(x, by) for x in found])
+
+
+def surely_written(at: Sequence[Affine], known: Sequence[Affine], regions: Sequence[Region]) -> bool:
+    """Whether an element is in one of the regions at every point where those of `known` are not negative, as far as that is
+    found: a point at which it is not in the first for one of its conditions must have it in another."""
+    from adcli.lang.ir.proofs import proved  # few programs have a tensor of which not all is written
+    left = MOST_PROOFS
+
+    def inside(facts: list[Affine], regions: Sequence[Region]) -> bool:
+        nonlocal left
+        if not regions:
+            return False
+        first, *others = regions
+        for condition in first:
+            x = substituted(condition, dict(zip(ELEMENT, at, strict=False)))
+            left -= 1
+            if left < 0:
+                return False
+            if not never_negative(x) and not proved(x, facts):
+                if not inside([*facts, -x - 1], others):
+                    return False
+                facts = [*facts, x]
+        return True
+    return 0 < len(regions) <= MOST_REGIONS and inside(list(known), regions)
 
 
 Holds = Callable[[Affine], bool]

@@ -15,6 +15,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
+    MOST_DIMENSIONS,
     Agreement,
     Comprehension,
     Read,
@@ -26,14 +27,13 @@ from adcli.lang.ir.comprehension import (
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.ir.histories import Gappy, box_of, extent_over
+from adcli.lang.ir.histories import Gappy, box_of, extent_over, written_region
 from adcli.lang.ir.pieces import EVERYWHERE, SPLITS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
-    MOST_DIMENSIONS,
     NO_RECURRENCE,
     Computed,
     Elements,
@@ -533,7 +533,7 @@ class TensorStatement:
         before = None if op.onto is None else self.tensors.written.get(args[op.onto])
         box = box_of(op.write, op.ranges, op.guards)
         if box is not None and history.place < len(box) and (op.onto is None or before is not None):
-            self.tensors.written[out] = (before or Gappy(history.place)).also(box)
+            self.tensors.written[out] = (before or Gappy(history.place)).also(box, regions=[written_region(op)])
 
     # Choices by conditions on indices.
 

@@ -7,7 +7,7 @@ from math import isfinite
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
-from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
+from adcli.lang.ir.comprehension import MOST_DIMENSIONS, Agreement, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, WrittenElements
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
@@ -22,8 +22,6 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, T
 MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""
 NO_RECURRENCE = "a recurrence is a loop: h(0) = ...; for t in 0:T { h(t + 1) = ... h(t) ... }"
-MOST_DIMENSIONS = 32
-"""Of a tensor, and indices of a comprehension: every NumPy has so many."""
 LONGEST_EXTENT = 300
 """Numbers and names in one extent. Those of functions that call each other could double with each call."""
 

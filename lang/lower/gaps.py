@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from adcli.lang.ir import Atom
-from adcli.lang.ir.affine import Affine, affine, text
+from adcli.lang.ir.affine import Affine, Index, affine, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, box_of, missing, surely_missing
-from adcli.lang.ir.ranges import Access, Range
+from adcli.lang.ir.histories import Gappy, box_of, missing, surely_missing, surely_written
+from adcli.lang.ir.ranges import Access, Domain, Range
 from adcli.lang.lower.scope import Context
 
 
@@ -26,7 +26,7 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     ranges = tuple(ranges)
     gaps = [gap(gappy, a, ranges, each) for each in (guards, ())]   # the ends of ranges may be nearer than guards, for some sizes
     at = gaps[0]
-    if at is None or gaps[1] is None:
+    if at is None or gaps[1] is None or is_written(gappy, a, ranges, guards):
         return
     element = f"{a.tensor}({', '.join(map(text, at))})"
     beyond = any(low + 1 != high == at[gappy.place] for low, high in (box[gappy.place] for box in gappy.boxes))
@@ -34,6 +34,13 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     raise AdError(f"this reads {element}, which nothing has written", a.span(gappy.place),
                   f"the last that is written is {before}: the end of a range is not in it" if beyond else
                   f"give it a value before the loop: {element} = ...", context.source)
+
+
+def is_written(gappy: Gappy, a: Access, ranges: tuple[Range, ...], guards: Iterable[Affine]) -> bool:
+    """Whether every element of an access over a domain has been written, which boxes around these elements do not show."""
+    at = [affine(Index("")) if x is None else x for x in a.subscripts]
+    inside = [y for x, extent in zip(at, a.extents, strict=True) for y in (x, extent - 1 - x)]   # proved elsewhere
+    return surely_written(at, [*Domain(ranges, tuple(guards), ()).known(), *inside], gappy.regions)
 
 
 def gap(gappy: Gappy, a: Access, ranges: tuple[Range, ...], guards: Iterable[Affine]) -> tuple[Affine, ...] | None:

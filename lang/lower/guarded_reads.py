@@ -7,7 +7,7 @@ from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, Sides, Where, joint, known_where
 from adcli.lang.lower.comprehension_body import Elements, counted
-from adcli.lang.lower.index_conditions import IndexTest, alternatives, is_condition, limits, sides_of
+from adcli.lang.lower.index_conditions import alternatives, is_condition, limits, sides_of
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 Spans = tuple[Span | None, ...]
@@ -42,7 +42,7 @@ class PlaceComparisons:
                                            and self.size(n.text) is None) for n in postorder(node)):
             return False
         try:
-            limits(b.affine, [IndexTest(node.name, *node.args, True)])
+            limits(b.affine, alternatives("le", node.args, True)[0])
         except AdError:
             return False
         return True

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from math import prod
 
+from adcli.lang.ir.comprehension import MOST_DIMENSIONS
 from adcli.lang.ir.errors import plural
-from adcli.lang.lower.comprehension_body import MOST_DIMENSIONS, Tensors
+from adcli.lang.lower.comprehension_body import Tensors
 from adcli.lang.lower.scope import EquationScope
 from adcli.lang.syntax.tree import LIST, Assign, Call, Clause, Node, Op, TensorAssign, Token, bare, postorder
 

@@ -17,7 +17,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
 from adcli.lang.ir.allowance import Allowance
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box
+from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box, written_region
 from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
@@ -301,7 +301,8 @@ class Loop:
             if before is not None and not any(isinstance(op, Comprehension) and op.onto is not None for op in own):
                 boxes = [written_box(op) for op in own if isinstance(op, Boxed)]
                 if None not in boxes:
-                    written[self.scope.histories[name]] = before.also(*[b for b in boxes if b is not None])
+                    regions = [written_region(op) for op in own if isinstance(op, Boxed)]
+                    written[self.scope.histories[name]] = before.also(*[b for b in boxes if b is not None], regions=regions)
         for accesses, domain in self.accesses:
             for a in accesses:
                 atom = self.scope.env.get(a.tensor)
@@ -473,7 +474,7 @@ class LoopStatement(TensorStatement):
                 whole: bool | None = None) -> Atom:
         history = self.scope.env[self.name]
         assert isinstance(history, Var)
-        if not last and self.s.symbol.endswith("!"):
+        if not last and self.s.symbol.endswith("!") and op.reduction != "+":
             raise self.context.fault("a choice by an index that keeps reads inside of their tensors, in a reduction of a loop",
                                      self.s.target, "write the choice as a statement of its own, and reduce that")
         if symbol == "+=":

@@ -392,8 +392,8 @@ class ComprehensionText(BoxText):
         body, fresh, self.lets = self.op.body, self.taken.within(), []
         pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
         uses = Counter(a for e in body.equations for a in e.args)
-        sources = {p.var: s for p, s in zip(body.params, self.op.sources, strict=True)}
-        sums = {v for v, s in sources.items() if isinstance(s, Affine)}
+        sources: dict[Atom, BodySource] = {p.var: s for p, s in zip(body.params, self.op.sources, strict=True)}
+        sums = {v for v, s in sources.items() if isinstance(v, Var) and isinstance(s, Affine)}
         chosen = any(e.op.name == "select" for e in body.equations)
         reads = BodyReads(sources, {v: x for v, s in sources.items() if (x := self.place(s)) is not None})
         doubted: set[Atom] = {v for v, s in sources.items() if chosen and self.is_doubted(s)}   # values with reads in doubt

@@ -179,6 +179,21 @@ def assigned_and_added_to(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     return {"s": sum(a**2 for a in y[:T - 1])}
 
 
+def triangle(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    b = [list(x["p"])]
+    for _ in range(1, T):
+        b.append([(1 - x["u"]) * v + x["u"] * mpmath.sin(w) for v, w in zip(b[-1], b[-1][1:], strict=False)])
+    return {"y": [row[0] for row in b]}
+
+
+def padded(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    h = list(x["h0"])
+    for t in range(T):
+        z = [sum((h[i + k - 1] if 0 <= i + k - 1 < 3 else 2) * x["w"][k] for k in range(3)) for i in range(3)]
+        h = [mpmath.tanh(z[i] + x["x"][t][i]) for i in range(3)]
+    return {"y": h}
+
+
 def added_to_what_is_made(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     """What a step makes by a root, a maximum and a sum of exponentials, and adds to behind."""
     u, s = x["h0"], 0
@@ -214,6 +229,21 @@ for t in 0:T {
 s +=! y(t)**2 where t in 0:T - 1
 output s
 """, assigned_and_added_to, {"h0": (3,), "W": (3, 3), "x": (4, 3)}),
+    "triangle": LoopProgram("""input p(T), u
+b(0, i) = p(i)
+for r in 1:T { b(r, i) = (1 - u)*b(r-1, i) + u*sin(b(r-1, i+1)) where i in 0:T - r }
+y(r) = b(r, 0)
+output y
+""", triangle, {"p": (4,), "u": ()}),
+    "padded": LoopProgram("""input h0(N), w(K), x(T, N)
+h(0, i) = h0(i)
+for t in 0:T {
+    z(t, i) +=! (i + k >= 1 and i + k <= N ? h(t, i + k - 1) : 2)*w(k) where i in 0:N
+    h(t+1, i) = tanh(z(t, i) + x(t, i))
+}
+y(i) = h(T, i)
+output y
+""", padded, {"h0": (3,), "w": (3,), "x": (4, 3)}),
     "recurrent net": LoopProgram("""input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)
 for t in 0:T { z(t, n) +=! W(n, m) * h(t, m); h(t+1, n) = tanh(z(t, n) + x(t, n)) }

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from adcli.lang.ir.affine import Affine, affine, value
-from adcli.lang.ir.histories import Gappy, extent_over, joined, missing, surely_missing
+from adcli.lang.ir.affine import Affine, Index, affine, value
+from adcli.lang.ir.histories import ELEMENT, Gappy, extent_over, joined, missing, surely_missing, surely_written
 from session_seed import drawn
 
 T, K = affine("T"), affine("K")
@@ -44,6 +44,27 @@ def test_elements_that_are_said_to_be_there_or_missing_are():
             assert at is not None or points(read, sizes) <= there
             assert not lacks or tuple(value(x, sizes) for x in at or ()) not in there
     assert len(answers) > 1
+
+
+def test_elements_that_are_said_to_be_written_are() -> None:
+    random, answers = drawn("regions"), set[bool]()
+    e, f = map(affine, ELEMENT[:2])
+
+    def some(x: Affine, y: Affine) -> Affine:
+        along = x * random.choice((-1, 0, 1)) + y * random.choice((-1, 0, 0, 1))
+        return along + random.choice((0, 1, -1, 3)) + T * random.choice((0, 1))
+    for _ in range(80):
+        i, k = Index("i"), Index("k")
+        regions = [(e, T - e, *[some(e, f) for _ in range(2)]) for _ in range(2)] + [(e - 1, T - 1 - e)]
+        known = [affine(i), T - affine(i), affine(k), T - affine(k), some(affine(i), affine(k))]
+        at = [affine(i) + random.choice((0, 1)), affine(k)]
+        said = surely_written(at, known, regions)
+        answers.add(said)
+        for t, x, y in product(range(4), repeat=3) if said else ():
+            point = {"T": t, i: x, k: y}
+            place = {ELEMENT[0]: value(at[0], point), ELEMENT[1]: value(at[1], point), "T": t}
+            assert any(value(g, point) < 0 for g in known) or any(all(value(g, place) >= 0 for g in r) for r in regions)
+    assert answers == {True, False}
 
 
 def points(box: tuple[tuple[Affine, Affine], ...], sizes: dict[str, int]) -> set[tuple[int, ...]]:
