@@ -66,14 +66,14 @@ def operand(shape: str, kind: TokenKind, after: str) -> dict[str, Any]:
 
 def after(where: str) -> str:
     """What ends an operand: what is a word or an operator only behind one, or the place of any other token."""
-    return (r"^(?=[ \t]*(?:(?:min|max|lse)=|argm(?:in|ax)=!|where[ \t]*(?:\(|$)))"   # a statement begins
+    return (r"^(?=[ \t]*(?:(?:min|max|lse)=|argm(?:in|ax)=!|where(?:\(|[ \t]*$)))"   # a statement begins
             rf"|(and|or){ENDED}"
             rf"|(where){ENDED}(?={where})(?:[ \t]+(exists){ENDED}(?=[ \t]+\w))?"
             r"|((?:(?:arg)?m(?:in|ax)|lse)=!)|((?:min|max|lse)=(?!=))"
             rf"|(?=(?!#){FULL})")
 
 
-AFTER, DUP = after(r"[ \t]+\w|[ \t]*\(|[ \t]*$"), after(r"[ \t]+\w")
+AFTER, DUP = after(r"[ \t]+\w|[ \t]*(?:\(|!(?!=)|[-+](?!=)|$)"), after(r"[ \t]+\w")
 
 
 WORDS = rf"(?:{'|'.join(HEADER_WORDS)}){ENDED}"

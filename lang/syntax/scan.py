@@ -47,8 +47,12 @@ TERMINALS = {
 }
 """The tokens in the order in which they are tried, behind blanks; `starts` and `rest` are what names have beyond ASCII."""
 
-ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w|\s*\(")
-"""A further word on the line; one anywhere, or a parenthesis."""
+ANOTHER = re.compile(r"[ \t]+\w")
+"""A further word on the line."""
+CONDITION = r"\(|!(?!=)|[-+](?!=)"
+"""What else a condition may begin with."""
+BEHIND_WHERE, BEHIND_FIRST_WHERE = re.compile(rf"\s+\w|\s*(?:{CONDITION})"), re.compile(rf"[ \t]+(?:\w|{CONDITION})")
+"""What follows `where`; the same where it stands first on its line, so that what is assigned may have this name."""
 
 
 INVISIBLE = (r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -136,9 +140,9 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
     """Whether a word that the language has is meant as one, and not as a name."""
     if word == "where":   # behind a statement, on its line or the next; elsewhere a value may have this name
         if before in OPERAND_END:
-            more = ANOTHER if tokens[-1].text == "dup" else FOLLOWED   # `dup where` duplicates a value of that name
+            more = ANOTHER if tokens[-1].text == "dup" else BEHIND_WHERE   # `dup where` duplicates a value of that name
             return more.match(text, end) is not None
-        return before == "SEP" and ANOTHER.match(text, end) is not None
+        return before == "SEP" and BEHIND_FIRST_WHERE.match(text, end) is not None
     if word == "exists":
         return before in ("WHERE", "COMMA") and ANOTHER.match(text, end) is not None
     if word == "for":   # where a statement starts, before the name of the step; elsewhere a value may have this name

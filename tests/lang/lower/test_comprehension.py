@@ -602,6 +602,15 @@ def test_a_condition_keeps_a_read_inside_that_does_not_bound_its_indices_then(st
     assert print_program(again) == print_program(adjoint_program(program))
 
 
+@pytest.mark.parametrize("condition", ["(i + 1) % 2 >= 1", "!(i % 2 == 1)", "not i == 1", "-i % 2 >= 0 - i % 2",
+                                       "(i == 0) or (i > 1)"])
+def test_a_condition_may_begin_with_a_parenthesis_or_an_operator(condition: str) -> None:
+    for behind in (" ", "\n    "):
+        program = parse(f"input x(N)\nz +=! x(i){behind}where {condition}, i != 1")
+        assert evaluate(program, {"x": np.array([1.0, 10.0, 100.0])}, NUMPY)["z"] == 101
+    assert evaluate(parse("input x\nwhere = 3 + x\ny = where - x"), {"x": 1.0}, NUMPY)["y"] == 3
+
+
 def test_random_choices_read_an_arm_only_where_its_conditions_hold() -> None:
     """What is accepted has the value of Python's choices, or says that an element is outside where Python reads one; and where
     one index chooses by itself, what Python can read in every size is accepted."""
