@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     MOST_DIMENSIONS,
@@ -472,6 +472,10 @@ class TensorStatement:
                                          self.s.target, "give the indices plain ranges: where i in 0:N")
         fault = outside(self.write_access(write, shape), domain, self.context.source, "written")
         if fault:
+            if known is not None and known is not self.declared:
+                needed = [greatest(n, domain.last(w) + 1) for n, w in zip(shape, write, strict=True) if isinstance(w, Affine)]
+                fault.help = (f"'{self.name}' has the shape that its first statement gives it; declare a larger one there: "
+                              f"where float({', '.join(map(text, needed))}) {self.name}")
             raise fault
         return shape
 

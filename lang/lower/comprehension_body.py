@@ -15,7 +15,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.scope import POISON, Context, EquationScope
-from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
+from adcli.lang.lower.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
 
@@ -223,9 +223,20 @@ class Elements(EquationScope):
         if self.depth > MOST_NESTED_GATHERS:
             raise self.context.fault(f"{what}: subscripts are read from subscripts more than {MOST_NESTED_GATHERS} deep", node)
         try:
-            return self.affine_or_gather(bare(node), what)
+            return self.affine_or_gather(bare(self.with_lets(node)), what)
         finally:
             self.depth -= 1
+
+    def with_lets(self, root: Node) -> Node:
+        """A subscript with the values in the place of names that `where` gives, whose own names are given before."""
+        for name, value in reversed(self.lets.items()):
+            tokens = [*postorder(root)]
+            if len(tokens) > LONGEST:
+                raise self.context.fault("the values in this subscript make it too long", root,
+                                         "give it a statement of its own before: int32 k(i) = ..., and write k(i) here")
+            if any(type(t) is Token and t.text == name for t in tokens):
+                root = rewritten(root, lambda n, of=name, by=value: by if type(n) is Token and n.text == of else None)  # type: ignore[misc]
+        return root
 
     def is_no_size(self, token: Token) -> bool:
         return token.text not in self.tensors.sizes and token.text not in self.tensors.headers

@@ -83,6 +83,8 @@ WHOLE_NUMBERS: list[tuple[str, dict[str, Any], Any]] = [
      lambda x, w: np.correlate(np.pad(x, 1, mode="edge")**2, w)),
     ("input x(N), w(K)\ny(i) +=! x(i + k < 1 ? 1 - i - k : i + k > N ? 2*N - 1 - i - k : i + k - 1)*w(k)**2 where i in 0:N",
      {"x": (5,), "w": (3,)}, lambda x, w: np.correlate(np.pad(x, 1, mode="reflect"), w**2)),
+    ("input c(M), x(N)\ny(i) = c(k)*(1 - t) + c(k + 1)*t where k = floor(x(i)), t = x(i) - k", {"c": (5,), "x": X},
+     lambda c, x: np.interp(x, np.arange(5), c)),
     ("input A(M, N)\ny(i) = A(floor(i/N), i % N)**2 where i in 0:M*N", {"A": (2, 3)}, lambda A: A.reshape(-1)**2),
     ("input A(M, N), B(P, Q)\nK(i, j) = A(floor(i/P), floor(j/Q)) * B(i % P, j % Q) where i in 0:M*P, j in 0:N*Q",
      {"A": (2, 2), "B": (2, 3)}, lambda A, B: np.kron(A, B)),

@@ -43,6 +43,10 @@ def test_what_sizes_do_not_allow_is_said_when_they_are_known(source: str, at: di
     ("input x(N)\ny(i) = x(i % (1 - 1)) where i in 0:N", "a remainder by 0"),
     ("input x(N)\ny(i, j) = x(exp(i)) where i in 0:N, j in 1:N", "is not affine"),
     ("input x(N)\ny(i) = x(i*(i + 1)/2) where i in 0:2", r"is not a whole number: i\*\(i \+ 1\)/2"),
+    ("input x(N)\ny(i) = x(k) where k = k + 1, i in 0:N", "'k' is a value, not an index"),
+    ("input x(N)\ny(i) = x(t) where " + ", ".join(["t0 = i", *(f"t{k} = t{k-1} + t{k-1}" for k in range(1, 40)), "t = t39"]),
+     "make it too long"),
+    ("input x(N)\nz(2*i) = x(i)\nz(2*i + 1) = x(i)", r"goes up to 2\*N - 1"),
     ("input x(N)\ny(i) = x(i*j) where i in 0:2", "index 'j' is in no read"),
     ("input x(N), w(K)\ny(i) = x(i) where i in 0:N / K", "is not affine: N / K"),
     ("input x(N)\ny(i) +=! x(j) where i in 0:N, j in min(i, 2):N", r"is not affine: min\(i, 2\) \(index 'i'\)"),
@@ -87,3 +91,12 @@ def test_conditions_on_indices_choose_the_points_that_they_say() -> None:
         got = evaluate(program, {"x": np.ones((4, 3))}, NUMPY)
         want = [[float(eval(chosen, {"i": i, "j": j})) for j in range(3)] for i in range(4)]
         assert got["n"].tolist() == want and got["s"] == np.sum(want), chosen
+
+
+def test_elements_beyond_those_of_the_first_statement_are_told_to_be_declared_there() -> None:
+    even, odd = "input x(N)\nz(2*i) = x(i)", "\nz(2*i + 1) = -x(i)"
+    with pytest.raises(AdError) as fault:
+        parse(even + odd)
+    clause = str(fault.value.help).rpartition(": ")[2]
+    assert clause == "where float(2*N) z"
+    assert evaluate(parse(f"{even} {clause}{odd}"), {"x": [1.0, 2.0]})["z"].tolist() == [1, -1, 2, -2]
