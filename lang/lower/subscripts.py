@@ -11,7 +11,7 @@ from math import prod
 from typing import Protocol
 
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import SIZES_OF
 from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import number
@@ -140,8 +140,11 @@ class AffineReader:
             return Affine(tuple((a, c // divisor) for a, c in whole.terms), whole.constant // divisor)
         if divisor > 0 and (floored or not whole.indices()):
             return floor(whole, divisor)
-        raise self.context.fault(f"{what}: a quotient by {divisor} that is not always exact" + self.indices(whole), node,
-                                 f"write floor({self.context.text(bare(node))}) for the whole number below it" if divisor > 0 else
+        said, written = f"{what}: a quotient by {divisor} that is not always exact", f"floor({self.context.text(bare(node))})"
+        if divisor > 0:
+            raise self.context.fault(said + self.indices(whole), node, f"for the whole number below it write {written}",
+                                     Fix(node.start, node.end, written))
+        raise self.context.fault(said + self.indices(whole), node,
                                  "a subscript is a sum of indices and sizes with whole-number factors")
 
     def not_affine(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> AdError:

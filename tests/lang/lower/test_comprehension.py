@@ -242,7 +242,7 @@ C(i/2) = A(i)
 f.ad:2:3: error: dimension 0 of 'C': a quotient by 2 that is not always exact (index 'i')
     C(i/2) = A(i)
       ^^^
-help: write floor(i/2) for the whole number below it
+help: for the whole number below it write floor(i/2)
 ---
 input A(M)
 C(i) = A(i) where i in 0:M+1

@@ -89,6 +89,7 @@ GUESSES = [
     ("input A(N, M)\ny = sum(sum(A(i, j) for i in range(N))**2 for j in range(M))", None),
     ("v = 1 + np.sum(x)", None),
     *((f"input A(N, N), x(N), y(N)\n{text}", None) for text in (
+        "v(i) = i % 2 == 0 ? x(i/2) : 0 where i in 0:2*N",
         "v = A'", "v = A\\x", "v(i) = einsum('ij,j->i', A, x)", "v = np.einsum('ij,jk', A, A)", "v = einsum(\"ii\", A)",
         "v = x[end]", "v = x(end)", "v = x(end - 1)*2", "v(i) = x(i)*x(end)", "v = A[end, 0]", "v = sum(i -> x(i)^2, 1:N)",
         "v = 2*sum(j -> x[j], 2:N) + 1",
