@@ -200,4 +200,5 @@ def test_a_sign_that_is_changed_in_a_product_changes_no_bit() -> None:
     assert "llvm.fma" not in llvm.emit(program, 8, wide, fast=True).text + llvm.emit(program, 4).text
     at = list(itertools.product([*SPECIAL, 1e-160, -3e-165, 7.1, -1.3], repeat=2))
     for lanes in WIDTHS:
-        assert [bits(z) for zs in native(program, at, lanes) for z in zs] == [bits(z) for xy in at for z in reference(program, xy)]
+        got = native(program, at, lanes)
+        assert [[bits(z) for z in zs] for zs in got] == [[bits(z) for z in reference(program, point)] for point in at]
