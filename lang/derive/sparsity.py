@@ -43,7 +43,7 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     """
     edges = Edges.between(program, wrt, of)
     limit = 4 * (len(edges.lines) + len(wrt) + len(of)) + 1_000
-    both = (_by_rows, _by_columns) if len(of) >= len(wrt) else (_by_columns, _by_rows)   # the longer sets may be a square
+    both = (_by_rows, _by_columns) if len(of) > len(wrt) else (_by_columns, _by_rows)   # short sets first
     while True:
         for sweep in both:
             found = sweep(edges, limit)
