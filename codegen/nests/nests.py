@@ -26,6 +26,8 @@ MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
 """Forms of a comprehension that are looked at, nests for each, and indices for the tile of the best."""
 ALONE = 3.0
 """How much longer a row takes that is in no whole tile."""
+ALONE_IN_ROW = 0.5
+"""How much longer a register takes that is alone in the rows of a tile, where others read copies."""
 SHARED_EVENLY = 16
 """Values of an index beyond which it is shared, whatever stands inside of it."""
 HOPELESS = 5
@@ -230,6 +232,9 @@ class Nest:
             times = {s: 1 / steps for s, _ in self.kept}
             copied = sum((COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes)) * times.get(s, 1)
                          for s in self.packed if self.vector is not None)
+            registers = -(-lengths[self.vector] // lanes) if self.vector is not None else 1
+            if self.banded and registers % self.blocks == 1:
+                total *= 1 + ALONE_IN_ROW / registers
             banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
             return total * (self.per_point + banding / (self.rows * self.blocks)) + total / max(1, lengths[self.tile]) * copied
         for p in self.powers:
@@ -266,7 +271,11 @@ class Nest:
         points = min(PIECE, max(1, prod(lengths[i] for i in self.inner)))
         together = max(1, GROUP_OF_BANDS // len(self.packed) // width // points)
         far = self.far(s, lengths, sizes)
-        copied = COPIED if self.tile is not None and movement(s.subscripts, self.tile) == CONSECUTIVE else TRANSPOSED
+        last = self.inner[-1]
+        whole = movement(s.subscripts, last) == CONSECUTIVE and lengths[last] >= self.rows
+        copied = TRANSPOSED if whole else 2.0 * self.rows   # each element by itself
+        if self.tile is not None and movement(s.subscripts, self.tile) == CONSECUTIVE:
+            copied = COPIED
         return -(-panels // together) / panels * (far + copied) - far - IN_ORDER
 
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
