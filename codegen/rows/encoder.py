@@ -62,13 +62,13 @@ def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
         free.append(z)
         if len(args) == 2:   # as most of a long program: its operands are looked up here, and get the slot that is free
             x, y = args
-            j = alive(y)
-            if j is None:
-                j = slots[y] = free.pop() if free and type(y) is Var else slots.new(y)
-            i = alive(x)
-            if i is None:
-                i = slots[x] = free.pop() if free and type(x) is Var else slots.new(x)
-            code += (j, i, z, operations[e.op])
+            right = alive(y)
+            if right is None:
+                right = slots[y] = free.pop() if free and type(y) is Var else slots.new(y)
+            left = alive(x)
+            if left is None:
+                left = slots[x] = free.pop() if free and type(x) is Var else slots.new(x)
+            code += (right, left, z, operations[e.op])
         else:
             code += (*[slots[a] for a in reversed(args)], z, operations[e.op])
     code.reverse()

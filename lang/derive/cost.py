@@ -91,6 +91,7 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid, most: 
     masks, cost = dict(seeds), 0
     lines = cache(_tangent_line) if len(seeds) <= FEW or max(seeds.values()) < 1 << FEW else _tangent_line
     mask_of = masks.get
+    reached: tuple[int, ...]
     for e in program.equations:
         args = e.args
         if len(args) == 2:

@@ -215,14 +215,15 @@ def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[in
     if many(op, count):
         return None
     b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
-    args = [Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]
+    args: list[Atom] = [Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]
     if twice := same and count > 1:
         args[-1] = args[0]
     e = Equation((Var("z"),), op, tuple(args))
     term = total(b, [contribution(b, e, i, Term(b.expr(seed))) for i, seed in zip(positions, seeds, strict=True)])
     if term is None or term.guard or not b.equations or b.equations[-1].outs[0] is not term.value.atom:
         return None
-    lines, value, used = b.equations, term.value.atom, (*seeds, e.outs[0], *e.args)
+    value: Atom = term.value.atom
+    lines, used = b.equations, (*seeds, e.outs[0], *e.args)
     if units or twice:
         lines, value = simplified(lines, value, {seed: ONE for seed, one in zip(seeds, units, strict=False) if one})
     read = [value, *[a for line in lines for a in line.args]]

@@ -143,7 +143,8 @@ class AdjointSums:
         """The sum of one or two terms."""
         self.b.group += 1
         self.b.span = span
-        return terms[0] if len(terms) == 1 else add(self.b, *terms, hint)
+        first, *second = terms
+        return add(self.b, first, second[0], hint) if second else first
 
     def pull_back(self, lines: Iterable[ReachedLine], active: set[Atom]) -> None:
         """The reverse sweep through lines that it reaches, the last of which comes first."""
