@@ -134,7 +134,7 @@ def run(args: list[str]) -> int:
         say(f"adcli: error: {where}{error.strerror or error}")
         return 2
     except MemoryError as error:
-        say(f"adcli: error: {str(error) or 'not enough memory for this program'}")
+        _say_what_lacks(str(error))
         return 2
     except ImportError as error:
         say(f"adcli: error: {exhausted() or f'the installation cannot be read: {error}'}")
@@ -159,6 +159,15 @@ def _exit_code(args: list[str]) -> int:
         return 2
     code = cli.main(args, prog_name="adcli", standalone_mode=False)
     return code if isinstance(code, int) else 0
+
+
+def _say_what_lacks(said: str) -> None:
+    """What memory there is too little for; in a system call of its own where there is none left to say it as anything else is."""
+    short = "not enough memory for this program"
+    try:
+        say(f"adcli: error: {said or short}")
+    except (MemoryError, ImportError, SystemError):
+        os.write(2, f"adcli: error: {short}\n".encode())
 
 
 def _defect(error: BaseException) -> int:

@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, add, contribution, result, total
+from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -127,7 +127,7 @@ class AdjointSums:
         elif not use:
             receive(self.whole, value, term)
         elif value in self.later:
-            self.later[value] = self.added([term, self.later[value]], numbered_hint(value, 2 * use - 2), span)
+            self.add([term, self.later.pop(value)], numbered_hint(value, 2 * use - 2), span, self.later, value)
         else:
             self.later[value] = term
 
@@ -135,16 +135,16 @@ class AdjointSums:
         """A value is defined here: no use is left."""
         if value in self.uses:
             terms = [self.first.pop(value, None), self.later.pop(value, None)]
-            there = [term for term in terms if term is not None]
-            if there:
-                self.whole[value] = self.added(there, adjoint_hint(value), span)
+            self.add(terms, adjoint_hint(value), span, self.whole, value)
 
-    def added(self, terms: Sequence[Term], hint: Hint, span: Span | None) -> Term:
-        """The sum of one or two terms."""
-        self.b.group += 1
-        self.b.span = span
-        first, *second = terms
-        return add(self.b, first, second[0], hint) if second else first
+    def add(self, terms: Sequence[Term | None], hint: Hint, span: Span | None, into: Adjoints, value: Atom) -> None:
+        """Enter the sum of those terms that exist."""
+        if any(terms):
+            self.b.group += 1
+            self.b.span = span
+            found = total(self.b, terms, hint)
+            if found is not None:
+                into[value] = found
 
     def pull_back(self, lines: Iterable[ReachedLine], active: set[Atom]) -> None:
         """The reverse sweep through lines that it reaches, the last of which comes first."""

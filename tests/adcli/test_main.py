@@ -12,6 +12,8 @@ import time
 import pytest
 from places import ROOT, WORKED
 
+from adcli import main
+
 ADCLI = f"{sys.executable} -m adcli"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C"}
 NO_MODULES = "export PYTHONDONTWRITEBYTECODE=1"   # where files are limited: Python keeps the half that fits
@@ -214,6 +216,17 @@ def test_a_thread_that_dies_ends_the_process_and_nobody_waits_for_it(error, code
     command = [sys.executable, "-c", script]
     ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=20, check=False)
     assert ended.returncode == code and said in ended.stderr
+
+
+@pytest.mark.parametrize("also", [MemoryError, ImportError, SystemError])
+def test_where_there_is_no_memory_to_say_so_it_is_said_all_the_same(also, monkeypatch, capfd):
+    def fails(error):
+        def failing(*args):
+            raise error
+        return failing
+    monkeypatch.setattr(main, "_exit_code", fails(MemoryError))
+    monkeypatch.setattr(main, "say", fails(also))
+    assert main.run([]) == 2 and capfd.readouterr().err == "adcli: error: not enough memory for this program\n"
 
 
 def test_python_in_the_folder_of_the_sources_finds_all_of_the_package():
