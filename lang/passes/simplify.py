@@ -296,7 +296,10 @@ def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return None
     inner = f.scaled.get(x)
     if inner and exact_together(c.value, inner[0].value):
-        return f.again(e, MUL, f.constant(Lit(c.value * inner[0].value)), inner[1])
+        c, x = f.constant(Lit(c.value * inner[0].value)), inner[1]
+        if e.outs[0].temp:
+            f.scaled[e.outs[0]] = c, x
+        return f.keep(Equation(e.outs, MUL, (c, x), e.span, e.group))
     if e.op is MUL and e.outs[0].temp:
         f.scaled[e.outs[0]] = c, x
     return None
