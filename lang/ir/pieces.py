@@ -22,24 +22,24 @@ Where = tuple[tuple[Affine, ...], ...]
 EVERYWHERE: Where = ((),)
 
 
-class Sides(NamedTuple, Generic[T]):
+class EitherWay(NamedTuple, Generic[T]):
     """The pieces where a condition holds, and where it does not."""
 
     holds: Pieces[T]
     fails: Pieces[T]
 
-    def negated(self) -> Sides[T]:
-        return Sides(self.fails, self.holds)
+    def negated(self) -> EitherWay[T]:
+        return EitherWay(self.fails, self.holds)
 
-    def also(self, other: Sides[T]) -> Sides[T]:
+    def also(self, other: EitherWay[T]) -> EitherWay[T]:
         """Where both hold: it does not where the first does not, and where only that does."""
-        return Sides(joint(self.holds, other.holds), together(self.fails, joint(self.holds, other.fails)))
+        return EitherWay(joint(self.holds, other.holds), together(self.fails, joint(self.holds, other.fails)))
 
-    def either(self, other: Sides[T]) -> Sides[T]:
+    def either(self, other: EitherWay[T]) -> EitherWay[T]:
         return self.negated().also(other.negated()).negated()
 
 
-UNKNOWN: Sides[Affine] = Sides(EVERYWHERE, EVERYWHERE)
+UNKNOWN: EitherWay[Affine] = EitherWay(EVERYWHERE, EVERYWHERE)
 """A condition that says nothing of where a point is."""
 
 
@@ -60,9 +60,9 @@ def known_where(pieces: Pieces[Affine]) -> Where:
     return EVERYWHERE if pieces is None else tuple(map(tuple, pieces))
 
 
-def compared(name: str, left: Affine, right: Affine) -> Sides[Affine]:
+def compared(name: str, left: Affine, right: Affine) -> EitherWay[Affine]:
     """A comparison of whole numbers."""
-    return Sides(_where(name, left, right), _where(COMPARISONS[name], left, right))
+    return EitherWay(_where(name, left, right), _where(COMPARISONS[name], left, right))
 
 
 def _where(name: str, left: Affine, right: Affine) -> Sequence[Sequence[Affine]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, Sides, Where, joint, known_where
+from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, joint, known_where
 from adcli.lang.lower.comprehension_body import Elements, counted
 from adcli.lang.lower.index_conditions import alternatives, is_condition, limits, sides_of
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
@@ -47,15 +47,15 @@ class PlaceComparisons:
             return False
         return True
 
-    def sides(self, root: Node) -> Sides[Affine]:
+    def sides(self, root: Node) -> EitherWay[Affine]:
         """Where a condition holds and where it does not, as far as places say."""
         return sides_of(root, self.compared)
 
-    def compared(self, node: Op | Call) -> Sides[Affine]:
+    def compared(self, node: Op | Call) -> EitherWay[Affine]:
         if not self.of_places(node):
             return UNKNOWN
-        return Sides(*([limits(self.b.affine, piece) for piece in alternatives(name, node.args, True)]
-                       for name in (node.name, COMPARISONS[node.name])))
+        return EitherWay(*([limits(self.b.affine, piece) for piece in alternatives(name, node.args, True)]
+                           for name in (node.name, COMPARISONS[node.name])))
 
     def conditions_of_reads(self, roots: Iterable[Node]) -> dict[Spans, Where]:
         """Under which conditions the calls in expressions stand that stand under one, by the places of their arguments."""

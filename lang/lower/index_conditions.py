@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from adcli.lang.ir.affine import Affine, never_negative, text
 from adcli.lang.ir.comprehension import Range
-from adcli.lang.ir.pieces import COMPARISONS, SPLITS, Sides
+from adcli.lang.ir.pieces import COMPARISONS, SPLITS, EitherWay
 from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.ranges import Domain
 from adcli.lang.lower.scope import Context
@@ -43,15 +43,15 @@ def pieces_where(context: Context, root: Node, holds: bool, exact: bool = False)
     return [[*piece] for piece in found]
 
 
-def both_ways(root: Node, exact: bool) -> Sides[IndexTest]:
+def both_ways(root: Node, exact: bool) -> EitherWay[IndexTest]:
     """The pieces where a condition holds, and where it does not."""
-    return sides_of(root, lambda node: Sides(*(alternatives(name, node.args, exact)
-                                               for name in (node.name, COMPARISONS[node.name]))))
+    return sides_of(root, lambda node: EitherWay(*(alternatives(name, node.args, exact)
+                                                   for name in (node.name, COMPARISONS[node.name]))))
 
 
-def sides_of(root: Node, compared: Callable[[Op | Call], Sides[T]]) -> Sides[T]:
+def sides_of(root: Node, compared: Callable[[Op | Call], EitherWay[T]]) -> EitherWay[T]:
     """The pieces of a condition, of which `compared` has those of its comparisons."""
-    stack: list[Sides[T]] = []
+    stack: list[EitherWay[T]] = []
     for node in postorder(bare(root)):
         if isinstance(node, Token) or not is_logical(node):
             continue

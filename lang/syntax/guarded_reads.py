@@ -8,7 +8,7 @@ from itertools import chain
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Affine, Extreme, affine, nested
 from adcli.lang.ir.comprehension import BodySource, Read, nested_reads
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, Pieces, Sides, Where, compared, joint, known_where
+from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Pieces, Where, compared, joint, known_where
 
 GuardedRead = tuple[Read, Where]
 
@@ -21,7 +21,7 @@ class BodyReads:
         self.reads: dict[Atom, list[GuardedRead]] = {
             v: [(r, EVERYWHERE) for r in nested_reads([s])] for v, s in sources.items()}
         self.places: dict[Atom, tuple[Affine, int]] = {v: (x, 1) for v, x in places.items() if readable(x)}
-        self.sides: dict[Atom, Sides[Affine]] = {}   # of conditions that are made of comparisons
+        self.sides: dict[Atom, EitherWay[Affine]] = {}   # of conditions that are made of comparisons
         self.speaking: set[Atom] = set()   # conditions that compare places
         self.unsure: set[Atom] = set()   # those of which it is not known what a reader makes of them
         self.named: list[GuardedRead] = []
