@@ -110,7 +110,17 @@ def cli() -> None:
 
 
 def run(args: list[str]) -> int:
-    """Run one command; returns its exit code. Everything that can go wrong is reported here."""
+    """Run one command; returns its exit code. Where there is no memory left to say what went wrong as anything else is said, a
+    system call of its own does."""
+    try:
+        return _reported(args)
+    except (MemoryError, SystemError):   # what Python raises where its own steps get no memory
+        os.write(2, b"adcli: error: not enough memory for this program\n")
+        return 2
+
+
+def _reported(args: list[str]) -> int:
+    """The exit code of one command. Everything that can go wrong is reported here."""
     try:
         code = _exit_code(args)
         sys.stdout.flush()
@@ -134,7 +144,7 @@ def run(args: list[str]) -> int:
         say(f"adcli: error: {where}{error.strerror or error}")
         return 2
     except MemoryError as error:
-        _say_what_lacks(str(error))
+        say(f"adcli: error: {str(error) or 'not enough memory for this program'}")
         return 2
     except ImportError as error:
         say(f"adcli: error: {exhausted() or f'the installation cannot be read: {error}'}")
@@ -159,15 +169,6 @@ def _exit_code(args: list[str]) -> int:
         return 2
     code = cli.main(args, prog_name="adcli", standalone_mode=False)
     return code if isinstance(code, int) else 0
-
-
-def _say_what_lacks(said: str) -> None:
-    """What memory there is too little for; in a system call of its own where there is none left to say it as anything else is."""
-    short = "not enough memory for this program"
-    try:
-        say(f"adcli: error: {said or short}")
-    except (MemoryError, ImportError, SystemError):
-        os.write(2, f"adcli: error: {short}\n".encode())
 
 
 def _defect(error: BaseException) -> int:

@@ -218,14 +218,16 @@ def test_a_thread_that_dies_ends_the_process_and_nobody_waits_for_it(error, code
     assert ended.returncode == code and said in ended.stderr
 
 
-@pytest.mark.parametrize("also", [MemoryError, ImportError, SystemError])
-def test_where_there_is_no_memory_to_say_so_it_is_said_all_the_same(also, monkeypatch, capfd):
+@pytest.mark.parametrize("first", [MemoryError, SystemError, KeyError])
+@pytest.mark.parametrize("then", [MemoryError, SystemError])
+def test_where_there_is_no_memory_to_say_so_it_is_said_all_the_same(first, then, monkeypatch, capfd):
     def fails(error):
         def failing(*args):
             raise error
         return failing
-    monkeypatch.setattr(main, "_exit_code", fails(MemoryError))
-    monkeypatch.setattr(main, "say", fails(also))
+    monkeypatch.setattr(main, "_exit_code", fails(first))
+    monkeypatch.setattr(main, "say", fails(then))
+    monkeypatch.setattr(main, "exhausted", fails(then))
     assert main.run([]) == 2 and capfd.readouterr().err == "adcli: error: not enough memory for this program\n"
 
 
