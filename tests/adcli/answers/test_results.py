@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from adcli.codegen.nests import calls
 from command import adcli, succeeds
+from places import ROOT
 from tensor_cases import AT, SAT, A, B, folder, lists
 
 __all__ = ["folder"]
@@ -89,7 +90,7 @@ def test_a_terminal_is_shown_corners_and_told_how_to_get_all():
     np.save("x.npy", np.arange(5000.0) ** 2)
     master, slave = pty.openpty()
     ended = subprocess.run([sys.executable, "-m", "adcli", "eval", "roots.ad", "--at", "x=@x.npy"], stdout=slave,
-                           stderr=subprocess.PIPE, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                           stderr=subprocess.PIPE, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
     os.close(slave)
     assert not ended.returncode, ended.stderr
     shown = os.read(master, 100_000).decode()
