@@ -106,9 +106,9 @@ class Folder:
                 else:
                     entered(self.key(e), e.outs[0])
             if op is NEG or op is NOT:
-                self.opposite[e.outs[0]] = e.args[0]
-            elif op is MUL:
-                one_product(self, e, e.args)
+                self.opposite[e.outs[0]] = args[0]
+            elif op is MUL and e.outs[0].temp and (found := factor(args)):
+                self.scaled[e.outs[0]] = found
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
@@ -287,22 +287,25 @@ def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     there c·x, a whole multiple of the smallest number, is not rounded; what overflows in one way does in the other, since
     no factor is below 1.
     """
-    x, y = args
-    if e.op is MUL:
-        c, x = (x, y) if type(x) is Lit else (y, x)
-    else:
-        c = TWO if e.op is ADD and x is y else x
-    if type(c) is not Lit:
+    found = factor(args) if e.op is MUL else (TWO, args[0]) if e.op is ADD and args[0] is args[1] else None
+    if found is None:
         return None
+    c, x = found
     inner = f.scaled.get(x)
-    if inner and exact_together(c.value, inner[0].value):
-        c, x = f.constant(Lit(c.value * inner[0].value)), inner[1]
-        if e.outs[0].temp:
-            f.scaled[e.outs[0]] = c, x
-        return f.keep(Equation(e.outs, MUL, (c, x), e.span, e.group))
-    if e.op is MUL and e.outs[0].temp:
-        f.scaled[e.outs[0]] = c, x
-    return None
+    if inner is None or not exact_together(c.value, inner[0].value):
+        if e.op is MUL and e.outs[0].temp:
+            f.scaled[e.outs[0]] = found
+        return None
+    whole = f.constant(Lit(c.value * inner[0].value)), inner[1]
+    if e.outs[0].temp:
+        f.scaled[e.outs[0]] = whole
+    return f.keep(Equation(e.outs, MUL, whole, e.span, e.group))
+
+
+def factor(args: tuple[Atom, ...]) -> tuple[Lit, Atom] | None:
+    """The constant of a product, and the other factor."""
+    x, y = args
+    return (x, y) if type(x) is Lit else (y, x) if type(y) is Lit else None
 
 
 def exact_together(c: float, d: float) -> bool:
