@@ -81,10 +81,15 @@ def repeated(f: adcli.Function, values: Values) -> Callable[[], Values]:
     """Calls at one point, which compute into the same arrays where these are large. A long program's code, which is made in haste
     at first and well when calls have taken as long as that takes, is made well before any is timed."""
     arrays = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)}
-    if hasattr(kernel := f._made(), "rise"):
-        kernel.rise()
+    rise(f)
     out = arrays if sum(a.size for a in arrays.values()) > 10_000 else None
     return lambda: f(values, out=out, jobs=JOBS)
+
+
+def rise(f: adcli.Function) -> None:
+    """Make the code of a Function well that has been called once."""
+    if hasattr(kernel := f._made(), "rise"):
+        kernel.rise()
 
 
 def simple(f: adcli.Function, output: str, values: Values) -> Prepared:
@@ -358,6 +363,9 @@ def ode_value(given: Any) -> Prepared:
         for f, end in calls:
             y = f({"x": x, "h": 2 / s, "y0": y}, out={"end": end}, jobs=JOBS)["end"]
         return y
+    value()
+    for f, _ in calls:
+        rise(f)
     return Prepared(value, np.ndarray.tolist)
 
 
