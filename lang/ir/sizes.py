@@ -31,7 +31,7 @@ from adcli.lang.ir.affine import (
     value,
     without,
 )
-from adcli.lang.ir.comprehension import Read, Subscript, atoms_in
+from adcli.lang.ir.comprehension import Comprehension, Read, Subscript, atoms_in
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
@@ -62,10 +62,12 @@ def elements(n: int) -> str:
     return "1 element" if n == 1 else f"{n} elements"
 
 
-def no_subscript(got: float, extent: int) -> tuple[str, str | None]:
-    """A value that should be a subscript and is none, as a number, and the help that goes with it."""
+def no_subscript(got: float, extent: int, e: Equation) -> tuple[str, str | None]:
+    """A value that should be a subscript in an equation and is none, as a number, and the help that goes with it."""
     if isfinite(got):
-        return str(int(got)), f"subscripts go from 0 to {extent - 1}" if extent else None
+        chooses = isinstance(e.op, Comprehension) and any(x.op.name == "select" for x in e.op.body.equations)
+        also = "; both arms of a choice by values are read, so choose inside of the subscript: x(c ? k : 0)" if chooses else ""
+        return str(int(got)), f"subscripts go from 0 to {extent - 1}{also}" if extent else None
     return str(got), "there is no such whole number: it comes from a NaN, from infinity, or from a range that is empty"
 
 
