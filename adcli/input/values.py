@@ -15,8 +15,11 @@ HEXADECIMAL_TEXT = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re
 
 
 def value(name: str, text: str) -> float:
-    """A number as in the language: also inf, -inf, nan, pi, and constant expressions such as pi/2."""
+    """A number as in the language: also inf, -inf, nan, pi, constant expressions such as pi/2, and what JSON calls NaN and
+    Infinity."""
     text = text.strip()
+    if text in NON_FINITE:
+        return NON_FINITE[text]
     if DECIMAL.fullmatch(text) and math.isfinite(x := float(text)):
         return x
     if not text:

@@ -159,7 +159,8 @@ def _check_extents(left: Sequence[Extent], sizes: Sizes) -> None:
             if not unknown:
                 expected = number(extent, sizes)
                 if expected != n:
-                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, where {text(extent)} is {expected}",
+                    where = f"{text(extent)} is {expected}" if atoms(extent) else f"the program has {expected}"
+                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, where {where}",
                                   help=_sizes_help(extent, sizes))
             elif len(unknown) == 1 and (c := _known(extent, sizes).coefficient(unknown[0])):
                 rest = number(extent, {**sizes, unknown[0]: 0})

@@ -49,7 +49,7 @@ def test_every_point_of_a_range_is_the_nearest_double():
 
 def test_numbers_as_in_the_language():
     for text, number in (("pi/2", math.pi / 2), (".5", 0.5), ("1_000", 1000.0), ("0x1.8p-2", 0.375), ("-2**2", -4.0),
-                        ("inf", math.inf)):
+                        ("inf", math.inf), ("-Infinity", -math.inf)):   # the last as JSON writes it
         assert column(["-q", "--at", f"x={text}"], "x")[0] == [number, number]
 
 

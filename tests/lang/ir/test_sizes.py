@@ -40,7 +40,7 @@ def test_extents_that_are_expressions_are_checked_and_solved() -> None:
     assert bind(program, {"A": (2,), "B": (5,), "C": (3,)}) == {"N": 2}
     assert bind(Program(params[1:], (), ()), {"B": (5,), "C": (3,)}) == {"N": 2}
     for given_, message in (({"A": (2,), "B": (6,), "C": (3,)}, r"'B' has 6 elements along dimension 0, where 2\*N \+ 1 is 5"),
-                            ({"A": (2,), "B": (5,), "C": (4,)}, "'C' has 4 elements along dimension 0, where 3 is 3")):
+                            ({"A": (2,), "B": (5,), "C": (4,)}, "'C' has 4 elements along dimension 0, where the program has 3")):
         with pytest.raises(AdError, match=message):
             bind(program, given_)
     with pytest.raises(AdError, match=r"'B' has 6 elements along dimension 0, which cannot be 2\*N \+ 1"):
