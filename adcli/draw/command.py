@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import click
@@ -27,7 +26,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
 from adcli.draw.drawing import DERIVED, READABLE, STAGES, graph
-from adcli.input.points import located, require_point
+from adcli.input.points import one_point, require_point
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
@@ -121,11 +120,9 @@ def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
         return {}
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     require_point(program.params, options.at)
-    points = list(islice(located(program.params, options.at, remark, program.source), 2))
-    if len(points) != 1:
-        raise AdError("draw shows one point, and --at gives several", help="give one number for each input: --at x=2,y=5")
     wrt, of = options.inputs, options.outputs
-    given: dict[str, Any] = {"at": points[0]}
+    given: dict[str, Any] = {"at": one_point(program.params, options.at, remark, program.source, "draw shows one point",
+                                             "give one number for each input: --at x=2,y=5")}
     if options.tangent is not None:
         given["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
     if options.cotangent is not None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -13,7 +12,7 @@ from adcli.command.options import Options, derivative_options, option, output_op
 from adcli.command.usage import WHERE, Command
 from adcli.explore.assembly import page
 from adcli.explore.data import document
-from adcli.input.points import located
+from adcli.input.points import one_point
 from adcli.lang.ir.errors import AdError, Source, shortened
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import STDOUT, descriptor, packed_destination, say
@@ -63,11 +62,8 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
     """The point that the page begins with, where one is given."""
     if not options.at:
         return None
-    points = located(parse_source(source).params, options.at, silent if options.quiet else say, source)
-    found = list(islice(points, 2))
-    if len(found) > 1:
-        raise AdError("a page begins at one point, and --at gives several", help="give one; the sliders reach the others")
-    return found[0]
+    return one_point(parse_source(source).params, options.at, silent if options.quiet else say, source,
+                     "a page begins at one point", "give one; the sliders reach the others")
 
 
 def silent(_: object) -> None:

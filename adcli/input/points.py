@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -226,6 +226,15 @@ def located(params: Sequence[Param], specs: Sequence[str], remark: Callable[[obj
             source: Source | None) -> Iterator[Point]:
     """The points that --at gives, complete; one remark for each number that leaves the range it was declared with."""
     return within(params, points(params, specs, remark), remark, source)
+
+
+def one_point(params: Sequence[Param], specs: Sequence[str], remark: Callable[[object], None], source: Source | None,
+              said: str, help: str) -> Point:
+    """The point that --at gives. AdError, as `said` and `help`, where it gives several or none."""
+    found = list(islice(located(params, specs, remark, source), 2))
+    if len(found) != 1:
+        raise AdError(f"{said}, and --at gives {'several' if found else 'none'}", help=help)
+    return found[0]
 
 
 def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note], None],

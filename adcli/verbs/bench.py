@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
-from adcli.command.usage import OTHER, Command, WholeNumber
+from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
+from adcli.input.points import Point, one_point
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.columns import table
 from adcli.output.fitting import fitted
-from adcli.output.streams import columns_of, packed_destination
+from adcli.output.streams import columns_of, packed_destination, say
 from adcli.verbs.timing import best, timed
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class BenchOptions(Options):
                          "adcli bench -e 'v = x*sin(y)' --rows 64 --seconds 0.01 --format json"))
 @program_options
 @derivative_options
+@option(WHERE, "--at", "at", multiple=True, metavar="POINT",
+        help="The point to time at: x=2,y=5; A=@matrix.npy, which gives the sizes; @point.json (default: sampled).")
 @option(OTHER, "--rows", type=WholeNumber(1, 100_000_000), default=1 << 15, show_default=True, metavar="N",
         help="Rows per timed call, of a program of numbers.")
 @option(OTHER, "--size", metavar="N=1024,…", help="Sizes of tensors; 32 where none is given.")
@@ -66,8 +69,8 @@ class BenchOptions(Options):
 def command(options: BenchOptions) -> int:
     """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, both tiers, start-up.
 
-    Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5. With tensors it is the time of a call, at the
-    sizes of --size.
+    Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5; all are the point of --at where one is given.
+    With tensors it is the time of a call, at the sizes of --size or at the point.
     """
     if options.seconds != options.seconds:
         raise AdError("--seconds nan is no length of time", help="write --seconds 0.5")
@@ -83,13 +86,17 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
     from adcli.lang.lower.frontend import parse_source
     program = parse_source(options.source)
     from adcli.lang.ir import has_tensors
+    if options.size and not has_tensors(program):
+        raise AdError(f"--size {options.size}: a program of numbers has no sizes", help="give --rows")
+    if options.size and options.at:
+        raise AdError(f"--size {options.size}: the point of --at has its sizes", help="give one of the two")
+    point = one_point(program.params, options.at, say, options.source, "the times are those of one point",
+                      "give one number for each input: --at x=2,y=5") if options.at else {}
     if not has_tensors(program):
-        if options.size:
-            raise AdError(f"--size {options.size}: a program of numbers has no sizes", help="give --rows")
-        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds), report
+        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point), report
     from adcli.verbs import bench_tensors
     given = sizes(options.size or "")
-    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds),
+    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds, point),
             bench_tensors.report)
 
 
@@ -104,8 +111,9 @@ def sizes(text: str) -> dict[str, int]:
     return found
 
 
-def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float) -> dict[str, Any]:
-    """All figures: times in nanoseconds a row, phases and start-up in milliseconds."""
+def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float,
+             point: Point) -> dict[str, Any]:
+    """All figures: times in nanoseconds a row, phases and start-up in milliseconds. Inputs that the point lacks are sampled."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
     from adcli.codegen.machine.memory import require_room
@@ -116,8 +124,8 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     many = BATCH * rows
     widest = max(len(g.inputs) + len(g.outputs) for g in functions.values())
     require_room(f"a batch of {BATCH} × {rows:,} rows", 8 * widest * many, "time fewer --rows")
-    per_row = {name: best(call(g, rows, 1), seconds) / rows * 1e9 for name, g in functions.items()}
-    batches = {name: {str(jobs): best(call(g, many, jobs), seconds) / many * 1e9 for jobs in sorted({1, threads})}
+    per_row = {name: best(call(g, rows, 1, point), seconds) / rows * 1e9 for name, g in functions.items()}
+    batches = {name: {str(jobs): best(call(g, many, jobs, point), seconds) / many * 1e9 for jobs in sorted({1, threads})}
                for name, g in functions.items()}
     return {
         "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs),
@@ -126,31 +134,31 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
         "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
         "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
         "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
-        "tiers": tiers_beside(functions["gradient"], rows, seconds),
-        "compile_ms": phases(source, wrt, of), "start_up_ms": start_up(source, f.program),
+        "tiers": tiers_beside(functions["gradient"], rows, seconds, point),
+        "compile_ms": phases(source, wrt, of), "start_up_ms": start_up(source, f.program, point),
     }
 
 
-def sampled(g: Function, rows: int) -> dict[str, Any]:
+def sampled(g: Function, rows: int, point: Point) -> dict[str, Any]:
     """Columns of the inputs."""
     import numpy as np
     r = np.random.default_rng(0)
-    return {p.name: r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows)
-            for p in g.program.params}
+    return {p.name: np.full(rows, point[p.name]) if p.name in point else
+            r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows) for p in g.program.params}
 
 
-def call(g: Function, rows: int, jobs: int) -> Callable[[], object]:
+def call(g: Function, rows: int, jobs: int, point: Point) -> Callable[[], object]:
     """A call on sampled rows into arrays that are there already, of compiled code however long it takes to make."""
     from adcli.codegen.rows.tiers import TieredKernel
     kernel = g.kernel()
     if isinstance(kernel, TieredKernel):
         kernel.succession.rise()
-    at = sampled(g, rows)
+    at = sampled(g, rows, point)
     result = g(at, jobs=jobs)
     return lambda: g(at, jobs=jobs, out=result)
 
 
-def tiers_beside(g: Function, rows: int, seconds: float) -> dict[str, dict[str, float]]:
+def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[str, dict[str, float]]:
     """Both tiers of code: milliseconds until it is there, nanoseconds a row, and a row and equation, microseconds a single point.
     The tape's are without the milliseconds of the player, which are there once."""
     from adcli.codegen.machine import veclib
@@ -158,11 +166,11 @@ def tiers_beside(g: Function, rows: int, seconds: float) -> dict[str, dict[str, 
     from adcli.codegen.rows.tiers import made_player, native, player
     player(None)
     program = for_machine(g.program)
-    columns, figures = list(sampled(g, rows).values()), dict[str, dict[str, float]]()
+    columns, figures = list(sampled(g, rows, point).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
         kernel, made = timed(partial(native, program, tier))
-        point, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
-        figures[tier] = {"made_ms": made * 1e3, "us_per_point": point * 1e6, "ns_per_row": row * 1e9,
+        single, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
+        figures[tier] = {"made_ms": made * 1e3, "us_per_point": single * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
     figures["tape"]["player_ms"] = timed(lambda: made_player(None, veclib.lanes()))[1] * 1e3
     return figures
@@ -201,11 +209,12 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     return found
 
 
-def start_up(source: Source, program: Program) -> dict[str, float]:
+def start_up(source: Source, program: Program, point: Point) -> dict[str, float]:
     """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling. (-P: no
     module of the folder one is in is imported.)"""
     r = random.Random(0)
-    at = ",".join(f"{p.name}={r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low!r}" for p in program.params)
+    sampled = {p.name: r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low for p in program.params}
+    at = ",".join(f"{name}={x!r}" for name, x in {**sampled, **point}.items())
     command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", *(["--at", at] if at else [])]
     found = {}
     for name, more in (("warm", []), ("cold", ["--no-cache"])):

@@ -13,10 +13,11 @@ import numpy as np
 from adcli.api.function import Function
 from adcli.codegen.machine.kernel import processors
 from adcli.codegen.machine.memory import require_room
+from adcli.input.points import Point
 from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
-from adcli.lang.ir.sizes import number
+from adcli.lang.ir.sizes import bind, number
 from adcli.output.columns import table
 from adcli.task.nest_code import HASTE, native
 from adcli.verbs.timing import best, timed
@@ -29,9 +30,10 @@ USUAL_SIZE, SMALLEST = 32, 4
 
 
 def measured(source: Source, program: Program, wrt: list[str] | None, of: list[str] | None, given: Mapping[str, int],
-             seconds: float) -> dict[str, Any]:
-    """All figures: times in microseconds a call, phases in milliseconds. AdError where the sizes do not fit the program."""
-    sizes = chosen(program, given)
+             seconds: float, point: Point) -> dict[str, Any]:
+    """All figures: times in microseconds a call, phases in milliseconds. Inputs that the point lacks are drawn. AdError where the
+    sizes do not fit the program."""
+    sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point) if point else chosen(program, given)
     f = Function(program)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of)}
     with suppress(AdError):   # of one number only
@@ -40,7 +42,7 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
     inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
     times, memory = dict[str, dict[str, float]](), dict[str, int]()
     for name, g in functions.items():
-        kernel, at = native(g.program, hasty=False), values(g.program, sizes, inside)
+        kernel, at = native(g.program, hasty=False), values(g.program, sizes, inside, point)
         times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
         memory[name] = max(plan.memory for plan in kernel.plans.values())
     alone = {name: us["1"] for name, us in times.items()}
@@ -50,7 +52,7 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
         "threads": threads[-1], "us_per_call": times,
         "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
         "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
-        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside),
+        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point),
     }
 
 
@@ -76,15 +78,17 @@ def chosen(program: Program, given: Mapping[str, int]) -> dict[str, int]:
                   f"give the sizes: --size {example}", program.source)
 
 
-def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]) -> dict[str, Any]:
-    """Inputs of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and integers are subscripts that
-    are inside."""
+def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int], point: Point) -> dict[str, Any]:
+    """The inputs of a point, and others of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and
+    integers are subscripts that are inside."""
     r, found = np.random.default_rng(0), dict[str, Any]()
     shapes = {p.name: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
     require_room("a point of these sizes", 8 * sum(map(prod, shapes.values())), "give smaller ones: --size")
     for p in program.params:
         shape = shapes[p.name]
-        if p.name in sizes:
+        if p.name in point:
+            found[p.name] = point[p.name]
+        elif p.name in sizes:
             found[p.name] = np.int64(sizes[p.name])
         elif p.var.integer:
             low, high = (0, limits.get(p.name, 2) - 1) if p.low is None or p.high is None else (int(p.low), int(p.high))
@@ -97,7 +101,7 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
 
 
 def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: Mapping[str, int],
-           inside: Mapping[str, int]) -> dict[str, float]:
+           inside: Mapping[str, int], point: Point) -> dict[str, float]:
     """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
@@ -110,7 +114,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: M
     program, found["parse"] = timed(lambda: parse_source(source))
     derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
     module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(), veclib.host()))
-    kernel, at = TensorKernel(module, None), values(derived, sizes, inside)
+    kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point)
     plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
     module, found["emit"] = timed(lambda: written(module, nests=kernel.nests(plan)))
     code, found["llvm in haste"] = timed(lambda: jit.object_code(module.text, level=HASTE[True]))

@@ -9,6 +9,7 @@ from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse_source
 from command import adcli, succeeds
 
+from adcli.api.function import Function
 from adcli.verbs import bench
 
 QUICK = ["--rows", "64", "--seconds", "0"]
@@ -42,12 +43,26 @@ def test_the_processes_that_are_timed_import_nothing_from_the_folder_one_is_in(t
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *args, **options: began.append(args) or len(began) > 1 or run(*args, **options))
     source = Source("-e", "v = x\n")
-    bench.start_up(source, parse_source(source))
+    bench.start_up(source, parse_source(source), {})
     assert len(began) == 2 * (bench.RUNS + 1)
 
 
 def test_rows_are_sampled_from_declared_ranges():
     assert succeeds("bench", "-e", "input x in [-2, -1]\nv = log(-x)", *QUICK).out.startswith("-e: 1 input, 1 output\n")
+
+
+def test_rows_are_the_point_that_is_given():
+    f = Function(parse_source(Source("-e", "v = x*y\n")))
+    assert {name: {*column} for name, column in bench.sampled(f, 3, {"x": 2.0, "y": 5.0}).items()} == {"x": {2.0}, "y": {5.0}}
+    assert succeeds("bench", "-e", "v = log(x)", "--at", "x=-1", *QUICK).out.startswith("-e: 1 input, 1 output\n")
+
+
+@pytest.mark.parametrize("at, said", [("x=1:3:3", "gives several"), ("@none.json", "gives none"), ("y=1", "no input 'y'")])
+def test_the_point_is_one_point_of_the_program(at, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.json").write_text("[]")
+    ended = adcli("bench", "-e", "v = log(x)", "--at", at, *QUICK)
+    assert ended.code == 2 and said in ended.err, ended
 
 
 @pytest.mark.parametrize("args, code", [(["-e", "v = tahn(x)"], 3), (["-e", "v = x", "--rows", "0"], 2),

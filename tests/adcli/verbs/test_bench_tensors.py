@@ -20,11 +20,22 @@ def test_figures_of_every_kind():
     assert all(x > 0 for x in times)
 
 
+def test_a_point_has_its_values_and_sizes():
+    text = "input x(N), int32 k(M); h(0) = 0; for t in 0:M { h(t + 1) = 0.5*h(t) + x(k(t)) }; v = h(M)"
+    point = ("--at", "x=[1,2],k=[0,1,1]", "--seconds", "0")
+    (figures,) = succeeds("bench", "-e", text, *point, "--format", "json").records
+    assert figures["sizes"] == {"N": 2, "M": 3}
+    outside = adcli("bench", "-e", text, "--at", "x=[1,2],k=[0,2,1]", "--seconds", "0")
+    assert outside.code == 3 and "k(1) = 2 is out of range" in outside.err, outside
+    both = adcli("bench", "-e", text, *point, "--size", "N=3")
+    assert both.code == 2 and "--size N=3: the point of --at has its sizes" in both.err
+
+
 def test_sizes_that_follow_from_others_fit():
     program = parse("input a(H), b(K), c(H - K + 1)\ny +=! a(i + j)*b(j)*c(i)")
     sizes = chosen(program, {"K": 5})
     assert sizes["K"] == 5 and sizes["H"] >= 5
-    found = values(program, sizes, {})
+    found = values(program, sizes, {}, {})
     assert found["c"].shape == (sizes["H"] - 4,)
 
 
