@@ -16,8 +16,8 @@ from adcli.lang.lower.index_conditions import (
     IndexTest,
     Piece,
     decided,
-    is_logical,
     limits,
+    logical,
     nowhere,
     pieces_where,
     runs,
@@ -135,9 +135,8 @@ def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]
 def of_places(condition: Node, comparisons: PlaceComparisons) -> Node | None:
     """The first of the largest parts of a condition that compare nothing but places, as `i < N` of `i < N and s > 0`."""
     plain: dict[int, bool] = {}
-    for n in postorder(bare(condition)):
-        if isinstance(n, Op | Call) and is_logical(n):
-            plain[id(n)] = comparisons.of_places(n) if n.name in COMPARISONS else all(plain[id(bare(a))] for a in n.args)
+    for n in logical(condition):
+        plain[id(n)] = comparisons.of_places(n) if n.name in COMPARISONS else all(plain[id(bare(a))] for a in n.args)
     stack = [bare(condition)]
     while stack:
         node = stack.pop()
@@ -152,8 +151,8 @@ def outcome(choice: Op | Call, part: Node, holds: bool) -> Node:
     """What a choice comes to where a part of its condition holds, or does not."""
     known: dict[int, Node | bool] = {id(part): holds}
     condition = bare(choice.args[0])
-    for n in postorder(condition):
-        if not isinstance(n, Op | Call) or id(n) in known or not is_logical(n) or n.name in COMPARISONS:
+    for n in logical(condition):
+        if id(n) in known or n.name in COMPARISONS:
             continue
         args = [known.get(id(bare(a)), a) for a in n.args]
         if n.name == "not":

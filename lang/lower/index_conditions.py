@@ -11,7 +11,7 @@ from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.ranges import Domain
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
-from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
+from adcli.lang.syntax.tree import Call, Node, Op, bare
 
 MANY = 16
 """Comparisons beyond which nothing is proved from all of them together."""
@@ -52,9 +52,7 @@ def both_ways(root: Node, exact: bool) -> EitherWay[IndexTest]:
 def sides_of(root: Node, compared: Callable[[Op | Call], EitherWay[T]]) -> EitherWay[T]:
     """The pieces of a condition, of which `compared` has those of its comparisons."""
     stack: list[EitherWay[T]] = []
-    for node in postorder(bare(root)):
-        if isinstance(node, Token) or not is_logical(node):
-            continue
+    for node in logical(root):
         if node.name in COMPARISONS:
             stack.append(compared(node))
         elif node.name == "not":
@@ -96,6 +94,19 @@ def is_condition(root: Node) -> bool:
         if node.name not in COMPARISONS:
             stack += node.args
     return True
+
+
+def logical(root: Node) -> list[Op | Call]:
+    """The operations that a condition is made of, down to its comparisons, operands before what is made of them. What they
+    compare may have conditions of its own, which are no part of it."""
+    found: list[Op | Call] = []
+    stack = [root]
+    while stack:
+        node = bare(stack.pop())
+        if isinstance(node, Op | Call) and is_logical(node):
+            found.append(node)
+            stack += node.args if node.name not in COMPARISONS else []
+    return found[::-1]
 
 
 def is_logical(node: Node) -> bool:

@@ -60,6 +60,22 @@ def condition(random: Random, depth: int) -> str:
     return "s > 0" if random.random() < 0.1 else f"i {random.choice(COMPARED)} {random.choice(PLACES)}"
 
 
+@pytest.mark.parametrize(("condition", "low", "value"), [
+    ("(i >= 1 ? 1 : 0) < 2", 1, [0, 1, 2, 3]),
+    ("i >= 1 and (c and d ? 1 : 0) < 2", 0, [7, 1, 2]),
+    ("(c and d ? 1 : 0) < 2 and i >= 1", 0, [7, 1, 2]),
+    ("not ((i >= 1 and c ? 1 : 0) >= 2)", 1, [0, 1, 2, 3]),
+])
+def test_a_condition_in_what_a_condition_compares_is_no_part_of_it(condition: str, low: int, value: object) -> None:
+    where = "where c = i < 2, d = i > 0" + ("" if low else ", i in 0:N")
+    program = parse(f"input x(N)\ny(i) = {condition} ? x(i - 1) : 7 {where}\n")
+    check(program)
+    at = {"x": np.array([1.0, 2.0, 3.0])}
+    assert evaluate(program, at, NUMPY)["y"].tolist() == value
+    adjoint = parse(print_program(adjoint_program(program)))
+    assert evaluate(adjoint, at | {"d_dy": np.ones(np.shape(value))}, NUMPY)["y"].tolist() == value
+
+
 def test_what_is_known_of_a_read_holds_where_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nested choices: wherever an arm is read, what is known of its read holds, and nowhere else if places alone choose."""
     random, kept, seen = drawn("arms"), PlaceComparisons.conditions_of_reads, set[bool]()
