@@ -123,6 +123,40 @@ def test_constants(precision: Precision) -> None:
         assert_quotients(got, x, np.full((5, 1), y, precision.code))
 
 
+@both
+def test_a_value_divided_again_and_again(precision: Precision) -> None:
+    """At the edges of all ranges, which the first quotient or a later one leaves, by divisors of which one or none suits."""
+    edges = np.array(numbers_at_edges(precision), precision.code)
+    rng, most = np.random.default_rng(drawn("again").randrange(1 << 32)), np.finfo(precision.code).maxexp
+    away = int(np.log2(quotients.DIVISORS[precision])) - 1
+    scaled = rng.uniform(1, 2, (2 * most, 8)) * 2.0 ** np.arange(-most, most)[:, None]
+    mixed = np.where(rng.random((20, 8)) < 0.2, rng.choice(edges, (20, 1)), rng.standard_normal((20, 8)))
+    x = np.concatenate([edges, scaled.ravel(), mixed.ravel()]).astype(precision.code)
+    x = np.broadcast_to(x, (200, x.size)).copy()
+    near = rng.uniform(0.5, 2, 200) * 2.0 ** rng.choice([-away, -1, 0, 1, away], 200)
+    y, z = (np.where(rng.random(200) < part, rng.choice(edges, 200), near).astype(precision.code) for part in (0.4, 0.2))
+    text = ("input x(M, N), y(M), z(M)\np(i, j) = x(i, j) / y(i) / z(i)\nq(i, j) = x(i, j) / y(i) / y(i) / (z(i) + 0) / 3\n"
+            "r(i, j) = x(i, j) / y(i) - x(i, j) / y(i) / 7 / z(i)\noutput p, q, r")
+    got = compile_tensors(parse(text), precision=precision)({"x": x, "y": y, "z": z})
+    y, z = y[:, None], z[:, None]
+    with np.errstate(all="ignore"):
+        assert_quotients(got["p"], np.divide(x, y), z)
+        assert_quotients(got["q"], x / y / y / (z + 0), np.array(3, precision.code))
+        wanted = x / y - x / y / np.array(7, precision.code) / z
+    assert (np.isnan(wanted) | (bits(got["r"]) == bits(wanted)))[~np.isnan(got["r"])].all()
+    assert np.array_equal(np.isnan(wanted), np.isnan(got["r"]))
+
+
+@wide
+def test_one_question_for_a_value_divided_again() -> None:
+    def questions(text: str) -> int:
+        program = parse(f"input x(M, N), y(M), z(M)\nq(i, j) = {text}\noutput q")
+        return emit(program, 8, veclib.host()).text.count("fcmp oeq")
+    assert questions("x(i, j) / y(i) / z(i) / (y(i) + 0)") == questions("x(i, j) / y(i)") > 0
+    two = questions("x(i, j) / y(i) - x(i, j) / z(i)")
+    assert questions("x(i, j) / y(i) / z(i) / y(i) / z(i)") == two > questions("x(i, j) / z(i)")
+
+
 @wide
 def test_where_it_is_done() -> None:
     """Where the divisor is older than the quotient, on registers of AVX-512."""
