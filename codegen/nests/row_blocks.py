@@ -139,6 +139,8 @@ class _Group:
         self.large: dict[Var, None] = {}
         self.index: dict[int, Index] = {}
         self.touched = _Touched()
+        self.sums = set[Var]()
+        """What has no element before all rows are done."""
         self.many, self.last = 0, k
         """The steps that read the tensor, or another one as large, and the last of them."""
         if len(tensor.shape) < 2:
@@ -173,6 +175,8 @@ class _Group:
             self.large |= dict.fromkeys(read)
         (out,) = step.writes
         self.touched.add(step)
+        if self.adds(m):
+            self.sums.add(out)
         e = step.equations[0]
         assert isinstance(e.op, Comprehension)
         if self.whole(e.op, e.op.write, i):
@@ -186,7 +190,8 @@ class _Group:
         """The index of a step that goes along the rows, if there is one: what the group makes is read row by row only."""
         if not step.nests or not step.covers or len(step.equations) != 1:
             return None
-        if not (step.writes.isdisjoint(self.touched.reads) and step.writes.isdisjoint(self.touched.writes)):
+        if not (step.writes.isdisjoint(self.touched.reads) and step.writes.isdisjoint(self.touched.writes)
+                and step.reads.isdisjoint(self.sums)):
             return None
         e, op = step.equations[0], _comprehension(step)
         if op.guards or (op.onto is not None and isinstance(a := e.args[op.onto], Var) and self.home(a) in self.touched.writes):

@@ -38,6 +38,8 @@ TEXTS = {
         "input A(M, N), u(M), w(N)\ny(i) = u(i)\ny(i) += A(i, j)\nz(j) = w(j)\nz(j) += A(i, j) * y(i)\noutput y, z",
     "rows after what is made of all of them":
         "input A(M, N)\nc(j) +=! A(i, j)\ny(i, j) = A(i, j) - c(j)\nz(i) +=! y(i, j) * A(i, j)\nt +=! A(i, j)\noutput z, t",
+    "elements of a sum of all rows, as many as there are rows":
+        "input A(M, M)\nc(j) +=! A(i, j)\nz(i) +=! A(i, j) * c(i)\nr(i) +=! A(i, j)\noutput c, z, r",
     "a row and another one": "input A(M, N)\ny(i) +=! A(i, j)\nz(i) +=! A(i, j) * y(M - 1 - i)\nt(j) +=! A(i, j)\noutput z, t",
     "normalised rows": NORMALISED,
     "least, greatest and a product": "input A(M, N)\na(i) min=! A(i, j)\nb(j) max=! A(i, j)\nc(i) *=! A(i, j) where j in 0:2\n"
@@ -135,6 +137,7 @@ def test_what_reads_the_rows_of_one_tensor_or_of_one_like_it_is_a_group() -> Non
     assert [len(g) for g in groups(TEXTS["a product and that with the transpose"])] == [2]
     assert groups(TEXTS["sums of rows, of columns and of all"]) == [["r", "c", "s"]]
     assert groups(TEXTS["rows after what is made of all of them"]) == [["c", "t"]]
+    assert groups(TEXTS["elements of a sum of all rows, as many as there are rows"]) == [["c", "r"]]
     assert groups(TEXTS["a row and another one"]) == [["y", "t"]]
     assert groups(TEXTS["what rows start from"])[0][-1] == "z"
     assert groups("input A(M, N)\ny(i) +=! A(i, j)\nz(i) +=! A(j, i)\noutput y, z") == [["y", "z"]]
