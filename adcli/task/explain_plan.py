@@ -39,7 +39,7 @@ def explained(step: DerivationStep) -> Iterator[str]:
     entries = "entry is" if step.entries == 1 else "entries are"
     yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
     for plan, line in zip(step.plans, aligned([(described(p), f"{p.cost:,}") for p in step.plans], "<>"), strict=True):
-        yield f"  {'*' if plan is step.taken else ' '} {line} {operations(plan.cost)}"
+        yield f"  {'*' if plan.reads is step.taken.reads else ' '} {line} {operations(plan.cost)}"
     yield f"    the program has {step.before:,} {operations(step.before)} before, {step.after:,} after"
 
 

@@ -36,9 +36,9 @@ IN_PROPORTION = 20
 
 @value_record
 class DerivationStep:
-    """How one order of derivatives was computed: the `ways` there were for the program that was `needed`, and the one `taken`;
-    entries of the matrix that are not zero by construction, of how many; weighted operations of the program `before` and
-    `after`."""
+    """How one order of derivatives was computed: the `ways` there were for the program that was `needed`, and the one `taken`,
+    which need not have been counted; entries of the matrix that are not zero by construction, of how many; weighted operations
+    of the program `before` and `after`."""
 
     order: int
     entries: int
@@ -53,7 +53,7 @@ class DerivationStep:
     def plans(self) -> tuple[SweepPlan, ...]:
         """The ways with what each costs, which is counted for who asks."""
         taken = self.taken
-        return tuple([taken if p.reads is taken.reads else priced(self.needed, p) for p in self.ways])
+        return tuple([priced(self.needed, taken if p.reads is taken.reads else p) for p in self.ways])
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -222,6 +222,8 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     become results with a name."""
     found = plans(needed, entries)
     taken = cheapest(needed, [p for p in found if d.mode in ("auto", p.mode)] or found)
+    if d.steps:   # what a first order takes that needs no counting is in proportion to the text
+        taken = priced(needed, taken)
     before, known = operations(d.program), len(d.program.results)
     if before + taken.cost > d.most:
         raise too_much("these derivatives take", before + taken.cost, "operations",

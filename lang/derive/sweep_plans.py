@@ -100,13 +100,13 @@ def priced(needed: Program, plan: SweepPlan, most: float = math.inf) -> SweepPla
 
 def cheapest(needed: Program, found: Sequence[SweepPlan]) -> SweepPlan:
     """The plan that costs least; of equals the one of fewer sweeps. It is counted first what few sweeps cost: beside that many
-    are soon seen to be dearer. One sweep back is cheapest without a look at the others where every derivative flows on: a value
-    has one adjoint then, and at least one tangent, so that neither the maps nor the sums can be more."""
+    are soon seen to be dearer. One sweep back is cheapest, and not counted at all, where every derivative flows on: a value has
+    one adjoint then, and at least one tangent, so that neither the maps nor the sums can be more."""
     best: SweepPlan | None = None
-    flows_on = all(map(is_passed_through, operations(needed)))
-    for plan in sorted(found, key=lambda p: p.sweeps):
-        if best is not None and best.sweeps == 1 and best.mode == "reverse" and flows_on:
-            break
+    few, *more = sorted(found, key=lambda p: p.sweeps)
+    if few.sweeps == 1 and few.mode == "reverse" and all(map(is_passed_through, operations(needed))):
+        return few
+    for plan in (few, *more):
         costed = priced(needed, plan, math.inf if best is None else best.cost)
         if best is None or costed.cost < best.cost:
             best = costed
