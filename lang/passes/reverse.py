@@ -75,7 +75,6 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
 
 NumberedUses = tuple[int, ...]
 """Of each argument of an equation which use of it this is, from 1; 0 where it has no other. () where none has another."""
-NO_COPIES: Mapping[Atom, int] = {}
 ReachedLine = tuple[Equation, NumberedUses]
 
 
@@ -184,9 +183,10 @@ def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, act
 
 
 def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], uses: NumberedUses = (),
-                 copied: Mapping[Atom, int] = NO_COPIES) -> list[tuple[int, Term]]:
+                 copied: Mapping[Atom, int] | None = None) -> list[tuple[int, Term]]:
     """Emit the adjoint line of an equation; the adjoints of its arguments by their positions. They are called after the copies
-    that serve these `uses` of values that are `copied`."""
+    that would serve these `uses` of values that are `copied`; where none are given the form is that of explicit duplication, and
+    an adjoint that two arguments get unchanged is copied, too."""
     if e.op is DUP:
         if e.args[0] not in active:
             return []
@@ -208,8 +208,8 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             found.append((i, term))
             if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard):
                 unchanged.append(i)
-    if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(use_hint(e, i, uses, copied)[0], True, shape=shape_of(e.args[i])) for i in unchanged)
+    if copied is None and len(unchanged) == 2 and isinstance(seed.value.atom, Var):
+        copies = tuple(Var(adjoint_hint(e.args[i])[0], True, shape=shape_of(e.args[i])) for i in unchanged)
         b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
         own = dict(zip(unchanged, copies, strict=True))
         return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in found]
@@ -229,10 +229,10 @@ def receive(adjoints: Adjoints, value: Atom, term: Term) -> None:
     adjoints[value] = term
 
 
-def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int]) -> Hint:
+def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int] | None) -> Hint:
     """What the adjoint is called that an argument gets from an equation."""
     value = e.args[position]
-    return numbered_hint(value, serving(uses[position], copied[value])) if value in copied else adjoint_hint(value)
+    return numbered_hint(value, serving(uses[position], copied[value])) if copied and value in copied else adjoint_hint(value)
 
 
 def adjoint_hint(value: Atom) -> Hint:

@@ -137,7 +137,8 @@ def test_one_sweep_back_is_never_dearer_than_others(seed):
     for r in whole.results:
         program = needed_for(whole, {r.name})
         found = plans(program, Entries.of(program, [r.name], wrt))
-        assert priced(program, cheapest(program, found)) == min([priced(program, p) for p in found], key=lambda p: (p.cost, p.sweeps))
+        taken = priced(program, cheapest(program, found))
+        assert taken == min([priced(program, p) for p in found], key=lambda p: (p.cost, p.sweeps))
 
 
 def test_auto_takes_forward_for_tall_and_reverse_for_wide():
