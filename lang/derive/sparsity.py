@@ -65,13 +65,14 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     AdError if the pattern is too large.
     """
     edges = Edges.between(program, wrt, [of])
-    met = [meetings(line) for line in edges.lines]
+    lines = edges.leading()
+    met = [meetings(line) for line in lines]
     union = Union(MOST_ELEMENTS)
     try:
         read = {b for line in met for others in line for b in others}
-        within = _domains(edges.inputs, _leading_to(read, edges.lines), union, read)
+        within = _domains(edges.inputs, _leading_to(read, lines), union, read)
         adjoint: dict[Var, list[NumberSet]] = {}
-        for (out, args, _, _), line in zip(reversed(edges.lines), reversed(met), strict=True):
+        for (out, args, _, _), line in zip(reversed(lines), reversed(met), strict=True):
             after = union(adjoint.pop(out, ()))
             for a, others in zip(args, line, strict=True):
                 adjoint.setdefault(a, []).extend((after, *[within[b] for b in others]))
@@ -117,7 +118,7 @@ def meetings(line: FlowLine) -> list[list[Var]]:
 
 
 class Edges(NamedTuple):
-    """The lines of a program that lead from the `inputs` to the `results`; copies are seen through."""
+    """The lines of a program that lead from the `inputs` on, to the `results` and elsewhere; copies are seen through."""
 
     inputs: list[Var]
     lines: list[FlowLine]
@@ -131,7 +132,11 @@ class Edges(NamedTuple):
         inputs = [given[name] for name in wrt]
         lines, copies = _from_inputs(program.equations, inputs)
         results = [copies.get(atom, atom) for atom in (wanted[name] for name in of)]
-        return cls(inputs, _leading_to(results, lines), results)
+        return cls(inputs, lines, results)
+
+    def leading(self) -> list[FlowLine]:
+        """The lines that the results depend on."""
+        return _leading_to(self.results, self.lines)
 
 
 def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[list[FlowLine], dict[Atom, Atom]]:
@@ -268,7 +273,7 @@ def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within:
 def _by_rows(edges: Edges, limit: int) -> Pattern | None:
     """The pattern by sets of inputs that go forward; None beyond the limit."""
     try:
-        within = _domains(edges.inputs, edges.lines, Union(limit), {r for r in edges.results if isinstance(r, Var)})
+        within = _domains(edges.inputs, edges.leading(), Union(limit), {r for r in edges.results if isinstance(r, Var)})
     except TooMany:
         return None
     return _sorted_rows([within.get(r, NO_NUMBERS) if isinstance(r, Var) else NO_NUMBERS for r in edges.results])
@@ -277,15 +282,20 @@ def _by_rows(edges: Edges, limit: int) -> Pattern | None:
 def _by_columns(edges: Edges, limit: int) -> Pattern | None:
     """The pattern by sets of results that go backward; None beyond the limit."""
     union = Union(limit)
-    reached: dict[Atom, list[NumberSet]] = {}
+    reached: dict[Atom, NumberSet] = {}
+    others: dict[Atom, list[NumberSet]] = {}   # where several sets reach a value all but the first
     for i, r in enumerate(edges.results):
-        reached.setdefault(r, []).append(frozenset((i,)))
+        others.setdefault(r, []).append(frozenset((i,)))
     try:
         for out, args, _, _ in reversed(edges.lines):
-            here = union(reached.pop(out, ()))
-            for a in args:
-                reached.setdefault(a, []).append(here)
-        columns = [union(reached.get(x, ())) for x in edges.inputs]
+            here = reached.pop(out, NO_NUMBERS)
+            if out in others:
+                here = union((here, *others.pop(out)))
+            if here:
+                for a in args:
+                    if reached.setdefault(a, here) is not here:
+                        others.setdefault(a, []).append(here)
+        columns = [union((reached.get(x, NO_NUMBERS), *others.get(x, ()))) for x in edges.inputs]
     except TooMany:
         return None
     return transposed(_sorted_rows(columns), len(edges.results))
