@@ -96,15 +96,16 @@ class Folder:
     def enter(self, equations: Iterable[Equation], later: Collection[Primitive]) -> None:
         """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value
         that is known is among them: whatever reads one was folded."""
-        met = {*later, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
+        met = {*later, NOT, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
         entered = self.seen.setdefault
         for e in equations:
             op, args = e.op, e.args
-            if op in met:
-                if op in PLAIN_OPERATIONS and type(x := args[0]) is Var and type(y := args[1]) is Var:   # as `key` says
-                    entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), e.outs[0])
-                else:
-                    entered(self.key(e), e.outs[0])
+            if op not in met:
+                continue
+            if op in PLAIN_OPERATIONS and type(x := args[0]) is Var and type(y := args[1]) is Var:   # as `key` says
+                entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), e.outs[0])
+            else:
+                entered(self.key(e), e.outs[0])
             if op is NEG or op is NOT:
                 self.opposite[e.outs[0]] = args[0]
             elif op is MUL and e.outs[0].temp and (found := factor(args)):

@@ -10,10 +10,10 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -117,8 +117,8 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
         uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
-        equations = [r for r in reached(b, primal.equations, uses) if r.equation.op.tensors or is_looked_at(r.equation)]
-        conditions(levels, equations, active_values(primal, wrt))
+        equations = [*reached(b, primal.equations, uses, lambda e: e.op.tensors or is_looked_at(e))]
+        conditions(levels, equations, active_values(primal, wrt) if equations else ())
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
         levels.note(DOMAIN, is_nan(b, value), ())
@@ -136,12 +136,18 @@ class _Copy:
     def __init__(self, primal: Program, onto: Program, b: Builder) -> None:
         self.primal, self.b = primal, b
         self.env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, onto.params[:len(primal.params)], strict=True)}
-        self.computed = {o for e in primal.equations for o in e.outs}
         self.results = {r.name: r.atom for r in onto.results if r.of is None}
         self.needed: set[Atom] = set()
 
-    def take(self, atoms: Iterable[Atom]) -> None:
+    @cached_property
+    def computed(self) -> set[Atom]:
+        """What the primal computes: looked at only where a condition reads something."""
+        return {o for e in self.primal.equations for o in e.outs}
+
+    def take(self, atoms: Collection[Atom]) -> None:
         """Values of the primal are needed."""
+        if not atoms:
+            return
         more = self.computed.intersection(atoms)
         self.needed |= more
         self.env.update((o, Var(o.name, True, o.truth, o.shape, False, o.whole)) for o in more if o not in self.env)
@@ -166,6 +172,8 @@ class _Copy:
 
     def equations(self) -> list[Equation]:
         """The equations that what has been taken needs, in order."""
+        if not self.needed:
+            return []
         kept = []
         for e in reversed(self.primal.equations):
             if not self.needed.isdisjoint(e.outs):
@@ -177,9 +185,10 @@ class _Copy:
 
 # ---------------------------------------------------------------- what reaches a result, and when
 
-def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Liveness]) -> Iterator[Reached]:
-    """The equations that reach a result, last first, each with the condition under which it does. `uses` has the results to
-    begin with, and in the end all values."""
+def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Liveness],
+            wanted: Callable[[Equation], bool] = lambda e: True) -> Iterator[Reached]:
+    """The equations that reach a result and are `wanted`, last first, each with the condition under which it does. `uses` has the
+    results to begin with, and in the end all values."""
     known = uses.get
     for e in reversed([*equations]):
         outs, op = e.outs, e.op
@@ -192,7 +201,8 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
         if op.tensors:
             yield from of_tensors().reached_by_elements(b, e, uses)
             continue
-        yield Reached(e, use)
+        if wanted(e):
+            yield Reached(e, use)
         if op is SELECT or op is STOP or use.live is not None:
             enter(b, uses, operands(b, e, use))
             continue
