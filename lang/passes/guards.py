@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from operator import itemgetter
-from typing import NamedTuple
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
@@ -51,11 +50,19 @@ class Term:
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
     construction. The value gets its printing hint where the last line makes it."""
-    written = (unit_maps if seed.value.atom is ONE else written_maps)(equation)[position]
+    written = maps_of(equation, seed)[position]
     if written is None:
         return None
-    if written.unchanged and seed.exists is None and seed.value.builder is b:
-        return seed
+    return seed if written.hands_on(b, seed) else made_by(b, written, equation, position, seed, hint)
+
+
+def maps_of(equation: Equation, seed: Term) -> tuple[WrittenMap | None, ...]:
+    """The maps of all arguments of an equation that is a row of the table, for a seed."""
+    return (unit_maps if seed.value.atom is ONE else written_maps)(equation)
+
+
+def made_by(b: Builder, written: WrittenMap, equation: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
+    """What a map that does not hand its seed on makes of it at one argument."""
     start = len(b.equations)
     args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
@@ -125,7 +132,8 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     return tuple(found)
 
 
-class WrittenMap(NamedTuple):
+@record
+class WrittenMap:
     """A map of the table as lines that are the same at every use but for their operands. The map exists where the truth values of
     `guard` are as wanted; `value` and these are found where operands are. `always` says that it exists always, and that the last
     line makes the value, which is `named` after what it is the derivative of. It reads all arguments of the operation if it is
@@ -140,6 +148,10 @@ class WrittenMap(NamedTuple):
     whole: bool
     unchanged: bool
     named: bool = True
+
+    def hands_on(self, b: Builder, seed: Term) -> bool:
+        """Whether what it makes of a seed is the seed itself."""
+        return self.unchanged and seed.exists is None and seed.value.builder is b
 
 
 @by_operation
@@ -185,7 +197,8 @@ def simplified(lines: Iterable[Equation], value: Atom, known: Mapping[Atom, Atom
     return list(made.equations), made.results[0].atom
 
 
-class WrittenSum(NamedTuple):
+@record
+class WrittenSum:
     """The sum of the maps of some arguments where every one of them exists always, as lines. The last one makes the sum, which is
     `named` after what it is the derivative of; where there is none the `value` is found where operands are."""
 

@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.guards import Term, made_by, maps_of, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -198,22 +198,34 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, adjoint_hint)
         if loop is not None:
             return sorted(loop.items(), key=itemgetter(0))
-    seed, found, unchanged = adjoints[e.outs[0]], [], []
+    seed, found = adjoints[e.outs[0]], list[tuple[int, Term]]()
+    maps = () if e.op.tensors else maps_of(e, seed)
     for i, a in enumerate(e.args):
         if a in active:
-            hint = use_hint(e, i, uses, copied)
-            term = (through if e.op.tensors else contribution)(b, e, i, seed, hint)
-            if term is None:
+            term: Term | None
+            if e.op.tensors:
+                term = through(b, e, i, seed, use_hint(e, i, uses, copied))
+            elif (written := maps[i]) is None:
                 continue
-            found.append((i, term))
-            if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard):
-                unchanged.append(i)
-    if copied is None and len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(adjoint_hint(e.args[i])[0], True, shape=shape_of(e.args[i])) for i in unchanged)
-        b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
-        own = dict(zip(unchanged, copies, strict=True))
-        return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in found]
-    return found
+            elif written.hands_on(b, seed):
+                term = seed
+            else:
+                term = made_by(b, written, e, i, seed, use_hint(e, i, uses, copied))
+            if term is not None:
+                found.append((i, term))
+    return found if copied is not None else with_copies(b, e, seed, found)
+
+
+def with_copies(b: Builder, e: Equation, seed: Term, terms: list[tuple[int, Term]]) -> list[tuple[int, Term]]:
+    """The adjoints of the arguments of an equation, where two of them are its own as it is: a copy of it for each."""
+    unchanged = [i for i, term in terms
+                 if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard)]
+    if len(unchanged) != 2 or not isinstance(seed.value.atom, Var):
+        return terms
+    copies = tuple(Var(adjoint_hint(e.args[i])[0], True, shape=shape_of(e.args[i])) for i in unchanged)
+    b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
+    own = dict(zip(unchanged, copies, strict=True))
+    return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in terms]
 
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
