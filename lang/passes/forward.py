@@ -73,7 +73,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     reach, needed, append = masks(tangents), leading_to(program, of), b.equations.append
     for e in program.equations:
         append(e)
-        wanted = 0 if e.op.truth else union(needed, e.outs)
+        wanted = 0 if e.op.truth else needed.get(e.outs[0], 0) if len(e.outs) == 1 else union(needed, e.outs)
         mask = wanted and union(reach, e.args) & wanted
         if mask:
             for out in e.outs:

@@ -41,6 +41,10 @@ class Term:
     guard: Guard = ()
     exists: Atom | None = None
 
+    def stands_in(self, b: Builder) -> bool:
+        """Whether it can be another value's as it is: in the program of `b`, and not for some elements only."""
+        return self.exists is None and self.value.builder is b
+
     def named(self, b: Builder, hint: Hint, start: int) -> Term:
         """The same under a name, where an equation since `start` makes it."""
         value = b.rename(self.value, hint, start)
@@ -53,7 +57,7 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
     written = maps_of(equation, seed)[position]
     if written is None:
         return None
-    return seed if written.hands_on(b, seed) else made_by(b, written, equation, position, seed, hint)
+    return seed if written.unchanged and seed.stands_in(b) else made_by(b, written, equation, position, seed, hint)
 
 
 def maps_of(equation: Equation, seed: Term) -> tuple[WrittenMap | None, ...]:
@@ -148,10 +152,6 @@ class WrittenMap:
     whole: bool
     unchanged: bool
     named: bool = True
-
-    def hands_on(self, b: Builder, seed: Term) -> bool:
-        """Whether what it makes of a seed is the seed itself."""
-        return self.unchanged and seed.exists is None and seed.value.builder is b
 
 
 @by_operation
@@ -320,13 +320,10 @@ def flag(b: Builder, guard: Guard) -> Atom:
 def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Term | None:
     """The sum of terms, in order; None where none exists."""
     there = [term for term in terms if term is not None]
-    if not there:
-        return None
-    *others, last = there
-    if not others:
-        return last
-    whole = others[0]
-    for term in others[1:]:
+    if len(there) < 2:
+        return there[0] if there else None
+    whole, last = there[0], there.pop()
+    for term in there[1:]:
         whole = add(b, whole, term)
     return add(b, whole, last, hint)
 

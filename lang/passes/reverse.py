@@ -207,7 +207,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
                 term = through(b, e, i, seed, use_hint(e, i, uses, copied))
             elif (written := maps[i]) is None:
                 continue
-            elif written.hands_on(b, seed):
+            elif written.unchanged and seed.stands_in(b):
                 term = seed
             else:
                 term = made_by(b, written, e, i, seed, use_hint(e, i, uses, copied))
