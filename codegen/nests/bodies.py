@@ -46,18 +46,25 @@ class BodyWriter:
 
     def write(self, fused: Equation | None) -> None:
         """Sources and equations; all but a product that goes into the sum by a fused operation."""
+        self.read_sources()
+        self.compute([e for e in self.at.op.body.equations if e is not fused])
+
+    def read_sources(self) -> None:
         op = self.at.op
         for p, s in zip(op.body.params, op.sources, strict=True):
             self.values[p.var] = self.source(s)
+
+    def compute(self, equations: Sequence[Equation]) -> None:
+        """Equations in their order; those first that stand still, so that all such divisors are known where one is divided by."""
         later = list[Equation]()
-        for e in op.body.equations:   # what stands still first: so all divisors that do are known where one is divided by
+        for e in equations:
             args = [self.values.get(a) for a in e.args if isinstance(a, Var)]
-            if e is fused or any(a is None or a.packed for a in args):
+            if any(a is None or a.packed for a in args):
                 later.append(e)
             else:
                 self.values[e.outs[0]] = self.equation(e)
         for e in later:
-            if e is not fused and e.outs[0] not in self.values:
+            if e.outs[0] not in self.values:
                 self.values[e.outs[0]] = self.equation(e)
 
     def result(self, t: int, u: int) -> str:

@@ -21,7 +21,7 @@ from adcli.codegen.nests.index_loops import IndexLoops
 from adcli.codegen.nests.nests import Nest, indices
 from adcli.codegen.nests.panels import in_pieces
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
-from adcli.lang.ir import Equation, Lit
+from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
@@ -216,22 +216,22 @@ class NestWriter(IndexLoops):
                     self.scatter(t, u, body.result(t, u))
                     continue
                 old = sums[t * blocks + u]
-                new = self.accumulated(body, t, u, old)
+                new = self.accumulated(body, t, u, old, self.op.body.results[0].atom, self.fused)
                 if self.row_holds is not None:
                     new = self.put(f"select i1 {self.row_holds[t]}, {self.real} {new}, {self.real} {old}")
                 results.append(self.put(self.chosen(new, old)) if chosen else new)
         return results
 
-    def accumulated(self, body: BodyWriter, t: int, u: int, old: str) -> str:
-        """An accumulator with the result of the body."""
-        if self.fused is None:
-            return self.combine(old, body.result(t, u))
-        x, y = (body.operand(a, t, u, self.lanes > 1) for a in self.fused.args)
+    def accumulated(self, body: BodyWriter, t: int, u: int, old: str, value: Atom, product: Equation | None) -> str:
+        """An accumulator with a value of the body; by a fused operation where this is a product that the body has not written."""
+        if product is None:
+            return self.combine(old, body.operand(value, t, u, self.lanes > 1))
+        x, y = (body.operand(a, t, u, self.lanes > 1) for a in product.args)
         name = self.vectors.intrinsic("llvm.fmuladd", 3)
         return self.put(f"call {self.real} @{name}({self.real} {x}, {self.real} {y}, {self.real} {old})")
 
     def chosen(self, new: str, old: str) -> str:
-        return f"select {vector('i1', self.lanes)} {self.mask}, {self.real} {new}, {self.real} {old}"
+        return f"select {vector('i1', self.lanes)} {self.present}, {self.real} {new}, {self.real} {old}"
 
     def combine(self, one: str, other: str, instructions: Instructions | None = None) -> str:
         """Two values under the reduction; in registers, unless other instructions are given."""

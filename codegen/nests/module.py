@@ -48,6 +48,7 @@ from adcli.codegen.nests.recurrences import (
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
+from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter, in_sweeps
 from adcli.codegen.nests.sequence import EVERYTHING, StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
@@ -107,6 +108,8 @@ class TensorModule:
     parts: Sequence[StepPart] = ()
     """What the steps do along the steps of time; none where there is no loop."""
     rows: Sequence[RowBlocks] = ()
+    sweeps: Sequence[RowSweep] = ()
+    """What of the steps along rows is done in one loop."""
     threads: bool = False
     nests: Sequence[int] | None = None
 
@@ -161,11 +164,11 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     """These steps with what they need in `env`, which a team may share with `threads`; without, the module stands alone: it
     computes operations on matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
-    parts, rows = list[StepPart](), list[RowBlocks]()
+    parts, rows, sweeps = list[StepPart](), list[RowBlocks](), list[RowSweep]()
     if threads and any(s.loop is not None for s in steps):
         steps, parts = in_blocks(program, steps, home)
     elif threads:
-        steps, rows = along_rows(steps, home)
+        steps, rows, sweeps = along_rows(steps, home)
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}
@@ -183,7 +186,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
         env.team, end = Team(name, end), end + TEAM + 2 * (len(choosers) + len(rows))
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
     return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
-                        threads=threads)
+                        sweeps, threads)
 
 
 def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
@@ -211,14 +214,16 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
             writer = RegisterLoop(env, step.loop, step.loop.histories if step.loop.stored else used_outside(module.inner, e))
-            lines_of = writer.write()
-            body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
+            body += [head(f"{name}.{k}", env), *with_cells(writer)]
         elif step.loop is not None:
             f = loop(env, step.loop, [calls[choosers.index(s)] for s in step.each])
             lines_of = f.text()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(f.cells)), *lines_of[1:], "}", ""]
+    for sweep in module.sweeps:
+        body += [head(of_sweep(name, sweep), env), *with_cells(SweepWriter(env, sweep)), ""]
+    swept = {sweep.steps: of_sweep(name, sweep) for sweep in module.sweeps}
     for call, group in zip(groups, module.rows, strict=True):
-        body += [head(call.symbol, env), *in_blocks_of_rows(env, group, calls, module.cells), "}", ""]
+        body += [head(call.symbol, env), *in_blocks_of_rows(env, group, calls, swept, module.cells), "}", ""]
     body += main(env, calls[:len(steps)], list(zip(groups, module.rows, strict=True)), name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
@@ -227,6 +232,17 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, module.inner, module.choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     return replace(module, text="\n".join(lines) + "\n", entry=module.entry._replace(externals=externals), nests=nests)
+
+
+def with_cells(writer: NestWriter) -> list[str]:
+    """The text of a function that a nest is, with its cells, which other nests are told."""
+    first, *others = writer.write()
+    return [first, *told("%cells", list(writer.cells)), *others]
+
+
+def of_sweep(name: str, sweep: RowSweep) -> str:
+    """The symbol of the function that does these steps in one loop."""
+    return f"{name}.sweep.{sweep.steps[0]}"
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -330,8 +346,10 @@ def in_blocks(program: Program, steps: list[ModuleStep],
     return found, parts
 
 
-def along_rows(steps: Sequence[ModuleStep], home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[RowBlocks]]:
-    """The steps of a program without loops, with those that go along rows of one tensor behind each other, and these groups."""
+def along_rows(steps: Sequence[ModuleStep],
+               home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[RowBlocks], list[RowSweep]]:
+    """The steps of a program without loops, with those that go along rows of one tensor behind each other, these groups, and what
+    of them is done in one loop."""
     def places(atoms: Iterable[Atom]) -> frozenset[Var]:
         return frozenset(home.get(a, a) for a in atoms if isinstance(a, Var))
 
@@ -339,11 +357,12 @@ def along_rows(steps: Sequence[ModuleStep], home: Mapping[Var, Var]) -> tuple[li
                     places(out for e in s.equations for out in e.outs)) for s in steps]
     order, groups = in_row_blocks(seen, lambda v: home.get(v, v))
     found = [steps[k] for k in order]
+    sweeps = [sweep for g in groups for sweep in in_sweeps([seen[k] for k in order], g.blocks)]
     for k, block in [(k, block) for g in groups for k, block in g.blocks.items()]:
         found[k] = replace(found[k], nests=[replace(n, block=block) for n in found[k].nests], block=block)
     for k, apart in [(k, apart) for g in groups for k, (_, apart) in g.sums.items()]:
         found[k] = replace(found[k], place=apart)
-    return found, groups
+    return found, groups, sweeps
 
 
 def limited(s: ModuleStep, p: StepPart, names: tuple[str, str, str]) -> ModuleStep:

@@ -209,7 +209,7 @@ class RegisterLoop(NestWriter):
             value = body.result(0, 0)
         else:
             nothing = self.scalars.constant(-0.0 if op.onto is not None else NEUTRAL[op.reduction])
-            value = self.accumulated(body, 0, 0, nothing)
+            value = self.accumulated(body, 0, 0, nothing, op.body.results[0].atom, self.fused)
             if op.onto is not None:
                 value = self.combine(self.old(e.args[op.onto]), value, self.scalars)
         if self.holds:

@@ -92,7 +92,7 @@ class RowStep:
     writes: frozenset[Var]
 
 
-class _Touched:
+class Touched:
     """The places in memory that some steps read and write."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class _Group:
         self.steps, self.home = steps, home
         self.large: dict[Var, None] = {}
         self.index: dict[int, Index] = {}
-        self.touched = _Touched()
+        self.touched = Touched()
         self.sums = set[Var]()
         """What has no element before all rows are done."""
         self.many, self.last = 0, k
@@ -146,7 +146,7 @@ class _Group:
         if len(tensor.shape) < 2:
             return
         self.rows, self.shape, self.large = tensor.shape[0], tensor.shape, {tensor: None}
-        before, behind, waiting = list[int](), list[int](), _Touched()
+        before, behind, waiting = list[int](), list[int](), Touched()
         for m in range(k, len(steps)):
             if m > self.last + REACH or (m > k and not self.index):
                 break

@@ -7,7 +7,7 @@ it with no value of its outermost index, which fills the result, and then opens 
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Environment
@@ -15,6 +15,7 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.teams import ALONE, HELPS, LEADS, TEAM, WAITS
+from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 
 EVERYTHING = 1 << 62
@@ -109,11 +110,12 @@ def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], tog
         f.open_loop(None, "1", parts, 1, ())
         before = f.put(f"mul i64 {f.put(f'sub i64 {f.frames[-1].index}, 1')}, {size}")
         part = f.put(f"getelementptr i8, ptr {first}, i64 {before}")
-        f.open_loop(None, "0", size, env.precision.bytes, ())
-        here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {f.frames[-1].index}") for x in (at, part))
-        one, other = (f.put(f"load {env.scalar}, ptr {x}") for x in (here, there))
-        f.say(f"store {env.scalar} {f.put(f'fadd {env.scalar} {one}, {other}')}, ptr {here}")
-        f.close_loop([])
+
+        def add_up(on: Instructions, offset: str, at: str = at, part: str = part) -> None:
+            here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {offset}") for x in (at, part))
+            one, other = (f.put(f"load {on.real}, ptr {x}, align {on.size}") for x in (here, there))
+            f.say(f"store {on.real} {f.put(f'fadd {on.real} {one}, {other}')}, ptr {here}, align {on.size}")
+        each_register(f, env, size, add_up)
         f.close_loop([])
     f.close_condition()
     f.open_condition(f.put(f"xor i1 {many}, true"))
@@ -122,9 +124,13 @@ def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], tog
     f.close_condition()
 
 
-def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], cells: int) -> list[str]:
+def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], swept: Mapping[tuple[int, ...], str],
+                      cells: int) -> list[str]:
     """The function of steps that go along rows, without its head: parts `begin` to `end` of the rows. A thread has an `env` of
-    its own for it, with its rows and, but for the first part, other places for sums, which start from nothing there."""
+    its own for it, with its rows and, but for the first part, other places for sums, which start from nothing there. Steps that
+    are `swept` together are done by a function of that name, in the place of the first; their sums start from 0 in all
+    places."""
+    others = {k: steps for steps in swept for k in steps}
     f, copy = FunctionWriter(env.sizes), "%copy"
     f.chunks[0].append(f"  {copy} = alloca i64, i64 {cells}")
     f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {copy}, ptr %env, i64 {8 * cells}, i1 false)")
@@ -137,10 +143,12 @@ def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCa
         size = in_cell(f, env, group.bytes_of_sum(k))
         before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
         there = f.put(f"getelementptr i8, ptr {tensor_at(f, env, apart)}, i64 {before}")
-        f.open_loop(None, "0", f.put(f"select i1 {more}, i64 {size}, i64 0"), env.precision.bytes, ())
-        f.say(f"store {env.scalar} -0.0, ptr {f.put(f'getelementptr i8, ptr {there}, i64 {f.frames[-1].index}')}")
-        f.close_loop([])
         chosen = f.put(f"select i1 {more}, ptr {there}, ptr {tensor_at(f, env, result)}")
+
+        def nothing(on: Instructions, offset: str, chosen: str = chosen, zero: float = 0.0 if k in others else -0.0) -> None:
+            there = f.put(f"getelementptr i8, ptr {chosen}, i64 {offset}")
+            f.say(f"store {on.real} {on.constant(zero)}, ptr {there}, align {on.size}")
+        each_register(f, env, size if k in others else f.put(f"select i1 {more}, i64 {size}, i64 0"), nothing)
         f.say(f"store ptr {chosen}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.tensors[result]}')}")
     first, last = (f.put(f"sdiv i64 {f.put(f'mul i64 {x}, {blocks}')}, {parts}") for x in (part, f.put(f"add i64 {part}, 1")))
     f.open_loop(None, first, last, 1, ())
@@ -148,12 +156,22 @@ def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCa
     row = f.put(f"mul i64 {block}, {rows}")
     for name, x in zip(group.names, (row, f.put(f"add i64 {row}, {rows}"), block), strict=False):   # 0 for the first of all
         f.say(f"store i64 {x}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.sizes[name]}')}")
-    for k in range(group.first, group.last):
-        f.say(f"call void @{calls[k].symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
+    for k in [k for k in range(group.first, group.last) if k not in others or k == others[k][0]]:
+        symbol = swept[others[k]] if k in others else calls[k].symbol
+        f.say(f"call void @{symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     f.close_loop([])
     f.close_loop([])
     f.say("ret void")
     return f.text()
+
+
+def each_register(f: FunctionWriter, env: Environment, size: str, inside: Callable[[Instructions, str], None]) -> None:
+    """Loops along numbers of so many bytes: registers, and what is left one by one. `inside` is told where each is."""
+    whole = f.put(f"and i64 {size}, -{env.lanes * env.bytes}")
+    for first, last, lanes in (("0", whole, env.lanes), (whole, size, 1)):
+        f.open_loop(None, first, last, lanes * env.bytes, ())
+        inside(env.on(lanes), f.frames[-1].index)
+        f.close_loop([])
 
 
 def in_cell(f: FunctionWriter, env: Environment, name: str) -> str:

@@ -1,12 +1,10 @@
 """Statements along the rows of one tensor are done together: which they are, and that nothing is lost wherever rows are cut."""
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests import calls, row_blocks
+from adcli.codegen.nests import calls
 from adcli.codegen.nests.module import TensorModule, laid_out
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
@@ -16,6 +14,7 @@ from adcli.lang.ir.affine import text as text_of
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from comprehension_samples import Sample
+from far_rows import far, whole_numbers
 from native_tensors import LANES, assert_same_bits, everywhere
 from random_comprehensions import sample
 from session_seed import drawn, half
@@ -49,24 +48,6 @@ TEXTS = {
 }
 
 
-def far(patch: pytest.MonkeyPatch, many: int) -> None:
-    """So many rows in a block, few as they are and long as they may be; in three parts at most."""
-    before = row_blocks.RowBlocks.cells
-
-    def cells(g: row_blocks.RowBlocks, sizes: dict[str, int], bytes_of: Any, everything: int) -> dict[str, int]:
-        blocks = -(-row_blocks.number(g.rows, sizes) // many)
-        made = {g.name("rows"): many, g.name("blocks"): blocks, g.name("parts"): min(3, blocks)}
-        return before(g, sizes, bytes_of, everything) | made
-    patch.setattr(row_blocks.RowBlocks, "cells", cells)
-
-
-def whole(program: Program, sizes: dict[str, int], text: str) -> dict[str, np.ndarray]:
-    """Inputs of small whole numbers, of which sums are exact in any order."""
-    r = drawn(text)
-    shapes = [(p.name, [sizes[text_of(x)] for x in p.var.shape]) for p in program.params]
-    return {name: np.array([float(r.randint(-3, 3)) for _ in range(int(np.prod(s)))]).reshape(s) for name, s in shapes}
-
-
 def groups(text: str | Program) -> list[list[str]]:
     """The names of what is made together."""
     module = laid(text)
@@ -84,7 +65,7 @@ def test_every_row_is_done_once_wherever_they_are_cut(name: str, rows: int, monk
     program, r = parse(TEXTS[name]), drawn(name)
     assert laid(program).rows
     for m, n in ((r.randint(5, 30), r.randint(2, 30)), (1, 2), (0, 3), (2 * rows, 17)):
-        at = whole(program, {"M": m, "N": n, "K": 3}, name)
+        at = whole_numbers(program, {"M": m, "N": n, "K": 3}, name)
         everywhere(program, at, evaluate(program, at, numpy_arithmetic()), r.choice(LANES), exact=True)
 
 
@@ -121,7 +102,7 @@ def test_a_team_does_every_row_once(name: str, jobs: int, monkeypatch: pytest.Mo
     monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_HELP", 0.0)
     monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_THREADS", 0.0)
     kernel = compile_tensors(parse(TEXTS[name]))
-    at = whole(kernel.module.program, {"M": 53, "N": 19, "K": 3}, name)
+    at = whole_numbers(kernel.module.program, {"M": 53, "N": 19, "K": 3}, name)
     want = kernel(at, jobs=1)
     seen = list[int]()
     monkeypatch.setattr(calls, "lead", lambda *given, lead=calls.lead: (seen.append(1 + len(given[2])), lead(*given)))

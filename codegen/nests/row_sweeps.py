@@ -1,0 +1,232 @@
+"""Statements along the same rows whose elements are taken in one loop: each is fetched once, and what they share computed once.
+
+    y(t, d) = g(d) * (x(t, d) - m(t)) / s(t)
+    d_g(d) +=! d_y(t, d) / s(t) * (x(t, d) - m(t))
+    d_m(t) +=! -(g(d) * (d_y(t, d) / s(t)))
+
+In a block of rows (adcli.codegen.nests.row_blocks) one statement after another would fetch these rows from the second cache, and
+divide d_y by s again. Instead a loop along d has a tile of a few rows of all of them. A statement writes each element; or it is a
+sum of a row, whose accumulators are registers; or a sum of a column, which goes on where the rows before have left it.
+
+These read nothing that another of them writes, and call no functions, which take longer than fetching numbers.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from adcli.codegen.nests.addresses import Environment
+from adcli.codegen.nests.bodies import BodyWriter
+from adcli.codegen.nests.frames import Placed
+from adcli.codegen.nests.loops import NestWriter
+from adcli.codegen.nests.nests import Nest, StepBlock
+from adcli.codegen.nests.row_blocks import RowStep, Touched
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Range, Read, Subscript
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.simplify import identity
+
+ROWS = 4
+"""Rows of a tile."""
+MOST_EQUATIONS, MOST_ROW_SUMS = 60, 4
+"""How long the bodies of all statements may be, and how many may be sums of rows, whose accumulators registers hold."""
+ELEMENTS, ROW_SUM, COLUMN_SUM = "elements", "row sum", "column sum"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStep:
+    """The step of this number as one of a sweep: what it writes of an element, and its index along the rows and range in them."""
+
+    number: int
+    equation: Equation
+    kind: str
+    row: Index
+    column: Range
+
+    @property
+    def op(self) -> Comprehension:
+        assert isinstance(self.equation.op, Comprehension)
+        return self.equation.op
+
+    @property
+    def elements(self) -> set[Atom]:
+        """What it reads by rows and columns."""
+        return {self.equation.args[s.arg] for _, s in self.op.reads() if len(s.subscripts) > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class RowSweep:
+    """Steps that go along the rows of a block in one loop, in the place of the first of them."""
+
+    members: tuple[SweepStep, ...]
+    block: StepBlock
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tuple([m.number for m in self.members])
+
+
+def in_sweeps(steps: Sequence[RowStep], blocks: Mapping[int, StepBlock]) -> list[RowSweep]:
+    """The sweeps among the steps with these blocks, which stand behind each other."""
+    found, current, since = list[list[SweepStep]](), list[SweepStep](), Touched()
+    for k, block in blocks.items():
+        member = sweep_step(k, steps[k], block.index)
+        if member is not None and (since.clashes(steps[k]) or not go_together([*current, member])):
+            found.append(current)
+            current, since = [], Touched()
+        if member is not None:
+            current.append(member)
+        since.add(steps[k])
+    return [RowSweep(tuple(members), blocks[members[0].number]) for members in (*found, current) if len(members) > 1]
+
+
+def sweep_step(number: int, step: RowStep, row: Index) -> SweepStep | None:
+    """The step as one of a sweep along `row`; None where it can be in none."""
+    (e,) = step.equations
+    op = e.op
+    assert isinstance(op, Comprehension)
+    columns = [r for r in op.ranges if r.index is not row]
+    if len(columns) != 1 or op.guards or op.onto is not None or not all(x.op.llvm for x in op.body.equations):
+        return None
+    (column,) = columns
+    i, j = affine(row), affine(column.index)
+    kinds: dict[tuple[str, tuple[Subscript, ...]], str]
+    kinds = {("=", (i, j)): ELEMENTS, ("+", (i,)): ROW_SUM, ("+", (j,)): COLUMN_SUM}
+    kind = kinds.get((op.reduction, op.write))
+    registers = any(n.vector is column.index and not n.scatter and not n.windows and not n.powers for n in step.nests)
+    return SweepStep(number, e, kind, row, column) if kind is not None and registers else None
+
+
+def go_together(members: Sequence[SweepStep]) -> bool:
+    """Whether all have the same columns, the last reads an element that another one does, and one loop is not too long."""
+    *others, last = members
+    columns = {(m.column.low, m.column.high) for m in members}
+    shared = not others or not last.elements.isdisjoint(set[Atom]().union(*[m.elements for m in others]))
+    row_sums, length = [m.kind for m in members].count(ROW_SUM), sum(len(m.op.body.equations) for m in members)
+    return len(columns) == 1 and shared and row_sums <= MOST_ROW_SUMS and length <= MOST_EQUATIONS
+
+
+# ---------------------------------------------------------------- one body
+
+@dataclass(frozen=True, slots=True)
+class SweptResult:
+    """What a statement of a sweep writes, where, and which value of the body it is, with the equations that no statement before
+    it has. A `product` is none of these: it goes into a sum by a fused operation."""
+
+    kind: str
+    out: Var
+    write: tuple[Subscript, ...]
+    value: Atom
+    equations: tuple[Equation, ...]
+    product: Equation | None
+
+
+class _OneBody:
+    """The bodies of several statements as one, with each source and each value once."""
+
+    def __init__(self) -> None:
+        self.args: dict[object, tuple[int, Atom]] = {}
+        self.sources: dict[object, tuple[Param, BodySource]] = {}
+        self.made: dict[object, Equation] = {}
+
+    def add(self, e: Equation, op: Comprehension, by: Mapping[Index | str, Affine]) -> Atom:
+        """The value of a statement, with other indices for its own."""
+        env = dict[Atom, Atom]()
+        for p, s in zip(op.body.params, op.sources, strict=True):
+            name, (key, source) = f"x{len(self.sources)}", self.source(s, e.args, by)
+            env[p.var] = self.sources.setdefault(key, (Param(Var(name), name), source))[0].var
+        for x in op.body.equations:
+            args, (out,) = tuple([env.get(a, a) for a in x.args]), x.outs
+            key = (x.op, *map(_known, args))
+            env[out] = self.made.setdefault(key, Equation((Var(out.name, out.temp, out.truth),), x.op, args)).outs[0]
+        value = op.body.results[0].atom
+        return env.get(value, value)
+
+    def source(self, s: BodySource, args: Sequence[Atom], by: Mapping[Index | str, Affine]) -> tuple[object, BodySource]:
+        """A source in terms of all arguments, and what it has in common with others that are the same."""
+        if isinstance(s, Affine):
+            return (found := substituted(s, by)), found
+        a, subscripts = args[s.arg], tuple([substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
+        place, _ = self.args.setdefault(_known(a), (len(self.args), a))
+        return (place, subscripts), Read(place, subscripts)
+
+
+def _known(a: Atom) -> object:
+    return identity(a) if isinstance(a, Lit) else a
+
+
+def one_nest(sweep: RowSweep) -> tuple[Nest, list[SweptResult]]:
+    """The nest of a sweep, and what is written in it."""
+    first, whole = sweep.members[0], _OneBody()
+    i, j = first.row, first.column.index
+    values, ends = list[Atom](), [0]
+    for m in sweep.members:
+        values.append(whole.add(m.equation, m.op, {m.row: affine(i), m.column.index: affine(j)}))
+        ends.append(len(whole.made))
+    equations, (params, sources) = tuple(whole.made.values()), zip(*whole.sources.values(), strict=True)
+    readers = Counter([*values, *(a for e in equations for a in e.args)])
+    results, writes = [], {ELEMENTS: (i, j), ROW_SUM: (i,), COLUMN_SUM: (j,)}
+    for k, (m, value) in enumerate(zip(sweep.members, values, strict=True)):
+        mine, alone = equations[ends[k]:ends[k + 1]], readers[value] == 1 and m.kind != ELEMENTS
+        product = next((x for x in mine if alone and x.outs[0] is value and x.op is TABLE["mul"]), None)
+        others, write = tuple([x for x in mine if x is not product]), tuple(map(affine, writes[m.kind]))
+        results.append(SweptResult(m.kind, m.equation.outs[0], write, value, others, product))
+    body = Program(params, equations, tuple([Result(f"z{k}", x) for k, x in enumerate(values)]))
+    op = replace(first.op, write=(affine(i),), reduction="+", sources=sources, body=body)
+    args = tuple([a for _, a in whole.args.values()])
+    return Nest(op, args, (), (), j, i, ROWS, 1, reduces=True, block=sweep.block), results
+
+
+# ---------------------------------------------------------------- the loop
+
+class SweepWriter(NestWriter):
+    """Writes the loop of a sweep. The sums of columns go on from what is there."""
+
+    def __init__(self, env: Environment, sweep: RowSweep) -> None:
+        nest, self.results = one_nest(sweep)
+        super().__init__(env, Equation(sweep.members[0].equation.outs, nest.op, nest.args), nest)
+        self.row_sums = [r for r in self.results if r.kind == ROW_SUM]
+
+    def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
+        """The rows of the block; columns are all in one box, as only short rows are in blocks."""
+        block = self.nest.block
+        return self.within_block(block, low, high) if block is not None and index is block.index else (low, high)
+
+    def whole_tile(self, rows: int, blocks: int) -> None:
+        v = self.nest.vector
+        assert v is not None
+        low, high = self.limits(v)
+        sums = [self.vectors.constant(NEUTRAL["+"])] * (rows * len(self.row_sums))
+        for first, last, step, count in self.passes(low, high):
+            names = self.open_loop(v, first, last, step, [(self.real, x) for x in sums])
+            self.chunks.pop()   # all lines go to the beginning of the loop, in their order: few values wait for others
+            self.tail = self.remaining(high) if count == 0 else None
+            sums = self.close(v, self.one_register(rows, names))
+            self.tail = None
+        for k, r in enumerate(self.row_sums):
+            for t, x in enumerate(sums[k * rows:(k + 1) * rows]):
+                total, at = self.across([x]), self.address(r.out, r.write, t)[0]
+                self.say(f"store {self.scalar} {total}, ptr {at}, align {self.bytes}")
+
+    def one_register(self, rows: int, sums: Sequence[str]) -> list[str]:
+        """What is written for a register of each of the rows; the sums of rows with it."""
+        body, after = BodyWriter(self, rows, 1), list[str]()
+        body.read_sources()
+        for r in self.results:
+            body.compute(r.equations)
+            if r.kind == ELEMENTS:
+                for t in range(rows):
+                    self.stored(self.address(r.out, r.write, t)[0], body.operand(r.value, t, 0, True))
+            elif r.kind == ROW_SUM:
+                for t, old in enumerate(sums[len(after):len(after) + rows]):
+                    new = self.accumulated(body, t, 0, old, r.value, r.product)
+                    after.append(new if self.tail is None else self.put(self.chosen(new, old)))
+            else:
+                total = self.vectors.constant(-0.0)
+                for t in range(rows):
+                    total = self.accumulated(body, t, 0, total, r.value, r.product)
+                at = self.address(r.out, r.write, 0)[0]
+                self.stored(at, self.combine(self.loaded(at, self.lanes), total))
+        return after
