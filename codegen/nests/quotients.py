@@ -123,17 +123,17 @@ def quotients(at: Addresses, level: int, dividends: Sequence[Dividend], wanted: 
             return z
         return put
 
-    first = _Quotients(at.vectors, lambda right: at.place(level, right))
+    first = _QuotientLines(at.vectors, lambda right: at.place(level, right))
     found, holds = first.multiplied_out(dividends)
-    second = _Quotients(at.vectors, adding_to(lanes))
+    second = _QuotientLines(at.vectors, adding_to(lanes))
     asked, lanes.holds = second.asked(dividends)
-    third = _Quotients(at.vectors, adding_to(processor)).divided(dividends)
+    third = _QuotientLines(at.vectors, adding_to(processor)).divided(dividends)
     values, lanes.values, processor.values = ([every[k] for every in each for k in wanted] for each in (found, asked, third))
     made = at.first_way([(at.real, x) for x in values], holds, [lanes, processor])
     return [made[k:k + len(wanted)] for k in range(0, len(made), len(wanted))]
 
 
-class _Quotients:
+class _QuotientLines:
     """Writes all quotients of dividends, each in one of three ways, by adding values to a text."""
 
     def __init__(self, on: Instructions, put: Callable[[str], str]) -> None:
