@@ -13,7 +13,6 @@ from adcli.codegen.nests.nests import (
     BAND_IN_PLACE,
     GROUP,
     GROUP_OF_BANDS,
-    PIECE,
     POINTS_OF_A_ROW,
     SHORTEST_BAND,
     Nest,
@@ -321,5 +320,6 @@ class Addresses(FunctionWriter):
         others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
                                if x.index in self.nest.inner and x.index is not r.index])
         some = self.extreme((others, 0), ("1", 0), True)[0]
-        few = self.extreme((self.place(0, f"sdiv i64 {PIECE}, {some}", ("piece", some)), 0), ("1", 0), True)
+        most = self.place(0, f"sdiv i64 {self.nest.points_of_piece}, {some}", ("piece", some))
+        few = self.extreme((most, 0), ("1", 0), True)
         return self.extreme(few, (whole, 0), False)[0]

@@ -26,7 +26,9 @@ class IndexLoops(TileGuards):
         super().__init__(env, equation, nest)
         self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
         self.begins = ""
-        """Whether a piece is the first."""
+        """Whether what a piece comes to is not added to what is there."""
+        self.continues = ""
+        """Whether a piece goes on with the sums of the piece before; no text where none does."""
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
@@ -123,7 +125,8 @@ class IndexLoops(TileGuards):
     def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
-        for blocks in sorted({1, min(self.nest.blocks, FEWER_BLOCKS), self.nest.blocks}, reverse=True):
+        most = self.nest.blocks
+        for blocks in sorted({1, most, min(most, FEWER_BLOCKS), most - 1 if self.nest.banded else 1}, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
             found.append((low, end, step, blocks))
