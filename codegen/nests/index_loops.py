@@ -67,13 +67,17 @@ class IndexLoops(TileGuards):
         return self.close_loop(results)
 
     def rows(self, inside: Callable[[int], None]) -> None:
-        index, rows = self.nest.tile, self.nest.rows
-        assert index is not None
-        low, high = self.limits(index)
+        assert self.nest.tile is not None
+        self.in_tiles(self.nest.tile, *self.rows_in_band(), self.nest.rows, lambda step: self.columns(step, inside))
+
+    def rows_in_band(self) -> tuple[str, str]:
+        """The first value of the tile's index and the one after the last, of the band where there is one."""
+        assert self.nest.tile is not None
+        low, high = self.limits(self.nest.tile)
         if self.band is not None:
             low, high = (self.put(f"call i64 @llvm.{name}.i64(i64 {x}, i64 {end})")
                          for name, x, end in zip(("smax", "smin"), (low, high), self.band, strict=True))
-        self.in_tiles(index, low, high, rows, lambda step: self.columns(step, inside))
+        return low, high
 
     def columns(self, rows: int, inside: Callable[[int], None]) -> None:
         """The index beside the tile's, if there is one; `inside` is told how many points the tile has."""
@@ -126,7 +130,7 @@ class IndexLoops(TileGuards):
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
         most = self.nest.blocks
-        for blocks in sorted({1, most, min(most, FEWER_BLOCKS), most - 1 if self.nest.banded else 1}, reverse=True):
+        for blocks in (most, most - 1) if self.nest.banded and most > 1 else sorted({1, most, min(most, FEWER_BLOCKS)}, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
             found.append((low, end, step, blocks))

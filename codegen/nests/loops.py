@@ -26,7 +26,7 @@ from adcli.lang.ir.affine import Index
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
-TURNS = 4
+TURNS = 2
 """Turns of the innermost loop of a tile that are done together."""
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from adcli.codegen.nests.bands import band_copied
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nests import CONSECUTIVE, LONG_SUM, movement
-from adcli.codegen.rows.instructions import vector
-from adcli.lang.ir.affine import Index
+from adcli.codegen.nests.nests import LONG_SUM
 from adcli.lang.ir.comprehension import Range, Read
 
 CACHE_LINE = 64
@@ -70,7 +69,7 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         top = f.frames[-1].index
         f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
         if f.nest.banded:
-            rows_copied(f)
+            band_copied(f)
         f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
         f.band = None
         f.close_loop([])
@@ -124,80 +123,6 @@ def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
         f.close(index, [])
     f.mask = None
     f.floor, f.undecided = saved
-
-
-def rows_copied(f: IndexLoops) -> None:
-    """What the whole tiles of a band read by their rows is copied: for each point of the sum the rows lie together."""
-    assert f.nest.tile is not None
-    for s in f.nest.banded:
-        if movement(s.subscripts, f.nest.tile) == CONSECUTIVE:
-            each_point(f, f.nest.inner, partial(f.rows, partial(together, f, s)))
-        else:
-            f.rows(partial(transposed, f, s))
-
-
-def each_point(f: IndexLoops, inner: Sequence[Index], what: Callable[[], None]) -> None:
-    """Something at each value of these reduced indices."""
-    for index in inner:
-        f.open_loop(index, *f.limits(index), 1, ())
-    what()
-    for index in reversed(inner):
-        f.close(index, [])
-
-
-def together(f: IndexLoops, s: Read, rows: int) -> None:
-    """One point of a whole tile is copied whose rows lie together."""
-    if rows == 1:
-        return
-    kind = vector(f.scalar, f.nest.rows)
-    x = f.put(f"load {kind}, ptr {f.address(f.nest.args[s.arg], s.subscripts, 0)[0]}, align {f.bytes}")
-    f.say(f"store {kind} {x}, ptr {f.place_in_band(s)[0]}, align {f.bytes}")
-
-
-def transposed(f: IndexLoops, s: Read, rows: int) -> None:
-    """All points of a whole tile are copied whose rows lie apart: as many of the innermost index at a time as there are rows,
-    where those lie together, then one by one."""
-    if rows == 1:
-        return
-    *outer, last = f.nest.inner
-    each_point(f, outer, partial(in_squares, f, s, last))
-
-
-def in_squares(f: IndexLoops, s: Read, last: Index) -> None:
-    """The points of a tile along the innermost index."""
-    rows, atom = f.nest.rows, f.nest.args[s.arg]
-    kind = vector(f.scalar, rows)
-    low, high = f.limits(last)
-    middle = f.whole(low, high, rows) if movement(s.subscripts, last) == CONSECUTIVE else low
-    f.open_loop(last, low, middle, rows, ())
-    square = [f.put(f"load {kind}, ptr {f.address(atom, s.subscripts, t)[0]}, align {f.bytes}") for t in range(rows)]
-    to = f.place_in_band(s)[0]
-    for n, x in enumerate(exchanged(f, square)):
-        f.say(f"store {kind} {x}, ptr {f.put(f'getelementptr {f.scalar}, ptr {to}, i64 {n * rows}')}, align {f.bytes}")
-    f.close(last, [])
-    f.open_loop(last, middle, high, 1, ())
-    for t in range(rows):
-        x = f.put(f"load {f.scalar}, ptr {f.address(atom, s.subscripts, t)[0]}, align {f.bytes}")
-        f.say(f"store {f.scalar} {x}, ptr {f.put(f'getelementptr {f.scalar}, ptr {f.place_in_band(s)[0]}, i64 {t}')}, "
-              f"align {f.bytes}")
-    f.close(last, [])
-
-
-def exchanged(f: IndexLoops, rows: Sequence[str]) -> list[str]:
-    """The columns of a square whose side is a power of 2: blocks beside the diagonal change places, small ones first."""
-    found, n = list(rows), len(rows)
-    kind = vector(f.scalar, n)
-    d = 1
-    while d < n:
-        upper = ", ".join(f"i32 {k if not k & d else n + k - d}" for k in range(n))
-        lower = ", ".join(f"i32 {k + d if not k & d else n + k}" for k in range(n))
-        for t in range(n):
-            if not t & d:
-                x, y = found[t], found[t + d]
-                found[t], found[t + d] = (f.put(f"shufflevector {kind} {x}, {kind} {y}, <{n} x i32> <{mask}>")
-                                          for mask in (upper, lower))
-        d *= 2
-    return found
 
 
 def tiles(f: IndexLoops, blocks: int, tile: Callable[[int, int], None]) -> None:
