@@ -13,6 +13,8 @@ from adcli.codegen.nests.nests import (
     BAND_IN_PLACE,
     GROUP,
     GROUP_OF_BANDS,
+    LONG_SUM,
+    PIECE,
     POINTS_OF_A_ROW,
     SHORTEST_BAND,
     Nest,
@@ -347,6 +349,11 @@ class Addresses(FunctionWriter):
         size = self.product([most, self.points()])
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
+    def short_sum(self) -> str:
+        """Whether all points of a sum are no more than LONG_SUM."""
+        points = self.product([self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner)])
+        return self.place(0, f"icmp sle i64 {points}, {LONG_SUM}", ("short", points))
+
     def length(self, r: Range) -> str:
         """How many values of a reduced index are copied at a time."""
         whole = self.number(r.high - r.low)[0]
@@ -355,6 +362,9 @@ class Addresses(FunctionWriter):
         others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
                                if x.index in self.nest.inner and x.index is not r.index])
         some = self.extreme((others, 0), ("1", 0), True)[0]
-        most = self.place(0, f"sdiv i64 {self.nest.points_of_piece}, {some}", ("piece", some))
+        points = str(PIECE if self.nest.goes_on else LONG_SUM)
+        if not self.nest.goes_on and not self.nest.adds:
+            points = self.place(0, f"select i1 {self.short_sum()}, i64 {LONG_SUM}, i64 {PIECE}", ("points of a piece",))
+        most = self.place(0, f"sdiv i64 {points}, {some}", ("piece", some))
         few = self.extreme((most, 0), ("1", 0), True)
         return self.extreme(few, (whole, 0), False)[0]

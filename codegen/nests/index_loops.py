@@ -130,7 +130,8 @@ class IndexLoops(TileGuards):
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
         most = self.nest.blocks
-        for blocks in (most, most - 1) if self.nest.banded and most > 1 else sorted({1, most, min(most, FEWER_BLOCKS)}, reverse=True):
+        fewer = {most, most - 1} - {0} if self.nest.banded else {1, most, min(most, FEWER_BLOCKS)}
+        for blocks in sorted(fewer, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
             found.append((low, end, step, blocks))

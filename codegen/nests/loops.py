@@ -26,8 +26,6 @@ from adcli.lang.ir.affine import Index
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
-TURNS = 2
-"""Turns of the innermost loop of a tile that are done together."""
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
@@ -172,7 +170,7 @@ class NestWriter(IndexLoops):
         if self.nest.by_rows:
             sums = self.last_by_rows(left[-1], rows, blocks, sums)
         elif unrolled:
-            sums = self.several_turns(left[-1], rows, blocks, sums)
+            sums = self.two_turns(left[-1], rows, blocks, sums)
         else:
             sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
         for index in reversed(whole):
@@ -181,22 +179,24 @@ class NestWriter(IndexLoops):
         return sums
 
     def unrolls(self, rows: int, blocks: int) -> bool:
-        """Whether the innermost loop of a tile does several turns at a time: in whole tiles that read nothing but copies, at
-        places that need no address to be computed."""
-        return bool(self.nest.banded) and rows > 1 and blocks > 1 and not self.nest.powers
+        """Whether the innermost loop of a tile does two turns at a time: in whole tiles that read nothing but copies, at places
+        that need no address to be computed."""
+        return bool(self.nest.banded) and rows > 1 and blocks == self.nest.blocks and not self.nest.powers
 
-    def several_turns(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
-        """The innermost loop by TURNS values of its index at a time, then one by one, in the same order."""
+    def two_turns(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
+        """The innermost loop by two values of its index at a time, then the last one if it is left, in the same order."""
         low, high = self.limits(index)
-        middle = self.whole(low, high, TURNS)
-        for first, last, step in ((low, middle, TURNS), (middle, high, 1)):
-            sums = self.open_loop(index, first, last, step, [(self.real, s) for s in sums])
-            self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
-            level, now = len(self.frames) - 1, self.frames[-1].index
-            for turn in range(step):
-                self.bound[index] = self.place(level, f"add nsw i64 {now}, {turn}") if turn else now, level
-                sums = self.combined(rows, blocks, sums)
-            sums = self.close(index, sums)
+        middle = self.whole(low, high, 2)
+        sums = self.open_loop(index, low, middle, 2, [(self.real, s) for s in sums])
+        self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
+        level, now = len(self.frames) - 1, self.frames[-1].index
+        sums = self.combined(rows, blocks, sums)
+        self.bound[index] = self.place(level, f"add nsw i64 {now}, 1"), level
+        sums = self.close(index, self.combined(rows, blocks, sums))
+        self.open_condition(self.put(f"icmp slt i64 {middle}, {high}"), [(self.real, s) for s in sums])
+        self.bound[index] = middle, len(self.frames) - 1
+        sums = self.close_condition(self.combined(rows, blocks, sums))
+        del self.bound[index]
         return sums
 
     def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:

@@ -40,6 +40,8 @@ OPERATION, CALL = 0.3, 8.0
 COPIED = 2.0
 TRANSPOSED = 6.0
 """What copying the rows of a tile takes for a point of the sum, beside fetching them; and where each lies along the sum."""
+LONGER_TEXT = 1.4e5
+"""What the copies of rows must be worth in a run: the text of a nest is twice as long by them, and takes as long to compile."""
 IN_ORDER = 0.5
 """What a point of the sum takes less where the rows of a tile lie together: no address is computed."""
 ACROSS = 6.0
@@ -50,8 +52,9 @@ PIECE = 256
 """Points of a sum that are done for all elements before others are: the copies of a panel, and of the rows of a tile, fill about
 the first cache."""
 LONG_SUM = 512
-"""Points of a sum beyond which each piece has sums of its own, which are added up; what is read along a vector for more of them
-takes twice as long, if it is not copied to one place."""
+"""Points of a sum beyond which each piece has sums of its own, which are added up. A shorter one is one piece where no rows are
+copied; else each piece goes on with the sums of the piece before. What is read along a vector for more points takes twice as
+long, if it is not copied to one place."""
 BAND, BAND_IN_PLACE, SHORTEST_BAND = 128, 32, 16
 """Rows that are done for all panels of a group before others are: at most where they are copied, and where they are not, and at
 least; whole tiles."""
@@ -170,9 +173,14 @@ class Nest:
         return self.inner[0] if self.packed and self.op.onto is None and len(self.late) == len(self.op.guards) else None
 
     @property
-    def points_of_piece(self) -> int:
-        """Points of a piece, at most. Where several calls add to a result, none can go on with the sums of a piece before."""
-        return LONG_SUM if self.block is not None and self.block.adds else PIECE
+    def goes_on(self) -> bool:
+        """Whether pieces of a short sum go on with what pieces before have left. Where several calls add to a result none can."""
+        return bool(self.banded) and not self.adds
+
+    @property
+    def adds(self) -> bool:
+        """Whether several calls add to a result."""
+        return self.block is not None and self.block.adds
 
     def limits_last(self, g: Affine) -> bool:
         """Whether a guard limits the innermost index by rows, step by step, and no other that is reduced or vectorised."""
@@ -246,7 +254,8 @@ class Nest:
             if self.banded and registers % self.blocks == 1:
                 total *= 1 + ALONE_IN_ROW / registers
             banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
-            return total * (self.per_point + banding / (self.rows * self.blocks)) + total / max(1, lengths[self.tile]) * copied
+            total *= self.per_point + banding / (self.rows * self.blocks) + copied / max(1, lengths[self.tile])
+            return total + (LONGER_TEXT if self.banded else 0)
         for p in self.powers:
             if p.along is None:
                 total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
@@ -298,7 +307,7 @@ class Nest:
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner}
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
-            lengths[i] = min(lengths[i], max(1, self.points_of_piece // max(1, others)))
+            lengths[i] = min(lengths[i], max(1, (PIECE if self.goes_on else LONG_SUM) // max(1, others)))
         each = lanes * self.blocks * (len(self.packed) - len(self.kept)) + BAND * len(self.banded)
         return each * prod(lengths.values())
 

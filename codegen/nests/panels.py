@@ -17,7 +17,6 @@ from functools import partial
 from adcli.codegen.nests.bands import band_copied
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nests import LONG_SUM
 from adcli.lang.ir.comprehension import Range, Read
 
 CACHE_LINE = 64
@@ -37,9 +36,8 @@ def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     level, begin = len(f.frames) - 1, f.frames[-1].index
     end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
     f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
-    if f.nest.points_of_piece < LONG_SUM:
-        points = f.product([f.number(r.high - r.low)[0] for r in map(f.nest.range, f.nest.inner)])
-        short = f.place(0, f"icmp sle i64 {points}, {LONG_SUM}", ("short", points))
+    if f.nest.goes_on:
+        short = f.short_sum()
         f.continues = f.place(level, f"and i1 {short}, {f.place(level, f'xor i1 {f.begins}, true')}")
         f.begins = f.place(level, f"or i1 {short}, {f.begins}")
     if (first := f.first_box()) is not None:

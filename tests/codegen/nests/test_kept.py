@@ -82,8 +82,8 @@ def test_nothing_else_is_touched(sizes: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("piece, group", [(4, 32), (7, 1 << 15), (1 << 15, 1)])
 def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nests, "PIECE", piece)
     for m in (nests, addresses):
+        monkeypatch.setattr(m, "PIECE", piece)
         for name in ("GROUP", "GROUP_OF_BANDS"):
             monkeypatch.setattr(m, name, group)
     at = point((45, 21, 19, 3))
