@@ -158,7 +158,7 @@ class CallPlanner:
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
         if len(ends) > 1:
             return 0.0
-        self.enter(k, *ends.pop(), cells, self.module.entry.lanes if nest.common is not None else 0)
+        self.enter(k, *ends.pop(), cells, self.module.entry.lanes if nest.banded and nest.shared is nest.vector else 0)
         self.share_rows_of_tiles(k, nest, at[0], cells, found)
         return taken
 

@@ -35,8 +35,8 @@ LINGERING = 32
 WHOLE_TILES = 32
 """Values of the index in a unit where the parts are longer; one else."""
 FEWER = 2
-"""How many times fewer parts have values where all of them read the same copies: each part reads these from as far as another
-processor's cache."""
+"""How many times fewer parts have values where all of them read the same rows in copies: each part makes these for itself, or
+reads them from as far as another processor's cache."""
 FROM, TO, WIDE = range(3)
 """Cells of what is shared: the first value of the outermost index and the one after the last that are for the team; and what the
 values of a part are a multiple of where there are fewer, else 0."""
