@@ -239,17 +239,13 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
     results = {r.name: shape_of(r.atom) for r in program.results}
     ahead = unit_seeds(inputs, plan.inputs)
     back = unit_seeds(results, plan.outputs)
-    of_input = {x: i for i, group in enumerate(plan.inputs) for x in group}
     if plan.inputs:
-        wanted: dict[str, int] = {}
-        for at in ways:
-            if at.mode == "forward":
-                wanted[at.result] = wanted.get(at.result, 0) | 1 << of_input[at.input]
-        tangents = forward.partials(b, program, plan.inputs, wanted, ahead)
+        tangents = forward.partials(b, program, plan.inputs, {at.result for at in ways if at.mode == "forward"}, ahead)
     else:
         b.equations.extend(program.equations)
     if plan.outputs:
         adjoints = reverse.partials(b, program, plan.outputs, {at.input for at in ways if at.mode == "reverse"}, back)
+    of_input = {x: i for i, group in enumerate(plan.inputs) for x in group}
     of_result = {v: i for i, group in enumerate(plan.outputs) for v in group}
     found: dict[MatrixEntry, Atom | None] = {
         entry: tangents.get((at.result, of_input[at.input])) if at.mode == "forward" else

@@ -109,3 +109,12 @@ def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
         if isinstance(e.op, Recurrence):
             return active_histories(e, active)
     return [x for x in e.outs if not x.whole]
+
+
+def needed_values(program: Program, of: Collection[str]) -> set[Atom]:
+    """The values that the results in `of` depend on, and these."""
+    needed: set[Atom] = {r.atom for r in program.results if r.name in of}
+    for e in reversed(program.equations):
+        if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
+            needed.update(e.args)
+    return needed

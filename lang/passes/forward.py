@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
+from adcli.lang.ir.activity import needed_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.guards import ONE, Term, contributions, result
-from adcli.lang.passes.seed_masks import leading_to, masks, positions, union
+from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
@@ -57,24 +58,22 @@ def jvp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] |
                    results=(*program.results, *derivatives)), sweep
 
 
-def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Mapping[str, int],
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str],
              seeds: Mapping[str, Var] = NO_SEEDS) -> dict[tuple[str, int], Atom]:
     """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1; of inputs that have
-    `seeds` these, whose elements exist where they are not 0. `of` says of results along which groups their tangents are wanted,
-    as sets of groups (`adcli.lang.passes.seed_masks`).
+    `seeds` these, whose elements exist where they are not 0.
 
-    Returns the tangent of every result in `of` along each of its groups that reaches it: the sum of its partial derivatives with
+    Returns the tangent of every result in `of` along each group that reaches it: the sum of its partial derivatives with
     respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row. A value
-    that leads to no tangent along a group has none along it either.
+    that no result in `of` depends on has no tangent.
     """
     inputs = {p.name: p.var for p in program.params}
     tangents: list[Tangents] = [{inputs[x]: unit(b, seeds.get(x)) for x in group} for group in groups]
     names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
-    reach, needed, append = masks(tangents), leading_to(program, of), b.equations.append
+    reach, needed, append = masks(tangents), needed_values(program, of), b.equations.append
     for e in program.equations:
         append(e)
-        wanted = 0 if e.op.truth else needed.get(e.outs[0], 0) if len(e.outs) == 1 else union(needed, e.outs)
-        mask = wanted and union(reach, e.args) & wanted
+        mask = 0 if e.op.truth or needed.isdisjoint(e.outs) else union(reach, e.args)
         if mask:
             for out in e.outs:
                 reach[out] = mask
@@ -83,7 +82,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
                 b.group += 1
                 push_forward(b, e, tangents[i], names[i], long.get(i))
     return {(r.name, i): tangent(b, r.atom, tangents[i])
-            for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0) & of[r.name])}
+            for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
 
 
 def unit(b: Builder, seed: Var | None) -> Term:

@@ -202,7 +202,6 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
     maps = () if e.op.tensors else maps_of(e, seed)
     for i, a in enumerate(e.args):
         if a in active:
-            term: Term | None
             if e.op.tensors:
                 term = through(b, e, i, seed, use_hint(e, i, uses, copied))
             elif (written := maps[i]) is None:

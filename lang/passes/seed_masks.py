@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from adcli.lang.ir import Atom, Program
+from adcli.lang.ir import Atom
 
 Masks = dict[Atom, int]
 
@@ -23,21 +23,6 @@ def union(masks: Mapping[Atom, int], atoms: Sequence[Atom]) -> int:
     for a in atoms:
         whole |= masks.get(a, 0)
     return whole
-
-
-def leading_to(program: Program, of: Mapping[str, int]) -> Masks:
-    """For each value the groups in which it leads to a result, where `of` has the groups of the results."""
-    found: Masks = {}
-    there = found.get
-    for r in program.results:
-        if r.name in of:
-            found[r.atom] = there(r.atom, 0) | of[r.name]
-    for e in reversed(program.equations):
-        mask = there(e.outs[0], 0) if len(e.outs) == 1 else union(found, e.outs)
-        if mask:
-            for a in e.args:
-                found[a] = there(a, 0) | mask
-    return found
 
 
 FEW = tuple([tuple([i for i in range(8) if mask >> i & 1]) for mask in range(256)])

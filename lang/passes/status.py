@@ -140,7 +140,7 @@ class _Copy:
         self.needed: set[Atom] = set()
 
     @cached_property
-    def computed(self) -> set[Atom]:
+    def computed(self) -> set[Var]:
         """What the primal computes: looked at only where a condition reads something."""
         return {o for e in self.primal.equations for o in e.outs}
 
