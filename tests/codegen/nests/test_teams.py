@@ -15,6 +15,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
 
+import adcli
+
 TEXT = """input x(T, B, N), W(N, N)
 h(0, b, n) = 0 where b in 0:B, n in 0:N
 for t in 0:T {
@@ -167,3 +169,15 @@ def test_nobody_waits_for_a_leader_who_has_failed(blocks: TensorKernel, monkeypa
     monkeypatch.setattr(blocks, "arrange", arrange)
     with pytest.raises(MemoryError):
         blocks(AT, jobs=3)
+
+
+def test_a_large_product_of_no_whole_tiles_stays_in_its_memory() -> None:
+    """Copies of what tiles read are as large as sizes make them; what they damage is seen in earlier results and later calls."""
+    f = adcli.compile("input A(M, K), B(K, N)\nC(i, j) +=! A(i, k)*B(k, j)\n")
+    r = np.random.default_rng(0)
+    at = {"A": r.normal(size=(2500, 700)), "B": r.normal(size=(700, 2503))}
+    first, right = f(at, jobs=2)["C"], at["A"] @ at["B"]
+    for jobs in (2, 1, 3):
+        again = f(at, jobs=jobs)["C"]
+        assert np.array_equal(again, first)
+    np.testing.assert_allclose(first, right, rtol=1e-9, atol=1e-10)
