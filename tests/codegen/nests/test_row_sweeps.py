@@ -13,18 +13,12 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
+from bench_tensors import LAYER_NORM
 from far_rows import far, whole_numbers
 from native_tensors import LANES, assert_same_bits, everywhere
 from session_seed import drawn
 
 both = pytest.mark.parametrize("precision", [DOUBLE, SINGLE], ids=lambda p: p.name)
-LAYER_NORM = """
-input x(T, D), g(D), b(D)
-mean(t) +=! x(t, d) / D
-var(t) +=! (x(t, d) - mean(t))**2 / D
-y(t, d) = g(d) * (x(t, d) - mean(t)) / sqrt(var(t) + 1e-5) + b(d)
-output y
-"""
 TOGETHER = {
     "a row, a column and elements":
         "input A(M, N), s(M)\nr(i) +=! A(i, j)\nc(j) +=! A(i, j) * s(i)\ny(i, j) = s(i) * A(i, j) + j\noutput r, c, y",
