@@ -13,6 +13,7 @@ from adcli.codegen.nests.nests import (
     BAND_IN_PLACE,
     GROUP,
     GROUP_OF_BANDS,
+    LONG_SUM,
     PIECE,
     POINTS_OF_A_ROW,
     SHORTEST_BAND,
@@ -75,6 +76,8 @@ class Addresses(FunctionWriter):
         """How many values of the tile's index there are to each of the index beside it."""
         self.band: tuple[str, str] | None = None
         """The first row and the one after the last, where rows are done in bands."""
+        self.band_places: dict[Read, tuple[str, str]] = {}
+        """Where the copies of a band are, and for how many points each row has room there."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
         self.found_strides: dict[Atom, list[str]] = {}
@@ -243,14 +246,46 @@ class Addresses(FunctionWriter):
         assert self.nest.vector is not None
         if (kept := dict(self.nest.kept).get(s)) is not None:
             return self.among_all_points(kept, s, width)
-        return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin)
+        return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin, self.points())
 
     def place_in_band(self, s: Read) -> Placed:
         """Where the copies of a tile's rows are, which stand together for each point of the reduced indices."""
         assert self.nest.tile is not None and self.band is not None
-        size = self.product([str(BAND), self.points()])
-        memory = self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s))
-        return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0])
+        memory, points = self.band_places[s]
+        return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0], points)
+
+    def own_band(self, s: Read) -> tuple[str, str]:
+        """Memory on the stack for the rows of a band, and for how many points each row has room there."""
+        points = self.points()
+        size = self.product([str(BAND), points])
+        return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s)), points
+
+    def all_rows(self, s: Read) -> tuple[str, str]:
+        """The same of the copies that are made once for all parts of a team: of all rows and points."""
+        assert self.nest.common is not None
+        whole = self.product([self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner)])
+        return self.tensor(dict(self.nest.common.places)[s]), whole
+
+    def common_band(self, s: Read, own: tuple[str, str]) -> tuple[str, str]:
+        """Where the rows of a band are in those copies, where these have been made; else what is given."""
+        assert self.nest.tile is not None and self.band is not None
+        at, points = self.all_rows(s)
+        before = self.put(f"sub i64 {self.band[0]}, {self.number(self.nest.range(self.nest.tile).low)[0]}")
+        at = self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {self.put(f'mul i64 {before}, {points}')}")
+        if self.piece is not None and self.nest.pieces is not None:
+            others = [self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner[1:])]
+            begun = self.put(f"sub i64 {self.piece[0]}, {self.number(self.nest.range(self.nest.pieces).low)[0]}")
+            offset = self.put(f"mul i64 {begun}, {self.product([str(self.nest.rows), *others])}")
+            at = self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {offset}")
+        both = zip(("ptr", "i64"), (at, points), own, strict=True)
+        memory, length = (self.put(f"select i1 {self.in_common()}, {kind} {x}, {kind} {y}") for kind, x, y in both)
+        return memory, length
+
+    def in_common(self) -> str:
+        """Whether the copies for all parts of a team have been made."""
+        assert self.nest.common is not None
+        ready = self.size(self.nest.common.ready)
+        return self.place(0, f"icmp ne i64 {ready}, 0", ("in common",))
 
     def band_rows(self) -> str:
         """How many rows are done for all panels of a group before others are."""
@@ -259,8 +294,9 @@ class Addresses(FunctionWriter):
         some = self.extreme(rows, (str(SHORTEST_BAND), 0), True)
         return self.extreme(some, (str(BAND if self.nest.banded else BAND_IN_PLACE), 0), False)[0]
 
-    def among_points(self, at: str, width: int, along: Index, begin: str) -> Placed:
-        """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index."""
+    def among_points(self, at: str, width: int, along: Index, begin: str, points: str) -> Placed:
+        """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index, and
+        have room for so many points at each of its values."""
         stride = str(width)
         steps = []
         for index in reversed(self.nest.inner):
@@ -268,7 +304,7 @@ class Addresses(FunctionWriter):
             low = self.piece[0] if self.piece is not None and index is self.nest.pieces else self.number(r.low)[0]
             steps.append((self.bound[index], low, stride))
             stride = self.product([self.length(r), stride])
-        steps.append((self.bound[along], begin, self.points()))
+        steps.append((self.bound[along], begin, points))
         return self.stepped(at, steps)
 
     def among_all_points(self, kept: Var, s: Read, width: int) -> Placed:
@@ -313,6 +349,11 @@ class Addresses(FunctionWriter):
         size = self.product([most, self.points()])
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
+    def short_sum(self) -> str:
+        """Whether all points of a sum are no more than LONG_SUM."""
+        points = self.product([self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner)])
+        return self.place(0, f"icmp sle i64 {points}, {LONG_SUM}", ("short", points))
+
     def length(self, r: Range) -> str:
         """How many values of a reduced index are copied at a time."""
         whole = self.number(r.high - r.low)[0]
@@ -321,5 +362,9 @@ class Addresses(FunctionWriter):
         others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
                                if x.index in self.nest.inner and x.index is not r.index])
         some = self.extreme((others, 0), ("1", 0), True)[0]
-        few = self.extreme((self.place(0, f"sdiv i64 {PIECE}, {some}", ("piece", some)), 0), ("1", 0), True)
+        points = str(PIECE if self.nest.goes_on else LONG_SUM)
+        if not self.nest.goes_on and not self.nest.adds:
+            points = self.place(0, f"select i1 {self.short_sum()}, i64 {LONG_SUM}, i64 {PIECE}", ("points of a piece",))
+        most = self.place(0, f"sdiv i64 {points}, {some}", ("piece", some))
+        few = self.extreme((most, 0), ("1", 0), True)
         return self.extreme(few, (whole, 0), False)[0]

@@ -26,7 +26,9 @@ class IndexLoops(TileGuards):
         super().__init__(env, equation, nest)
         self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
         self.begins = ""
-        """Whether a piece is the first."""
+        """Whether what a piece comes to is not added to what is there."""
+        self.continues = ""
+        """Whether a piece goes on with the sums of the piece before; no text where none does."""
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
@@ -65,13 +67,17 @@ class IndexLoops(TileGuards):
         return self.close_loop(results)
 
     def rows(self, inside: Callable[[int], None]) -> None:
-        index, rows = self.nest.tile, self.nest.rows
-        assert index is not None
-        low, high = self.limits(index)
+        assert self.nest.tile is not None
+        self.in_tiles(self.nest.tile, *self.rows_in_band(), self.nest.rows, lambda step: self.columns(step, inside))
+
+    def rows_in_band(self) -> tuple[str, str]:
+        """The first value of the tile's index and the one after the last, of the band where there is one."""
+        assert self.nest.tile is not None
+        low, high = self.limits(self.nest.tile)
         if self.band is not None:
             low, high = (self.put(f"call i64 @llvm.{name}.i64(i64 {x}, i64 {end})")
                          for name, x, end in zip(("smax", "smin"), (low, high), self.band, strict=True))
-        self.in_tiles(index, low, high, rows, lambda step: self.columns(step, inside))
+        return low, high
 
     def columns(self, rows: int, inside: Callable[[int], None]) -> None:
         """The index beside the tile's, if there is one; `inside` is told how many points the tile has."""
@@ -123,7 +129,9 @@ class IndexLoops(TileGuards):
     def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
-        for blocks in sorted({1, min(self.nest.blocks, FEWER_BLOCKS), self.nest.blocks}, reverse=True):
+        most = self.nest.blocks
+        fewer = {most, most - 1} - {0} if self.nest.banded else {1, most, min(most, FEWER_BLOCKS)}
+        for blocks in sorted(fewer, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
             found.append((low, end, step, blocks))

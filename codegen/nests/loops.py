@@ -94,7 +94,7 @@ class NestWriter(IndexLoops):
         if self.nest.last is not None:
             self.side_by_side(self.nest.last, blocks, neutral)
             return
-        sums = [neutral] * rows * blocks
+        sums = self.so_far(rows, blocks, neutral)
         if not self.nest.inner and not self.nest.reduces:
             values = self.point(rows, blocks, sums)
         else:
@@ -104,6 +104,19 @@ class NestWriter(IndexLoops):
             values = [self.across(values[t * blocks:(t + 1) * blocks]) for t in range(rows)]
             places = [(t, 0) for t in range(rows)]
         self.store(places, values, 1 if self.nest.reduces else self.lanes)
+
+    def so_far(self, rows: int, blocks: int, neutral: str) -> list[str]:
+        """What the accumulators of a tile start from: nothing, or what the piece before has left."""
+        places = [(t, u) for t in range(rows) for u in range(blocks)]
+        if not self.continues:
+            return [neutral] * len(places)
+        masks = [self.stored_lanes(t, u) for t, u in places] if self.nest.late else [None] * len(places)
+        self.open_condition(self.continues, [(self.real, neutral)] * len(places))
+        found = []
+        for (t, u), self.mask in zip(places, masks, strict=True):
+            found.append(self.loaded(self.step_over(self.address(self.out, self.op.write, t)[0], u), self.lanes))
+        self.mask = None
+        return self.close_condition(found)
 
     def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
         """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
@@ -150,16 +163,40 @@ class NestWriter(IndexLoops):
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
         saved = self.floor, list(self.undecided)
-        whole = left[:-1] if self.nest.by_rows else left
+        unrolled = self.unrolls(rows, blocks)
+        whole = left[:-1] if self.nest.by_rows or unrolled else left
         for index in whole:
             sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
         if self.nest.by_rows:
             sums = self.last_by_rows(left[-1], rows, blocks, sums)
+        elif unrolled:
+            sums = self.two_turns(left[-1], rows, blocks, sums)
         else:
             sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
         for index in reversed(whole):
             sums = self.close(index, sums)
         self.floor, self.undecided = saved
+        return sums
+
+    def unrolls(self, rows: int, blocks: int) -> bool:
+        """Whether the innermost loop of a tile does two turns at a time: in whole tiles that read nothing but copies, at places
+        that need no address to be computed."""
+        return bool(self.nest.banded) and rows > 1 and blocks == self.nest.blocks and not self.nest.powers
+
+    def two_turns(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
+        """The innermost loop by two values of its index at a time, then the last one if it is left, in the same order."""
+        low, high = self.limits(index)
+        middle = self.whole(low, high, 2)
+        sums = self.open_loop(index, low, middle, 2, [(self.real, s) for s in sums])
+        self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
+        level, now = len(self.frames) - 1, self.frames[-1].index
+        sums = self.combined(rows, blocks, sums)
+        self.bound[index] = self.place(level, f"add nsw i64 {now}, 1"), level
+        sums = self.close(index, self.combined(rows, blocks, sums))
+        self.open_condition(self.put(f"icmp slt i64 {middle}, {high}"), [(self.real, s) for s in sums])
+        self.bound[index] = middle, len(self.frames) - 1
+        sums = self.close_condition(self.combined(rows, blocks, sums))
+        del self.bound[index]
         return sums
 
     def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:

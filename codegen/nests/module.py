@@ -15,17 +15,19 @@ Sizes come when the function is called, so code is for all sizes that take the n
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
+from adcli.codegen.nests.bands import write_common
 from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
-from adcli.codegen.nests.kept import keeping
+from adcli.codegen.nests.index_loops import IndexLoops
+from adcli.codegen.nests.kept import in_common, keeping
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
@@ -49,9 +51,9 @@ from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
 from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter, in_sweeps
-from adcli.codegen.nests.sequence import EVERYTHING, StepCall, in_blocks_of_rows, loop, main
+from adcli.codegen.nests.sequence import CommonCall, StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
-from adcli.codegen.nests.teams import TEAM, YIELD, Team, functions
+from adcli.codegen.nests.teams import YIELD, Team, functions
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import affine, greatest, least
@@ -73,7 +75,8 @@ class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
     `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
     keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
-    one matrix. A sum over rows that are done in parts has one for what these come to."""
+    one matrix. A sum over rows that are done in parts has one for what these come to. Where rows are copied for all parts of a
+    team, the cell of the name `common` says whether they have been."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
@@ -84,6 +87,7 @@ class ModuleStep:
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
     block: StepBlock | None = None
+    common: str = ""
 
 
 @dataclass(slots=True)
@@ -112,6 +116,15 @@ class TensorModule:
     """What of the steps along rows is done in one loop."""
     threads: bool = False
     nests: Sequence[int] | None = None
+
+    @property
+    def common(self) -> list[Var]:
+        """What has room for rows that are copied for all parts of a team, where a plan gives it any."""
+        return [v for s in self.choosers for n in s.nests if n.common is not None for _, v in n.common.places]
+
+    def number_of_common(self, k: int) -> int:
+        """The number of what copies rows for a step, among all that a team shares: behind those of steps and of groups."""
+        return len(self.choosers) + len(self.rows) + k
 
     def has(self, choices: Sequence[int]) -> bool:
         """Whether the text has what is needed where nests are chosen so."""
@@ -169,6 +182,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
         steps, parts = in_blocks(program, steps, home)
     elif threads:
         steps, rows, sweeps = along_rows(steps, home)
+    steps = with_common_rows(steps) if threads else steps
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}
@@ -176,6 +190,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     names += [s.loop.step for s in steps if s.loop is not None]
     names += [name for s in steps if s.block is not None and not rows for name in s.block.names]
     names += [name for g in rows for name in g.names]
+    names += [s.common for x in steps for s in (x, *x.each) if s.common]
     sizes = {n: len(values) + k for k, n in enumerate(names)}
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
@@ -183,7 +198,8 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
     end = flag + FLAG + 1
     if threads and any(map(shareable, choosers)):
-        env.team, end = Team(name, end), end + TEAM + 2 * (len(choosers) + len(rows))
+        env.team = Team(name, end)
+        end = env.team.of(2 * len(choosers) + len(rows))
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
     return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
                         sweeps, threads)
@@ -194,22 +210,32 @@ def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
     """The module with its text: with the nests of these choices, or with all."""
     env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
     env.written = {}
+    only = [None] * len(choosers) if nests is None else nests
     of_copies = {k: f"{name}.{k}.copies" for k, s in enumerate(choosers) if any(n.kept for n in s.nests)}
-    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k)) for k, s in enumerate(choosers)]
+    common = {k: CommonCall(f"{name}.{k}.common", module.number_of_common(k), s.common)
+              for k, s in enumerate(choosers) if any(n.common is not None for _, n in of_choice(s, only[k]))}
+    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k), common.get(k))
+             for k, s in enumerate(choosers)]
     groups = [StepCall(f"{name}.rows.{k}", len(choosers) + k, True) for k, _ in enumerate(module.rows)]
     body: list[str] = []
     if env.team is not None:
         env.declare(YIELD, f"declare i32 @{YIELD}()")
         env.on(1).externals.add(YIELD)
-        body += functions(env.team, {c.number: c.symbol for c in (*calls, *groups) if c.shared}, env.stack)
+        of_team: list[StepCall | CommonCall] = [*(c for c in (*calls, *groups) if c.shared), *common.values()]
+        body += functions(env.team, {c.number: c.symbol for c in of_team}, env.stack)
     if not module.threads and any(s.calls for s in choosers):
         body += matrix_functions(env, name)
     for k, step in enumerate(choosers):
         if step.calls and not module.threads:
             body += [head(f"{name}.{k}", env), *matrix_step(env, step.equations[0], step.place, step.stays, name), "}", ""]
         else:
-            body += function(env, step, f"{name}.{k}", module.choices + k, k, None if nests is None else nests[k])
-            body += copying(env, step, calls[k].copies, module.choices + k, None if nests is None else nests[k])
+            body += function(env, step, f"{name}.{k}", module.choices + k, k, only[k])
+            if k in of_copies:
+                kept = [(n, x) for n, x in of_choice(step, only[k]) if x.kept]
+                body += copying(env, step, of_copies[k], module.choices + k, kept, write_kept)
+            if k in common:
+                shared = [(n, x) for n, x in of_choice(step, only[k]) if x.common is not None]
+                body += copying(env, step, common[k].symbol, module.choices + k, shared, write_common)
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
@@ -311,8 +337,20 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
 
 
 def of_its_own(step: ModuleStep) -> list[Var]:
-    """What lies in memory for a step alone: its place, and the copies that are kept for its nests."""
-    return [*([] if step.place is None else [step.place]), *(v for n in step.nests for _, v in n.kept)]
+    """What lies in memory for a step alone: its place, and copies for its nests, those that are kept and those in common."""
+    copies = [v for n in step.nests for _, v in (*n.kept, *(() if n.common is None else n.common.places))]
+    return [*([] if step.place is None else [step.place]), *copies]
+
+
+def with_common_rows(steps: Sequence[ModuleStep]) -> list[ModuleStep]:
+    """The steps, and those inside of loops, with tensors for rows that all parts of a team read."""
+    loops = {s.loop.step for s in steps if s.loop is not None}
+
+    def one(step: ModuleStep, ready: str) -> ModuleStep:
+        found = [in_common(n, ready, loops) for n in step.nests]
+        return replace(step, nests=found, common=ready if any(n.common is not None for n in found) else "")
+    return [replace(one(s, f"common {k}"), each=[one(inner, f"common {k} {n}") for n, inner in enumerate(s.each)])
+            for k, s in enumerate(steps)]
 
 
 def in_blocks(program: Program, steps: list[ModuleStep],
@@ -417,9 +455,7 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     op = e.op
     assert isinstance(op, Comprehension)
     lines, functions = list[str](), []
-    for k, nest in enumerate(step.nests):
-        if only not in (None, k):
-            continue
+    for k, nest in of_choice(step, only):
         writer = NestWriter(env, e, nest)
         text = tuple(writer.write())
         symbol = env.written.setdefault(text, f"{name}.{k}")
@@ -463,27 +499,29 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     return [*lines, head(name, env), *f.text(), "}", ""]
 
 
-def copying(env: Environment, step: ModuleStep, name: str | None, choice: int, only: int | None) -> list[str]:
-    """The function that makes the copies which are kept for the chosen nest; none where there is no name for it."""
-    if name is None:
-        return []
+def of_choice(step: ModuleStep, only: int | None) -> list[tuple[int, Nest]]:
+    """The nests of a step that a text has, with their numbers: this one only, or all."""
+    return [(k, n) for k, n in enumerate(step.nests) if only in (None, k)]
+
+
+def copying(env: Environment, step: ModuleStep, name: str, choice: int, nests: Sequence[tuple[int, Nest]],
+            write: Callable[[IndexLoops], list[str]]) -> list[str]:
+    """The function that makes copies for the nest that is chosen, if it is one of these."""
     lines = list[str]()
     f = FunctionWriter(env.sizes)
     chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {choice}')}")
-    for k, nest in enumerate(step.nests):
-        if not nest.kept or only not in (None, k):
-            continue
+    for k, nest in nests:
         writer = NestWriter(env, step.equations[0], nest)
         lines += [f"define internal void @{name}.{k}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{",
-                  *write_kept(writer)]
+                  *write(writer)]
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", list(writer.cells))
-        line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 -{EVERYTHING}, i64 {EVERYTHING}, ptr %box.{k})"
+        line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"
         each_box(f, nest, env.lanes, f"%box.{k}", partial(f.say, line))
         f.close_condition()
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
-    return [*lines, f"define internal void @{name}(ptr %env){env.stack} {{", *f.text(), "}", ""]
+    return [*lines, head(name, env), *f.text(), "}", ""]
 
 
 def of_nothing(f: NestWriter, step: ModuleStep, name: str) -> list[str]:

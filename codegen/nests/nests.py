@@ -26,6 +26,8 @@ MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
 """Forms of a comprehension that are looked at, nests for each, and indices for the tile of the best."""
 ALONE = 3.0
 """How much longer a row takes that is in no whole tile."""
+ALONE_IN_ROW = 0.5
+"""How much longer a register takes that is alone in the rows of a tile, where others read copies."""
 SHARED_EVENLY = 16
 """Values of an index beyond which it is shared, whatever stands inside of it."""
 HOPELESS = 5
@@ -36,13 +38,22 @@ COSTS = (0.3, 1.0, 8.0)
 OPERATION, CALL = 0.3, 8.0
 """What an operation of a body costs that is an instruction, and one that is a call."""
 COPIED = 2.0
-"""What copying the rows of a tile takes for a point of the sum, beside fetching them."""
+TRANSPOSED = 6.0
+"""What copying the rows of a tile takes for a point of the sum, beside fetching them; and where each lies along the sum."""
+LONGER_TEXT = 1.4e5
+"""What the copies of rows must be worth in a run: the text of a nest is twice as long by them, and takes as long to compile."""
+IN_ORDER = 0.5
+"""What a point of the sum takes less where the rows of a tile lie together: no address is computed."""
 ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 17
 """Numbers in copies that are made; they lie on the stack."""
-PIECE = 512
-"""Points of a sum that are done for all elements before others are. What is read along a vector for more of them takes twice as
+PIECE = 256
+"""Points of a sum that are done for all elements before others are: the copies of a panel, and of the rows of a tile, fill about
+the first cache."""
+LONG_SUM = 512
+"""Points of a sum beyond which each piece has sums of its own, which are added up. A shorter one is one piece where no rows are
+copied; else each piece goes on with the sums of the piece before. What is read along a vector for more points takes twice as
 long, if it is not copied to one place."""
 BAND, BAND_IN_PLACE, SHORTEST_BAND = 128, 32, 16
 """Rows that are done for all panels of a group before others are: at most where they are copied, and where they are not, and at
@@ -95,6 +106,15 @@ class StepBlock:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CommonRows:
+    """Copies of what is banded that are made once for all parts of a team: each read has a tensor, of all whole tiles. They are
+    there where the cell of the name `ready` is not 0."""
+
+    places: tuple[tuple[Read, Var], ...]
+    ready: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IndexPower:
     """A power of a body with the value `result`, whose `exponent` is made of indices. It takes one multiplication where the
     exponent grows by 1 from turn to turn of the loop `along` an index, from `least` or more on; else as many as the exponent."""
@@ -134,6 +154,7 @@ class Nest:
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
     banded: tuple[Read, ...] = ()
+    common: CommonRows | None = None
     kept: tuple[tuple[Read, Var], ...] = ()
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()
@@ -150,6 +171,16 @@ class Nest:
         other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are
         stored."""
         return self.inner[0] if self.packed and self.op.onto is None and len(self.late) == len(self.op.guards) else None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether pieces of a short sum go on with what pieces before have left. Where several calls add to a result none can."""
+        return bool(self.banded) and not self.adds
+
+    @property
+    def adds(self) -> bool:
+        """Whether several calls add to a result."""
+        return self.block is not None and self.block.adds
 
     def limits_last(self, g: Affine) -> bool:
         """Whether a guard limits the innermost index by rows, step by step, and no other that is reduced or vectorised."""
@@ -219,14 +250,18 @@ class Nest:
             times = {s: 1 / steps for s, _ in self.kept}
             copied = sum((COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes)) * times.get(s, 1)
                          for s in self.packed if self.vector is not None)
+            registers = -(-lengths[self.vector] // lanes) if self.vector is not None else 1
+            if self.banded and registers % self.blocks == 1:
+                total *= 1 + ALONE_IN_ROW / registers
             banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
-            return total * (self.per_point + banding / (self.rows * self.blocks)) + total / max(1, lengths[self.tile]) * copied
+            total *= self.per_point + banding / (self.rows * self.blocks) + copied / max(1, lengths[self.tile])
+            return total + (LONGER_TEXT if self.banded else 0)
         for p in self.powers:
             if p.along is None:
                 total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
         per_point = self.per_point
         if self.tile is not None and not self.reduces:
-            per_point *= 2 if prod(lengths[i] for i in self.inner) > PIECE else 1
+            per_point *= 2 if prod(lengths[i] for i in self.inner) > LONG_SUM else 1
             per_point += sum(self.far(s, lengths, sizes) for s in self.shared_by_rows) / self.rows
         return total * per_point + (elements * ACROSS if self.reduces else 0)
 
@@ -255,7 +290,12 @@ class Nest:
         points = min(PIECE, max(1, prod(lengths[i] for i in self.inner)))
         together = max(1, GROUP_OF_BANDS // len(self.packed) // width // points)
         far = self.far(s, lengths, sizes)
-        return -(-panels // together) / panels * (far + COPIED) - far
+        last = self.inner[-1]
+        whole = movement(s.subscripts, last) == CONSECUTIVE and lengths[last] >= self.rows
+        copied = TRANSPOSED if whole else 2.0 * self.rows   # each element by itself
+        if self.tile is not None and movement(s.subscripts, self.tile) == CONSECUTIVE:
+            copied = COPIED
+        return -(-panels // together) / panels * (far + copied) - far - IN_ORDER
 
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
         """The least and the greatest value of a sum of multiples of indices, or near them."""
@@ -267,7 +307,7 @@ class Nest:
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner}
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
-            lengths[i] = min(lengths[i], max(1, PIECE // max(1, others)))
+            lengths[i] = min(lengths[i], max(1, (PIECE if self.goes_on else LONG_SUM) // max(1, others)))
         each = lanes * self.blocks * (len(self.packed) - len(self.kept)) + BAND * len(self.banded)
         return each * prod(lengths.values())
 
@@ -390,7 +430,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         best = found[0]
         most += sum(n.tile is not best.tile for n in found if (n.vector, n.per_point) == (best.vector, best.per_point))
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    found += [n for n in map(_banded, found) if n is not None]
+    found += [n for n in (_banded(n, wide) for n in found) if n is not None]
     return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))]
 
 
@@ -531,15 +571,20 @@ def _packed(nest: Nest) -> Nest | None:
     return replace(nest, packed=tuple(reads), per_point=per_point)
 
 
-def _banded(nest: Nest) -> Nest | None:
-    """The nest with copies of the rows, too, where they lie side by side and those for the next point of the sum far away."""
-    def apart(s: Read) -> bool:
+def _banded(nest: Nest, wide: bool) -> Nest | None:
+    """The nest with copies of the rows, too: what a tile reads lies in the order of reading, no address is computed, and
+    registers are free for one more accumulator in each row."""
+    def differs(s: Read) -> bool:
         value, how = nest.args[s.arg], partial(movement, s.subscripts)
         return (isinstance(value, Var) and not value.integer and not value.truth and nest.tile is not None
-                and nest.vector is not None and how(nest.tile) == CONSECUTIVE and how(nest.vector) == STILL
-                and all(how(i) == STRIDED for i in nest.inner))
-    rows = tuple(s for _, s in nest.op.reads() if apart(s))
-    return replace(nest, banded=rows) if rows and nest.packed and not nest.op.guards else None
+                and nest.vector is not None and how(nest.tile) in (CONSECUTIVE, STRIDED) and how(nest.vector) == STILL
+                and all(how(i) != WILD for i in nest.inner))
+    rows = tuple(s for _, s in nest.op.reads() if differs(s))
+    if not rows or not nest.packed or nest.op.guards:
+        return None
+    blocks = nest.blocks + 1 if wide and nest.blocks == 2 and len(nest.op.body.equations) <= SHORT_BODY else nest.blocks
+    less = [_per_point(nest.op, nest.vector, False, nest.tile, nest.rows, n) for n in (nest.blocks, blocks)]
+    return replace(nest, banded=rows, blocks=blocks, per_point=nest.per_point + less[1] - less[0])
 
 
 def _with_columns(nest: Nest) -> Nest | None:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from adcli.codegen.nests.bands import band_copied
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir.comprehension import Range, Read
 
 CACHE_LINE = 64
@@ -24,8 +24,8 @@ CACHE_LINE = 64
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
-    """All elements by tiles of rows and registers, for each piece of a reduced index: the first piece makes the sums,
-    what the others come to is added."""
+    """All elements by tiles of rows and registers, for each piece of a reduced index: the first piece makes the sums, what the
+    others of a long sum come to is added; in a shorter one they go on with the sums, as if there were one piece."""
     index = f.nest.pieces
     if index is None:
         in_panels(f, tile)
@@ -36,10 +36,14 @@ def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     level, begin = len(f.frames) - 1, f.frames[-1].index
     end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
     f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
+    if f.nest.goes_on:
+        short = f.short_sum()
+        f.continues = f.place(level, f"and i1 {short}, {f.place(level, f'xor i1 {f.begins}, true')}")
+        f.begins = f.place(level, f"or i1 {short}, {f.begins}")
     if (first := f.first_box()) is not None:
         f.begins = f.place(level, f"and i1 {f.begins}, {first}")
     in_panels(f, tile)
-    f.piece = None
+    f.piece, f.continues = None, ""
     f.close_loop([])
 
 
@@ -63,7 +67,7 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         top = f.frames[-1].index
         f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
         if f.nest.banded:
-            rows_copied(f)
+            band_copied(f)
         f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
         f.band = None
         f.close_loop([])
@@ -117,21 +121,6 @@ def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
         f.close(index, [])
     f.mask = None
     f.floor, f.undecided = saved
-
-
-def rows_copied(f: IndexLoops) -> None:
-    """What the whole tiles of a band read by their rows is copied."""
-    def one(rows: int) -> None:
-        kind = vector(f.scalar, rows)
-        for s in f.nest.banded if rows > 1 else ():
-            here, there = f.address(f.nest.args[s.arg], s.subscripts, 0)[0], f.place_in_band(s)[0]
-            x = f.put(f"load {kind}, ptr {here}, align {f.bytes}")
-            f.say(f"store {kind} {x}, ptr {there}, align {f.bytes}")
-    for index in f.nest.inner:
-        f.open_loop(index, *f.limits(index), 1, ())
-    f.rows(one)
-    for index in reversed(f.nest.inner):
-        f.close(index, [])
 
 
 def tiles(f: IndexLoops, blocks: int, tile: Callable[[int, int], None]) -> None:

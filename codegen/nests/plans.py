@@ -24,7 +24,7 @@ from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
 from adcli.codegen.nests.sweeps import Sweeps
-from adcli.codegen.nests.teams import TEAM
+from adcli.codegen.nests.teams import FROM, TO, WIDE
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
@@ -35,6 +35,9 @@ from adcli.lang.ir.step_order import prove_steps
 
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
+MOST_COMMON = 1 << 26
+"""Bytes of the rows of a nest that are copied for all parts of a team, at most. Of longer operands each part copies its own, of
+which it then does many columns."""
 WORTH_THREADS = 5.5e-4
 """Seconds of what a team shares of a run beyond which it is worth more than one thread."""
 LEAST_SHARED = 0.5
@@ -67,11 +70,9 @@ class CallPlanner:
         found = shapes(program, sizes)
         for v in module.env.tensors:
             found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
+        found |= dict.fromkeys(module.common, (0,))
         self.refuse_empty(sizes, found)
         segments = self.segmented(sizes, found)
-        live = self.offsets(found, segments)
-        results = sum(self.size(v) * prod(found[v]) for v in self.made)
-        refuse_much(live[1] + results, self.limit)
         cells = (ctypes.c_int64 * module.cells)()
         of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
         for name, at in module.env.sizes.items():
@@ -81,13 +82,16 @@ class CallPlanner:
         for k, step in enumerate(module.steps):
             if step.loop is not None:
                 taken.append(self.plan_loop(step, sizes, found, cells))
-                shared += self.share_loop(step, sizes, cells)
+                shared += self.share_loop(step, sizes, cells, found)
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
             taken.append(costs[best] if costs else 0.0)
-            shared += self.share_step(k, step.nests[best], [sizes], cells) if step.nests else 0.0
+            shared += self.share_step(k, step.nests[best], [sizes], cells, found) if step.nests else 0.0
         shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
+        live = self.offsets(found, segments)
+        results = sum(self.size(v) * prod(found[v]) for v in self.made)
+        refuse_much(live[1] + results, self.limit)
         instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
         refuse_long(instructions)
         numbers = self.numbers(live[0])
@@ -127,7 +131,7 @@ class CallPlanner:
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
 
-    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> float:
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any, found: dict[Var, tuple[int, ...]]) -> float:
         """Enter what of a recurrence is for a team; its instructions."""
         loop, shared = step.loop, 0.0
         assert loop is not None
@@ -136,12 +140,14 @@ class CallPlanner:
         for inner in step.each if low < high else ():
             k = self.module.choosers.index(inner)
             nest = inner.nests[cells[self.module.choices + k]] if inner.nests else None
-            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, high - low) * (high - low)
+            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, found, high - low) * (high - low)
         return shared
 
-    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, found: dict[Var, tuple[int, ...]],
+                   steps: int = 1) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
-        the instructions of what is entered. The first sizes are the usual ones."""
+        the instructions of what is entered. The first sizes are the usual ones. What the parts have in common is `found` to have
+        a shape."""
         team = self.module.env.team
         if team is None or nest.shared is None:
             return 0.0
@@ -152,9 +158,24 @@ class CallPlanner:
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
         if len(ends) > 1:
             return 0.0
-        first = team.cells + TEAM + 2 * k
-        cells[first], cells[first + 1] = ends.pop()
+        self.enter(k, *ends.pop(), cells, self.module.entry.lanes if nest.banded and nest.shared is nest.vector else 0)
+        self.share_rows_of_tiles(k, nest, at[0], cells, found)
         return taken
+
+    def share_rows_of_tiles(self, k: int, nest: Nest, sizes: Mapping[str, int], cells: Any,
+                            found: dict[Var, tuple[int, ...]]) -> None:
+        """Enter the tiles whose rows are copied for all parts, where these copies take no more than MOST_COMMON bytes."""
+        shapes = {v: tuple([number(x, sizes) for x in v.shape]) for _, v in (nest.common.places if nest.common else ())}
+        if shapes and sum(self.size(v) * prod(shape) for v, shape in shapes.items()) <= MOST_COMMON:
+            found |= shapes
+            rows = max(shape[0] for shape in shapes.values())
+            self.enter(self.module.number_of_common(k), 0, rows // nest.rows, cells)
+
+    def enter(self, number: int, low: int, high: int, cells: Any, wide: int = 0) -> None:
+        """Enter values of an index for a team; `wide`: see `adcli.codegen.nests.teams`."""
+        assert self.module.env.team is not None
+        first = self.module.env.team.of(number)
+        cells[first + FROM], cells[first + TO], cells[first + WIDE] = low, high, wide
 
     def share_rows(self, k: int, g: RowBlocks, sizes: Mapping[str, int], taken: Sequence[float], cells: Any) -> float:
         """Enter the parts of rows that steps go along for a team, in place of what each of these has entered; the instructions
@@ -162,10 +183,9 @@ class CallPlanner:
         team, parts = self.module.env.team, sizes[g.name("parts")]
         if team is None or not parts:
             return 0.0
-        first = team.cells + TEAM + 2 * (len(self.module.choosers) + k)
-        cells[first + 1] = parts
-        before = [team.cells + TEAM + 2 * n for n in range(g.first, g.last)]
-        return sum(t for at, t in zip(before, taken, strict=True) if cells[at] >= cells[at + 1])
+        self.enter(len(self.module.choosers) + k, 0, parts, cells)
+        before = [team.of(n) for n in range(g.first, g.last)]
+        return sum(t for at, t in zip(before, taken, strict=True) if cells[at + FROM] >= cells[at + TO])
 
     def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """What says that a step goes along all steps of time, and which rows are done together."""
@@ -203,9 +223,9 @@ class CallPlanner:
             return Stretch(run.k, run.k + 1)
         given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
         nest = step.nests[cells[self.module.choices + run.k]] if step.nests else None
-        first = 0 if team is None else team.cells + TEAM + 2 * run.k
-        if nest is not None and first and cells[first] < cells[first + 1] and nest.shared is step.block.index:
-            given += [(first, run.low), (first + 1, run.high)]
+        first = 0 if team is None else team.of(run.k)
+        if nest is not None and first and cells[first + FROM] < cells[first + TO] and nest.shared is step.block.index:
+            given += [(first + FROM, run.low), (first + TO, run.high)]
         return Stretch(run.k, run.k + 1, tuple(given))
 
     def offsets(self, found: Mapping[Var, tuple[int, ...]], segments: SegmentPlan) -> tuple[dict[object, int], int]:

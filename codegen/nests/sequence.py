@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, HELPS, LEADS, TEAM, WAITS
+from adcli.codegen.nests.teams import ALONE, FROM, HELPS, LEADS, TO, WAITS, WIDE, Team
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 
@@ -33,6 +33,18 @@ class StepCall:
     loops: bool = False
     copies: str | None = None
     """The function that makes copies for all steps of the loop that this is a step of."""
+    common: CommonCall | None = None
+    """What copies rows for all parts of a team."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommonCall:
+    """The function `symbol`, which has `number` among all that a team shares, and the name of the cell that says whether what it
+    makes is there."""
+
+    symbol: str
+    number: int
+    ready: str
 
 
 def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
@@ -82,7 +94,7 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
     f.open_condition(f.put(f"icmp slt i64 {low}, {high}"))
     for call in calls:
         if call.copies is not None:
-            f.say(f"call void @{call.copies}(ptr %env)")
+            f.say(f"call void @{call.copies}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     f.close_condition()
     f.open_loop(None, low, high, 1, ())
     now = f.frames[-1].index
@@ -176,7 +188,12 @@ def each_register(f: FunctionWriter, env: Environment, size: str, inside: Callab
 
 def in_cell(f: FunctionWriter, env: Environment, name: str) -> str:
     """The number in the cell of this name."""
-    return f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.sizes[name]}')}")
+    return f.put(f"load i64, ptr {place_of(f, env, name)}")
+
+
+def place_of(f: FunctionWriter, env: Environment, name: str) -> str:
+    """The address of the cell of this name."""
+    return f.put(f"getelementptr i64, ptr %env, i64 {env.sizes[name]}")
 
 
 def tensor_at(f: FunctionWriter, env: Environment, v: Var) -> str:
@@ -189,13 +206,30 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
     if call.loops or not call.shared or env.team is None:
         f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {role if call.loops else ALONE})")
         return
-    cells = env.team.cells + TEAM + 2 * call.number
-    begin, end = (f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {cells + k}')}") for k in (0, 1))
+    begin, end, wide = of_team(f, env.team, call.number)
     shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
     f.open_condition(shared)
     f.say(f"call void @{call.symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 {ALONE})")
-    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end})")
+    if call.common is not None:
+        copy_in_common(f, env, env.team, call.common)
+    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {wide})")
+    if call.common is not None:
+        f.say(f"store i64 0, ptr {place_of(f, env, call.common.ready)}")
     f.close_condition()
     f.open_condition(f.put(f"xor i1 {shared}, true"))
     f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     f.close_condition()
+
+
+def copy_in_common(f: FunctionWriter, env: Environment, team: Team, common: CommonCall) -> None:
+    """The team copies what all parts of the following step read, where a plan has room for it."""
+    begin, end, wide = of_team(f, team, common.number)
+    f.open_condition(f.put(f"icmp slt i64 {begin}, {end}"))
+    f.say(f"call void @{team.name}.lead(ptr %env, i64 {common.number}, i64 {begin}, i64 {end}, i64 {wide})")
+    f.say(f"store i64 1, ptr {place_of(f, env, common.ready)}")
+    f.close_condition()
+
+
+def of_team(f: FunctionWriter, team: Team, number: int) -> list[str]:
+    """What the cells have of something that a team may share."""
+    return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}") for k in (FROM, TO, WIDE)]

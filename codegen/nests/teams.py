@@ -1,12 +1,13 @@
 """A program that several threads share: one of them leads, the others help with what a step has for many.
 
-    define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high)
+    define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %wide)
     define internal void @NAME.help(ptr %env, i64 %first)
     define internal void @NAME.wait(ptr %env, i64 %helpers)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
-`high` of the outermost index, in parts; the leader goes on when all are done. Each thread takes the parts from its own `first`
-on, which are the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So
+`high` of the outermost index, in parts; with `wide`, in half as many, of whole multiples of that. The leader goes on when all
+are done. Each thread takes the parts from its own `first` on, which are the same values at every step, so what it needs is in its
+own cache; then it takes what is left of the others'. So
 nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
 are numbers that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number
 of that of which somebody took it last. Who has called the leader, for one stretch of steps after the other, raises a flag at the
@@ -33,15 +34,25 @@ LINGERING = 32
 """How often a helper that is gone lets others run before it returns."""
 WHOLE_TILES = 32
 """Values of the index in a unit where the parts are longer; one else."""
+FEWER = 2
+"""How many times fewer parts have values where all of them read the same rows in copies: each part makes these for itself, or
+reads them from as far as another processor's cache."""
+FROM, TO, WIDE = range(3)
+"""Cells of what is shared: the first value of the outermost index and the one after the last that are for the team; and what the
+values of a part are a multiple of where there are fewer, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The team of the module `name`, whose `cells` begin here in `env`; behind its own stand two for each step, the first value
-    of the outermost index and the one after the last that are for the team."""
+    """The team of the module `name`, whose `cells` begin here in `env`; behind its own stand those of all that it may share, by
+    its number."""
 
     name: str
     cells: int
+
+    def of(self, number: int) -> int:
+        """The first cell of what has this number."""
+        return self.cells + TEAM + 3 * number
 
 
 def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
@@ -92,12 +103,22 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
         take += [f"run.{j}:", f"  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)", "  br label %done"]
     take += ["done:", "  %before = atomicrmw add ptr %done.at, i64 1 acq_rel", "  br label %next",
              "next:", "  %more = add i64 %k, 1", "  br label %try", "none:", "  ret void", "}", ""]
-    lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high){lanes} {{", "entry:",
+    lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %wide){lanes} {{",
+            "entry:",
             *loaded(PARTS), cell("%open.at", OPEN), cell("%done.at", DONE),
             "  %length = sub i64 %high, %low",
             f"  %many = mul i64 %now.{PARTS}, {WHOLE_TILES}",
             "  %long = icmp sgt i64 %length, %many",
-            f"  %unit = select i1 %long, i64 {WHOLE_TILES}, i64 1",
+            f"  %plain = select i1 %long, i64 {WHOLE_TILES}, i64 1",
+            "  %few = icmp sgt i64 %wide, 0",
+            "  %one = select i1 %few, i64 %wide, i64 1",
+            f"  %all.one = mul i64 %now.{PARTS}, %one",
+            "  %before = sub i64 %all.one, 1",
+            f"  %fewer = mul i64 %length, {FEWER}",
+            "  %up = add i64 %fewer, %before",
+            "  %each = sdiv i64 %up, %all.one",
+            "  %broad = mul i64 %each, %one",
+            "  %unit = select i1 %few, i64 %broad, i64 %plain",
             "  %rest = sub i64 %unit, 1",
             "  %sum = add i64 %length, %rest",
             "  %units = sdiv i64 %sum, %unit",

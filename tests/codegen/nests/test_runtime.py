@@ -764,7 +764,7 @@ def test_one_multiplication_for_each_consecutive_exponent() -> None:
         assert "pow(" not in module.text and "_pow" not in module.text
 
 
-@pytest.mark.parametrize("rows, columns", [(11, 1100), (3, 512), (1, 513)])
+@pytest.mark.parametrize("rows, columns", [(11, 1100), (3, 512), (1, 513), (3, 150)])
 def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of any length, in bands of rows and groups of panels, are added up to the same: of whole numbers, whose sums have no
     rounding errors, to the bit."""
@@ -807,6 +807,30 @@ def test_rows_that_lie_apart_are_copied_where_many_panels_read_them(points: int,
     plan.spare.clear()
     plan.cells[chosen] = next(k for k, n in enumerate(step.nests) if n.packed and bool(n.banded) != copies)
     assert_same_bits(kernel(at, jobs=1)["C"], found, points)
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
+@pytest.mark.parametrize("rows, points, columns", [(40, 300, 150), (41, 515, 163), (8, 255, 129), (70, 13, 200)])
+def test_rows_along_which_a_sum_goes_are_transposed_where_they_are_copied(rows: int, points: int, columns: int,
+                                                                          precision: Precision) -> None:
+    """The points left over of whole squares, too, and in tensors whose innermost index is another one; every element has the
+    same bits as where the rows are read in their places."""
+    r = np.random.default_rng(points)
+    for text, shape in (("A(M, K); C(i, j) +=! A(i, k)*B(k, j)", (rows, points)),
+                        ("A(M, K, N); C(i, j) +=! A(i, k, 1)*B(k, j)", (rows, points, 2))):
+        kernel = compile_tensors(parse(f"input B(K, L), {text}"), 8, precision=precision)
+        at = {name: r.standard_normal(x).astype(precision.code) for name, x in (("A", shape), ("B", (points, columns)))}
+        kernel(at, jobs=1)
+        (plan,), (step,) = kernel.plans.values(), kernel.module.steps
+        found = {}
+        for k, n in enumerate(step.nests):
+            if n.packed:
+                plan.spare.clear()
+                plan.cells[kernel.module.choices] = k
+                found[bool(n.banded)] = kernel(at, jobs=1)["C"]
+        assert_same_bits(found[True], found[False], text)
+        want = (at["A"] if len(shape) == 2 else at["A"][:, :, 1]).astype(float) @ at["B"].astype(float)
+        np.testing.assert_allclose(found[True], want, rtol=0, atol=1e-9 if precision is DOUBLE else 1e-3)
 
 
 def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns() -> None:

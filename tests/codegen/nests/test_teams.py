@@ -56,8 +56,7 @@ def test_every_step_that_can_be_is_shared(beside: TensorKernel) -> None:
     want = beside(at, jobs=1)
     cells = next(iter(beside.plans.values())).cells
     assert team is not None
-    first = team.cells + plans.TEAM
-    assert [cells[first + 2 * k + 1] for k in range(len(beside.module.steps))] == [37, 37, 119, 0]
+    assert [cells[team.of(k) + plans.TO] for k in range(len(beside.module.steps))] == [37, 37, 119, 0]
     for jobs in (2, 3, 64):
         for name, found in beside(at, jobs=jobs).items():
             assert_same_bits(found, want[name], (name, jobs))

@@ -1,0 +1,147 @@
+"""Rows of tiles that are copied, by each thread or once for a team: the same bits as where they are read in their places."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.codegen.nests import module, nests, plans
+from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
+from adcli.lang.lower.frontend import parse
+from native_tensors import assert_same_bits
+
+PRODUCTS = {"apart": "input A(M, K), B(K, N)\nC(i, j) +=! A(i, k)*B(k, j)\noutput C",
+            "together": "input A(K, M), B(K, N)\nC(i, j) +=! A(k, i)*B(k, j)\noutput C",
+            "two sums": "input A(M, L, K), B(L, K, N)\nC(i, j) +=! A(i, l, k)*B(l, k, j)\noutput C",
+            "onto": "input A(M, K), B(K, N), D(M, N)\nC(i, j) = D(i, j)\nC(i, j) += A(i, k)*B(k, j)\noutput C"}
+LOOP = """input U(K, K), h0(B, K), x(T, B)
+h(0, n, j) = h0(n, j)
+for t in 0:T {
+    v(t, n, j) +=! h(t, n, k) * U(k, j)
+    h(t + 1, n, j) = tanh(v(t, n, j) + x(t, n))
+}
+output h
+"""
+
+
+@pytest.fixture(autouse=True)
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are copied wherever they can be, and everything is worth a team."""
+    only(monkeypatch, lambda n: bool(n.banded))
+    monkeypatch.setattr(plans, "WORTH_HELP", 0.0)
+    monkeypatch.setattr(plans, "WORTH_THREADS", 0.0)
+
+
+def only(monkeypatch: pytest.MonkeyPatch, wanted: Callable[[Nest], bool]) -> None:
+    """Statements have the nests that are wanted, where there are any."""
+    def chosen(*args: Any) -> list[Nest]:
+        found = nests.nests(*args)
+        return [n for n in found if wanted(n)] or found
+    monkeypatch.setattr(module, "nests", chosen)
+
+
+def drawn(shapes: dict[str, tuple[int, ...]], precision: Precision = DOUBLE) -> dict[str, np.ndarray]:
+    r = np.random.default_rng(len(shapes))
+    return {name: r.standard_normal(shape).astype(precision.code) for name, shape in shapes.items()}
+
+
+def product(kind: str, m: int, k: int, n: int, precision: Precision = DOUBLE) -> tuple[TensorKernel, dict[str, np.ndarray]]:
+    a, b = {"together": ((k, m), (k, n)), "two sums": ((m, 3, k), (3, k, n))}.get(kind, ((m, k), (k, n)))
+    at = drawn({"A": a, "B": b, **({"D": (m, n)} if kind == "onto" else {})}, precision)
+    return compile_tensors(parse(PRODUCTS[kind]), 8 * 8 // precision.bytes, precision=precision), at
+
+
+def copying(kernel: TensorKernel) -> int:
+    """The number of the only step with nests that copy in common."""
+    (k,) = [k for k, s in enumerate(kernel.module.choosers) if s.common]
+    return k
+
+
+def chosen(kernel: TensorKernel) -> Nest:
+    """The nest of that step in the only plan."""
+    (plan,), k = kernel.plans.values(), copying(kernel)
+    nest: Nest = kernel.module.choosers[k].nests[plan.cells[kernel.module.choices + k]]
+    return nest
+
+
+def tiles_in_common(kernel: TensorKernel) -> int:
+    """How many tiles it has whose rows are copied for all parts of a team."""
+    (plan,), team = kernel.plans.values(), kernel.module.env.team
+    assert team is not None
+    tiles: int = plan.cells[team.of(kernel.module.number_of_common(copying(kernel))) + plans.TO]
+    return tiles
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
+@pytest.mark.parametrize("kind", PRODUCTS)
+@pytest.mark.parametrize("m, k, n", [(64, 64, 96), (45, 13, 301), (131, 300, 77), (8, 701, 230), (7, 20, 100)])
+def test_the_bits_are_those_of_one_thread(kind: str, m: int, k: int, n: int, precision: Precision) -> None:
+    kernel, at = product(kind, m, k, n, precision)
+    want = kernel(at, jobs=1)["C"]
+    assert chosen(kernel).banded and tiles_in_common(kernel) == m // chosen(kernel).rows
+    for jobs in (2, 3, 5):
+        assert_same_bits(kernel(at, jobs=jobs)["C"], want, jobs)
+    where = {"together": "ki,kj->ij", "two sums": "ilk,lkj->ij"}.get(kind, "ik,kj->ij")
+    exact = np.einsum(where, at["A"].astype(float), at["B"].astype(float)) + at.get("D", np.zeros(()))
+    np.testing.assert_allclose(want, exact, rtol=0, atol=1e-10 if precision is DOUBLE else 1e-2)
+
+
+@pytest.mark.parametrize("kind", PRODUCTS)
+def test_the_bits_are_those_of_rows_in_their_places(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, at = product(kind, 45, 530, 301)
+    found = kernel(at, jobs=3)["C"]
+    only(monkeypatch, lambda n: bool(n.packed) and not n.banded)
+    other, _ = product(kind, 45, 530, 301)
+    assert not any(s.common for s in other.module.choosers)
+    assert_same_bits(found, other(at, jobs=1)["C"], kind)
+
+
+def test_copies_of_a_run_are_not_read_by_the_next() -> None:
+    """Nor by one thread, in the same memory."""
+    kernel, at = product("apart", 45, 70, 301)
+    kernel(at, jobs=3)
+    other = {**at, "A": -2 * at["A"]}
+    assert_same_bits(kernel(other, jobs=1)["C"], -2 * kernel(at, jobs=2)["C"], "one thread")
+    assert_same_bits(kernel(other, jobs=2)["C"], -2 * kernel(at, jobs=1)["C"], "two threads")
+
+
+def test_copies_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it each part copies for itself; the memory of a plan is that of the whole tiles, or none."""
+    kernel, at = product("apart", 45, 70, 301)
+    want = kernel(at, jobs=2)["C"]
+    (plan,) = kernel.plans.values()
+    assert plan.memory == -(-40 * 70 * 8 // 64) * 64
+    monkeypatch.setattr(plans, "MOST_COMMON", 40 * 70 * 8 - 1)
+    limited, _ = product("apart", 45, 70, 301)
+    assert_same_bits(limited(at, jobs=2)["C"], want, "beyond the limit")
+    (plan,) = limited.plans.values()
+    assert chosen(limited).banded and not tiles_in_common(limited) and plan.memory <= 64
+
+
+@pytest.mark.parametrize("sizes", [(70, 45, 5), (129, 64, 3)])
+def test_rows_are_copied_at_each_step_of_a_loop(sizes: tuple[int, int, int]) -> None:
+    k, b, t = sizes
+    kernel = compile_tensors(parse(LOOP), 8)
+    at = drawn({"U": (k, k), "h0": (b, k), "x": (t, b)})
+    at["U"] /= k
+    want = kernel(at, jobs=1)["h"]
+    assert chosen(kernel).banded and tiles_in_common(kernel) == b // 8
+    for jobs in (2, 3):
+        assert_same_bits(kernel(at, jobs=jobs)["h"], want, jobs)
+    h = at["h0"]
+    for x in at["x"]:
+        h = np.tanh(h @ at["U"] + x[:, None])
+    np.testing.assert_allclose(want[-1], h, rtol=0, atol=1e-12)
+
+
+def test_parts_of_what_has_copies_in_common_are_fewer_and_whole_registers() -> None:
+    kernel, at = product("apart", 64, 64, 512)
+    kernel(at, jobs=2)
+    (plan,), team = kernel.plans.values(), kernel.module.env.team
+    assert team is not None
+    assert plan.cells[team.of(0) + plans.WIDE] == 8
+    (frame,) = plan.spare
+    assert frame[0][team.cells + 8] == 512 // 4 and frame[0][team.cells + 9] == 4   # units of so many values, for four parts
