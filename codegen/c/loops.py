@@ -16,7 +16,7 @@ from adcli.codegen.c.source import comment
 from adcli.codegen.c.spelling import CNames
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
-from adcli.codegen.nests.nests import writes_fixed
+from adcli.codegen.nests.nest import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript

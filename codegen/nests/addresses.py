@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import (
+from adcli.codegen.nests.nest import (
     BAND,
     BAND_IN_PLACE,
     GROUP,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nests import BAND, CONSECUTIVE, movement
+from adcli.codegen.nests.nest import BAND, CONSECUTIVE, movement
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir.comprehension import Read
 

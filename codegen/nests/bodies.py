@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
-from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
+from adcli.codegen.nests.nest import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.nests.quotients import MOST_IN_TURN, TOGETHER, Dividend, Divisor, quotients, reciprocals, suits
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var

@@ -11,7 +11,7 @@ from math import prod
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.lang.ir.affine import Index
 
 BOX = 1024

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import Placed
-from adcli.codegen.nests.nests import Nest, indices
+from adcli.codegen.nests.nest import Nest, indices
 from adcli.codegen.nests.tile_guards import TileGuards
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Equation

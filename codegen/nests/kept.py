@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from adcli.codegen.nests.nests import CommonRows, Nest
+from adcli.codegen.nests.nest import CommonRows, Nest
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, floor

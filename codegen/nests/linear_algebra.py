@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from adcli.codegen.nests.addresses import Addresses, Environment
 from adcli.codegen.nests.frames import FunctionWriter
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, constant_body

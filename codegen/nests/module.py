@@ -33,7 +33,8 @@ from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
-from adcli.codegen.nests.nests import Nest, StepBlock, indices, nests
+from adcli.codegen.nests.nest import Nest, StepBlock, indices
+from adcli.codegen.nests.nests import nests
 from adcli.codegen.nests.once import computed_once
 from adcli.codegen.nests.panels import write_kept
 from adcli.codegen.nests.recurrences import (

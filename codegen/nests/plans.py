@@ -18,7 +18,7 @@ from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers, of_its_own
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned

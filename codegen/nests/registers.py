@@ -20,7 +20,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyValue, BodyWriter
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.loops import NestWriter
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import AffineAtom, affine, greatest, least

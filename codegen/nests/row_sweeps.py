@@ -20,7 +20,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.loops import NestWriter
-from adcli.codegen.nests.nests import Nest, StepBlock
+from adcli.codegen.nests.nest import Nest, StepBlock
 from adcli.codegen.nests.row_blocks import RowStep, Touched
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from adcli.codegen.nests.nests import Nest, indices
+from adcli.codegen.nests.nest import Nest, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.codegen.nests import module, nests, plans
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse

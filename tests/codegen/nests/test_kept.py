@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import addresses, module, nests, plans
+from adcli.codegen.nests import addresses, module, nest, plans
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -43,10 +43,10 @@ def values(at: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def with_packed_nests(kernel: TensorKernel, at: dict[str, np.ndarray], kept: bool) -> TensorKernel:
     """The kernel with nests that copy in all steps of loops that have such, and how often they do it."""
     plan = kernel.plan(kernel.key([at[p.name] for p in kernel.program.params]))
-    found = [(k, n, nest) for k, s in enumerate(kernel.module.choosers) for n, nest in enumerate(s.nests)
-             if nest.packed and any(s in outer.each for outer in kernel.module.steps)]
-    for k, n, nest in found:
-        assert bool(nest.kept) == kept
+    found = [(k, n, one) for k, s in enumerate(kernel.module.choosers) for n, one in enumerate(s.nests)
+             if one.packed and any(s in outer.each for outer in kernel.module.steps)]
+    for k, n, one in found:
+        assert bool(one.kept) == kept
         plan.cells[kernel.module.choices + k] = n
     assert found
     return kernel
@@ -82,7 +82,7 @@ def test_nothing_else_is_touched(sizes: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("piece, group", [(4, 32), (7, 1 << 15), (1 << 15, 1)])
 def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for m in (nests, addresses):
+    for m in (nest, addresses):
         monkeypatch.setattr(m, "PIECE", piece)
         for name in ("GROUP", "GROUP_OF_BANDS"):
             monkeypatch.setattr(m, name, group)

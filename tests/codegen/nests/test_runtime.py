@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
-from adcli.codegen.nests import addresses, array_calls, calls, nests, plans, result_memory
+from adcli.codegen.nests import addresses, array_calls, calls, nest, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -774,9 +774,9 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     at = {"A": np.round(9 * r.standard_normal((columns, rows, 19))), "B": np.round(9 * r.standard_normal((columns, rows, 37)))}
     found = np.einsum("kli,klj->ij", at["A"], at["B"])
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
-        for module in (nests, addresses):
+        for module in (nest, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
-        for module in (nests, addresses):
+        for module in (nest, addresses):
             monkeypatch.setattr(module, "BAND", band)
         for name in ("GROUP", "GROUP_OF_BANDS"):
             monkeypatch.setattr(addresses, name, group)
