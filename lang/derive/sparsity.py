@@ -39,8 +39,11 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     Sets of inputs go forward to the results, or sets of results go backward to the inputs, as Griewank & Walther describe
     (Evaluating Derivatives, 2nd edition 2008, chapter 7). One can be far cheaper than the other and neither cost is
     known beforehand, so each is tried in turn with a limit that grows: this takes a few times as long as the cheaper one.
-    AdError if the pattern is too large for both.
+    AdError if the pattern is too large for both. Of one result only the way back is gone, and there are no sets.
     """
+    refuse_tensors(program)
+    if len(of) == 1:
+        return (_one_row(program, wrt, program.result(of[0]).atom),)
     edges = Edges.between(program, wrt, of)
     limit = 4 * (len(edges.lines) + len(wrt) + len(of)) + 1_000
     both = (_by_rows, _by_columns) if len(of) > len(wrt) else (_by_columns, _by_rows)   # short sets first
@@ -64,6 +67,7 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     for the computation of Hessians", Optimization Methods and Software 27, 2012, push numbers along these same edges.)
     AdError if the pattern is too large.
     """
+    refuse_tensors(program)
     edges = Edges.between(program, wrt, [of])
     lines = edges.leading()
     met = [meetings(line) for line in lines]
@@ -80,6 +84,12 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     except TooMany:
         raise _too_large() from None
     return symmetric(_sorted_rows(rows))
+
+
+def refuse_tensors(program: Program) -> None:
+    """AdError where a program is not one of numbers alone."""
+    if has_tensors(program):
+        raise AdError("sparsity patterns are of programs of numbers; this one has tensors or loops")
 
 
 def symmetric(pattern: Pattern) -> Pattern:
@@ -126,8 +136,6 @@ class Edges(NamedTuple):
 
     @classmethod
     def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
-        if has_tensors(program):
-            raise AdError("sparsity patterns are of programs of numbers; this one has tensors or loops")
         given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
         inputs = [given[name] for name in wrt]
         lines, copies = _from_inputs(program.equations, inputs)
@@ -268,6 +276,17 @@ def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within:
         else:
             stack += inner
     return found
+
+
+def _one_row(program: Program, wrt: Sequence[str], result: Atom) -> tuple[int, ...]:
+    """The inputs, by number, that a derivative flows from to one result."""
+    reached = {result}
+    for e in reversed(program.equations):
+        if e.outs[0] in reached or (len(e.outs) > 1 and not reached.isdisjoint(e.outs)):
+            args, positions = e.args, (0,) if e.op is DUP else passing(e)
+            reached.update(args if len(positions) == len(args) else [args[i] for i in positions])
+    given = {p.name: p.var for p in program.params}
+    return tuple([i for i, name in enumerate(wrt) if given[name] in reached])
 
 
 def _by_rows(edges: Edges, limit: int) -> Pattern | None:

@@ -146,5 +146,5 @@ def seeded(name: str, value: Atom, seed: str) -> Param:
 
 def strip_seeds(program: Program) -> tuple[Param, ...]:
     """The inputs of a program that is differentiated once more: its own seeds are now inputs like any other."""
-    return tuple(replace(p, seed=None) for p in program.params)
+    return tuple([replace(p, seed=None) if p.seed else p for p in program.params])
 

@@ -29,6 +29,7 @@ from adcli.lang.ir import (
     Result,
     Status,
     Var,
+    operations,
     shape_of,
 )
 from adcli.lang.ir.activity import active_values
@@ -117,7 +118,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
         uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
-        equations = [*reached(b, primal.equations, uses, lambda e: e.op.tensors or is_looked_at(e))]
+        equations = [*reached(b, primal.equations, uses, is_noted)] if any_noted(primal) else []
         conditions(levels, equations, active_values(primal, wrt) if equations else ())
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
@@ -283,6 +284,17 @@ def truth_by_construction(rule: Rule) -> bool | None:
     folder = Folder()
     folder.lines(rule.equations)
     return folder.known.get(rule.value)
+
+
+def is_noted(e: Equation) -> bool:
+    """Whether there can be anything to note of an equation, or of what is inside of it."""
+    return e.op.tensors or is_looked_at(e)
+
+
+def any_noted(program: Program) -> bool:
+    """Whether there can be anything to note of a program: sums and products need no look at what reaches a result."""
+    some = {op for op in operations(program) if op.tensors or op.status or op.hides_nan}
+    return any([is_noted(e) for e in program.equations if e.op in some])
 
 
 def condition(b: Builder, e: Equation, status: Status) -> Expr:

@@ -154,6 +154,15 @@ def test_backward_is_forward(monkeypatch):
     assert list(map(jacobian, cases)) == forward
 
 
+def test_a_result_by_itself_has_its_row():
+    """The way back from it, on which there are no sets, finds what the sets of all results find."""
+    for seed in range(100):
+        program = simplify(parse(random_programs.sample(drawn("test_a_result_by_itself_has_its_row", seed)).text))
+        for p in (program, duplicate(program)):
+            alone = [row for r in outputs(p) for row in jacobian_pattern(p, inputs(p), [r])]
+            assert tuple(alone) == derived(program, inputs(p), outputs(p))
+
+
 def test_copies_are_seen_through():
     for seed in range(100):
         program = simplify(parse(random_programs.sample(drawn("test_copies_are_seen_through", seed)).text))

@@ -13,7 +13,7 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, checked, tangents
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.status import with_status
+from adcli.lang.passes.status import any_noted, with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from command import adcli
 
@@ -197,6 +197,13 @@ def test_a_nan_that_a_power_hides_is_seen(at: dict[str, float], word: str) -> No
         program = parse(text)
         whole = with_status(gradient(program), program, ["x", "y"])
         assert LEVELS[int(evaluate(whole, at)["status"])] == word, text
+
+
+@pytest.mark.parametrize("text, noted", [
+    ("v = x*y + 2 - x", False), ("v = x**2*y", False), ("v = x/y", True), ("v = x**-2*y", True), ("v = x > 0 ? x : y", True),
+    ("v = x**0*y", True), ("input A(3), x\nv += A(i)*x\noutput v", True)])
+def test_what_reaches_a_result_is_looked_at_where_there_can_be_anything_to_note(text: str, noted: bool) -> None:
+    assert any_noted(parse(text)) is noted
 
 
 def test_the_status_of_a_sweep_over_many_outputs_grows_as_they_do():
