@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
-from adcli.codegen.machine.kernel import PROBE, Kernel
+from adcli.codegen.machine.kernel import PROBE, Kernel, processors
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
@@ -148,11 +148,18 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
     made = dict(zip(kernel.made, plan.outputs, strict=True))
     shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
 
-    def quick(given: Any, out: Any, jobs: object) -> dict[str, Any] | None:
+    def new() -> dict[str, Any]:
+        if plan.results.large:
+            arrays = plan.results.arrays(kernel.spare_bytes(plan.results.bytes))
+            memory = dict(zip(kernel.made, arrays, strict=True))
+            return {name: memory[name] if shape else None for name, shape in shapes.items()}
+        return {name: empty(shape, real) if shape else None for name, shape in shapes.items()}
+
+    def quick(given: Any, out: Any, jobs: Any) -> dict[str, Any] | None:
         if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
             return None
         if out is None:
-            targets = {name: empty(shape, real) if shape else None for name, shape in shapes.items()}
+            targets = new()
         elif type(out) is dict and len(out) == len(shapes):
             targets = {name: out.get(name) for name in shapes}
             if not all(shape or type(targets[name]) is float for name, shape in shapes.items()):
@@ -163,7 +170,12 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
             frame = plan.spare.pop()
         except IndexError:
             frame = kernel.frame(plan)
-        if (results := tensors(given, targets, out is None, address(frame[0]))) is not None:
+        env, team = frame[0], (jobs or processors()) if plan.shared else 1
+        if team > 1:
+            results = kernel.share(env, lambda role: tensors(given, targets, out is None, address(env), address(role)), team)
+        else:
+            results = tensors(given, targets, out is None, address(env), 0)
+        if results is not None:
             plan.spare.append(frame)
         return results
 

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from adcli.codegen.machine.kernel import started
 
+Result = TypeVar("Result")
 NONE = object()
 """In place of a part where there is none left."""
 
@@ -76,14 +77,15 @@ class Workers:
         work.take()
         work.finish()
 
-    def lead(self, leader: Callable[[], None], helper: Callable[[Any], None], parts: Sequence[Any],
-             wait: Callable[[int], None]) -> None:
-        """leader() here, and meanwhile helper(part) for those parts that other threads begin before it has ended. `wait(n)` says
-        when n of these have ended, sooner than a thread that sleeps can be woken; what stood in their way is not raised."""
+    def lead(self, leader: Callable[[], Result], helper: Callable[[Any], None], parts: Sequence[Any],
+             wait: Callable[[int], None]) -> Result:
+        """What leader() gives, which runs here, and meanwhile helper(part) for those parts that other threads begin before it
+        has ended. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken; what stood in their
+        way is not raised."""
         work = _Work(helper, parts)
         self.offer(work, len(parts))
         try:
-            leader()
+            return leader()
         finally:
             if begun := work.close():
                 wait(begun)
@@ -109,9 +111,10 @@ def share(function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> N
     _workers.share(function, parts, jobs)
 
 
-def lead(leader: Callable[[], None], helper: Callable[[Any], None], parts: Sequence[Any], wait: Callable[[int], None]) -> None:
+def lead(leader: Callable[[], Result], helper: Callable[[Any], None], parts: Sequence[Any],
+         wait: Callable[[int], None]) -> Result:
     """See `Workers.lead`, by the workers of this process."""
-    _workers.lead(leader, helper, parts, wait)
+    return _workers.lead(leader, helper, parts, wait)
 
 
 def _start_again() -> None:

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import available, require_room
@@ -45,6 +45,7 @@ INT64 = "q"
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], Any]
 """An array of so many bytes."""
+Result = TypeVar("Result")
 CallMemory = tuple[Any, dict[int, int], object]
 """An `env`, where values lie, and what holds the memory."""
 
@@ -145,7 +146,7 @@ class PlannedCode:
         env[self.given] = places
         team = processors() if jobs is None else jobs
         if plan.shared and team > 1:
-            self.share(frame, plan.actions, team)
+            self.share(env, lambda role: self.run(frame, plan.actions, role), team)
         else:
             self.run(frame, plan.actions, None)
         if env[self.interface.flag]:
@@ -212,18 +213,19 @@ class PlannedCode:
             else:
                 ctypes.memset(lies(action.place), 0, size)
 
-    def share(self, frame: CallMemory, actions: Sequence[CallAction], jobs: int) -> None:
-        """The same by a team, in more parts of a step than there are threads: none waits long for another."""
-        env, team = frame[0], self.interface.team
+    def share(self, env: Any, run: Callable[[Any], Result], jobs: int) -> Result:
+        """What `run` gives for the leader of a team, in more parts of a step than there are threads: none waits long for
+        another."""
+        team = self.interface.team
         assert team is not None
         taken = (ctypes.c_char * (TAKEN_APART * THREAD_PARTS * jobs))()
         first = {PARTS: THREAD_PARTS * jobs, TAKEN: addressof(taken)}
         env[team:team + TEAM] = [first.get(k, 0) for k in range(TEAM)]
         roles = [(ctypes.c_int64 * 2)(HELPS if k else LEADS, THREAD_PARTS * k) for k in range(jobs)]
 
-        def leader() -> None:
+        def leader() -> Result:
             try:
-                self.run(frame, actions, roles[0])
+                return run(roles[0])
             finally:
                 env[team + ENDED] = 1
 
@@ -236,7 +238,7 @@ class PlannedCode:
 
         def wait(helpers: int) -> None:
             self.kernel.function(env, (ctypes.c_int64 * 2)(WAITS, helpers), 0, 0, None)
-        lead(leader, helper, range(1, jobs), wait)
+        return lead(leader, helper, range(1, jobs), wait)
 
 
 def refuse_much(needed: int, limit: int | None) -> None:

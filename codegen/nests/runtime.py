@@ -115,15 +115,15 @@ class TensorKernel(PlannedKernel):
         return self.outside(plan, env) if env[self.interface.flag] > 0 or self.caller is None else self.caller.fault(env)
 
     def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[CallPlan, Quick] | None:
-        """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values, or
-        code that is made well first, which it is then."""
+        """The plan for such values, and what computes them in its frames; None where that needs copies of values, or code
+        that is made well first, which it is then."""
         if self.succession is not None:
             self.succession.begin()
             return None
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
         if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
-                or plan.memory * len(self.plans) > SPARE_BYTES or plan.shared \
+                or plan.memory * len(self.plans) > SPARE_BYTES \
                 or not all(isinstance(a, Stretch) for a in plan.actions):
             return None
         if plan.quick is None:

@@ -2,7 +2,8 @@
 
     numbers(values)                       numbers by name for numbers by name
     columns(values, targets, new)         arrays by name computed into arrays by name, which may be known to be new
-    tensors(values, targets, new, frame)  the same of nests for one set of shapes, with the address of what they work in
+    tensors(values, targets, new, frame, share)  the same of nests for one set of shapes, with the addresses of what they work in
+                                          and of what this thread is to a team, or 0
     vector(into, x, …)                    vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
@@ -286,7 +287,7 @@ def _rows(w: CallWriter) -> None:
 
 def _actions(w: CallWriter) -> None:
     """Steps of nests, with words of the frame set before some of them."""
-    with w.function("void @actions(ptr %plan, ptr %frame)"):
+    with w.function("void @actions(ptr %plan, ptr %frame, ptr %share)"):
         kernel, table = w.table("kernel"), w.table("actions")
         with w.each(w.word("acts")) as k:
             row = w.at("i64", table, w.value(f"mul i64 {k}, 3"))
@@ -294,7 +295,7 @@ def _actions(w: CallWriter) -> None:
             runs, sets, done = map(w.fresh, ("runs", "sets", "done"))
             w.branch(w.compared("eq", "i64", word, RUN), runs, sets)
             w.label(runs)
-            w.do(f"call void {kernel}(ptr %frame, ptr null, i64 {first}, i64 {last}, ptr null)")
+            w.do(f"call void {kernel}(ptr %frame, ptr %share, i64 {first}, i64 {last}, ptr null)")
             w.go(done)
             w.label(sets)
             w.put("i64", "%frame", word, first)
@@ -305,8 +306,8 @@ def _actions(w: CallWriter) -> None:
 
 def _steps(w: CallWriter) -> None:
     """The steps of nests, in a frame that has all addresses; likewise."""
-    with w.function("void @steps(ptr %plan, ptr %api, ptr %frame)"):
-        _patiently(w, "1", "call void @actions(ptr %plan, ptr %frame)")
+    with w.function("void @steps(ptr %plan, ptr %api, ptr %frame, ptr %share)"):
+        _patiently(w, "1", "call void @actions(ptr %plan, ptr %frame, ptr %share)")
 
 
 def _patiently(w: CallWriter, rows: str, call: str) -> None:
@@ -521,13 +522,13 @@ def _columns(w: CallWriter) -> None:
 def _tensors(w: CallWriter) -> None:
     """Arrays and numbers of planned shapes by name, into arrays and in place of whatever else stands for results, in a frame."""
     with w.builtin("tensors"):
-        w.require(w.compared("eq", "i64", "%count", 4))
+        w.require(w.compared("eq", "i64", "%count", 5))
         values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
         fresh = w.compared("eq", "ptr", w.get("ptr", "%arguments", 2), w.known("True"))
         looked = w.value(f"select i1 {fresh}, i64 0, i64 %m")
         w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))
-        number = w.api("PyLong_AsLongLong", w.get("ptr", "%arguments", 3))
-        frame = w.value(f"inttoptr i64 {number} to ptr")
+        numbers = [w.api("PyLong_AsLongLong", w.get("ptr", "%arguments", k)) for k in (3, 4)]
+        frame, share = (w.value(f"inttoptr i64 {number} to ptr") for number in numbers)
         _named(w, values, "%n", "input_names", "required")
         _named(w, targets, "%m", "output_names")
         w.do("%shapes = alloca ptr")
@@ -537,7 +538,7 @@ def _tensors(w: CallWriter) -> None:
                 k = w.value(f"add i64 {before}, {i}")
                 w.put("ptr", frame, k, _column(w, k, flags))
         _require_apart(w, looked, frame, lambda k: w.get("i64", w.table("bytes"), k))
-        w.do(f"call void @steps(ptr %plan, ptr %api, ptr {frame})")
+        w.do(f"call void @steps(ptr %plan, ptr %api, ptr {frame}, ptr {share})")
         w.require(w.compared("eq", "i64", w.get("i64", frame, w.word("flag")), 0))
         with w.each("%m") as j:
             k, done, number = w.value(f"add i64 %n, {j}"), w.fresh("done"), w.fresh("number")

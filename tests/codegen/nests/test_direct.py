@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from adcli.codegen.nests import calls, plans, result_memory
 from adcli.codegen.rows import direct
 from outcomes import outcome
 from session_seed import drawn
@@ -141,6 +142,33 @@ def test_results_are_the_callers_own(f):
     kept = outcome(lambda: first)
     f(GOOD | {"k": 9.0})
     assert outcome(lambda: first) == kept
+
+
+def test_memory_of_large_results_is_used_again_where_nobody_has_a_view(no_way_in_python):
+    x = np.arange(result_memory.LARGE / 8)
+    f = often(adcli.compile("input x(N)\ny(i) = x(i) + 1\ns +=! x(i)\noutput y, s"), {"x": x})
+    no_way_in_python()
+    view = f({"x": x})["y"][5:]
+    places = {f({"x": x + k})["y"].ctypes.data for k in range(9)}
+    assert len(places) <= 3 and view.tolist() == (x[5:] + 1).tolist()
+    assert not any(place <= view.ctypes.data < place + x.nbytes for place in places)
+    assert f({"x": x})["s"] == x.sum()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_run_that_threads_share_is_computed_by_the_builtin(jobs, no_way_in_python, monkeypatch):
+    monkeypatch.setattr(plans, "WORTH_THREADS", 0.0)
+    monkeypatch.setattr(plans, "WORTH_HELP", 0.0)
+    teams = []
+    monkeypatch.setattr(calls, "lead", lambda *given, lead=calls.lead: (teams.append(1 + len(given[2])), lead(*given))[1])
+    at = {"A": np.arange(40_000.0).reshape(200, 200) % 7, "x": np.arange(200.0) % 5}
+    f = often(adcli.compile("input A(N, N), x(N)\nB(i, j) +=! A(i, k) * A(k, j)\ny(i) +=! B(i, j) * x(j)\noutput B, y"), at)
+    expected, wrong = both(f, at, jobs=jobs)[1], both(f, {"A": at["A"]}, jobs=jobs)
+    assert wrong[0] == wrong[1]
+    no_way_in_python()
+    teams.clear()
+    assert all(outcome(lambda: f(at, jobs=jobs)) == expected for _ in range(20))
+    assert teams == [jobs] * 20 * (jobs > 1)
 
 
 def test_other_shapes_are_planned_in_their_turn(f, no_way_in_python):
