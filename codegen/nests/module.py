@@ -25,70 +25,42 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bands import write_common
 from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
-from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
+from adcli.codegen.nests.fusion import in_machine_terms, joined
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.kept import in_common, keeping
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
-from adcli.codegen.nests.nest import Nest, StepBlock, indices
+from adcli.codegen.nests.nest import Nest, indices
 from adcli.codegen.nests.nests import nests
 from adcli.codegen.nests.once import computed_once
 from adcli.codegen.nests.panels import write_kept
 from adcli.codegen.nests.recurrences import (
-    StepLoop,
     in_place,
     in_registers,
     neutral,
     own_starts,
-    step_loop,
-    unfilled,
     used_outside,
-    written_wholly,
 )
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
-from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
-from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter, in_sweeps
+from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter
 from adcli.codegen.nests.sequence import CommonCall, StepCall, in_blocks_of_rows, loop, main
-from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
+from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks, with_common_rows
+from adcli.codegen.nests.stepwise import StepPart
 from adcli.codegen.nests.teams import YIELD, Team, functions
-from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.affine import affine, greatest, least
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, covers
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
 from adcli.lang.passes.distribute import distributed
 
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads. Behind them stands the address of what
 steps call that compute operations on matrices."""
-
-
-@dataclass(slots=True)
-class ModuleStep:
-    """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
-    `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
-    keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
-    one matrix. A sum over rows that are done in parts has one for what these come to. Where rows are copied for all parts of a
-    team, the cell of the name `common` says whether they have been."""
-
-    equations: Sequence[Equation]
-    nests: Sequence[Nest] = ()
-    fills: bool = False
-    stays: bool = False
-    calls: bool = False
-    place: Var | None = None
-    loop: StepLoop | None = None
-    each: Sequence[ModuleStep] = ()
-    block: StepBlock | None = None
-    common: str = ""
 
 
 @dataclass(slots=True)
@@ -278,160 +250,6 @@ def interface(env: Environment, program: Program, choices: int) -> list[str]:
     values |= {r.atom: r.name for r in program.results if isinstance(r.atom, Var)}
     shown = [f"{k} {values[v]}" for v, k in env.tensors.items() if v in values]
     return [f"; env: {', '.join([*shown, *(f'{k} {n}' for n, k in env.sizes.items())])}, choices from {choices}, flag {env.flag}"]
-
-
-# ---------------------------------------------------------------- programs as steps
-
-def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
-    """The steps of a program, in order, for registers of `lanes` numbers of `size` bytes; equations that nothing needs are left
-    out."""
-    steps: list[ModuleStep] = []
-    run: list[Equation] = []
-    program = needed(program)
-    plain = unfilled(program)
-    for e in program.equations:
-        if isinstance(e.op, (Comprehension, Recurrence, MatrixOperation)):
-            steps += [ModuleStep(run)] if run else []
-            run = []
-            if isinstance(e.op, Recurrence):
-                steps.append(looped(step_loop(e, used_outside(program, e), f"step {len(steps)}"), e, lanes, size))
-            elif isinstance(e.op, MatrixOperation):
-                steps.append(ModuleStep((e,), stays=covered_points(e.op), calls=True))
-            else:
-                steps.append(nested(e, e.op, lanes, e.outs[0] in plain, size))
-        else:
-            run.append(e)
-            if len(run) == PART_SIZE:
-                steps.append(ModuleStep(run))
-                run = []
-    return steps + ([ModuleStep(run)] if run else [])
-
-
-def nested(e: Equation, op: Comprehension, lanes: int, stays: bool, size: int) -> ModuleStep:
-    """A comprehension as a step; `stays`: elements that it does not write keep what they have."""
-    made = nests(e, op, lanes, stays, size)
-    return ModuleStep((e,), made, not all(map(covered, made)), stays)
-
-
-def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
-    """A recurrence as a step."""
-    each: list[ModuleStep] = []
-    for inner in () if in_registers(loop) else loop.equations:
-        if isinstance(inner.op, MatrixOperation):
-            each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
-            continue
-        assert isinstance(inner.op, Comprehension)
-        made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
-        each.append(replace(made, nests=keeping(made.nests, loop, lanes)))
-    return ModuleStep((e,), loop=loop, each=each)
-
-
-def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
-    """The values that lie in memory: inputs, then results, then what one step makes and another one reads."""
-    home = {out: k for k, s in enumerate(steps) for e in s.equations for out in e.outs}
-    results = {r.atom for r in program.results}
-    read = {a for k, s in enumerate(steps) for e in s.equations for a in e.args if isinstance(a, Var) and home.get(a, k) != k}
-    own = [v for s in steps if s.loop is not None for v in s.loop.own]
-    own += [v for s in steps for x in (s, *s.each) for v in of_its_own(x)]
-    made = [*(v for v in home if v in results), *(v for v in home if v in read), *own]
-    return list(dict.fromkeys([*(p.var for p in program.params), *made]))
-
-
-def of_its_own(step: ModuleStep) -> list[Var]:
-    """What lies in memory for a step alone: its place, and copies for its nests, those that are kept and those in common."""
-    copies = [v for n in step.nests for _, v in (*n.kept, *(() if n.common is None else n.common.places))]
-    return [*([] if step.place is None else [step.place]), *copies]
-
-
-def with_common_rows(steps: Sequence[ModuleStep]) -> list[ModuleStep]:
-    """The steps, and those inside of loops, with tensors for rows that all parts of a team read."""
-    loops = {s.loop.step for s in steps if s.loop is not None}
-
-    def one(step: ModuleStep, ready: str) -> ModuleStep:
-        found = [in_common(n, ready, loops) for n in step.nests]
-        return replace(step, nests=found, common=ready if any(n.common is not None for n in found) else "")
-    return [replace(one(s, f"common {k}"), each=[one(inner, f"common {k} {n}") for n, inner in enumerate(s.each)])
-            for k, s in enumerate(steps)]
-
-
-def in_blocks(program: Program, steps: list[ModuleStep],
-              home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[StepPart]]:
-    """The steps, those that go along the steps of a loop with cells that say for which; and what they do there. Sums are always
-    in blocks, the rest where a loop is checkpointed."""
-    loops = [s.equations[0].op for s in steps if s.loop is not None]
-    checkpointed = any(isinstance(op, Recurrence) and op.checkpoint for op in loops)
-    lying = set(crossing(program, [stored(s) for s in steps] if checkpointed else steps))
-    inputs = {p.var for p in program.params}
-    apart = {a for s in steps for e in s.equations for a in (*e.args, *e.outs) if a not in lying} | inputs
-
-    def starts(k: int) -> dict[Var, float | None]:
-        e, step = steps[k].equations[0], steps[k]
-        if isinstance(e.op, Recurrence):
-            return {home.get(out, out): a.value for n, (out, a) in enumerate(zip(e.outs, e.args, strict=False))
-                    if isinstance(a, Lit) and not written_wholly(e, n)}
-        plain = isinstance(e.op, (Comprehension, MatrixOperation)) and e.op.onto is None and not step.stays
-        return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}  # type: ignore[attr-defined]
-    parts = step_parts([(s.equations, s.nests) for s in steps], lambda v: home.get(v, v), apart, starts)
-    found = []
-    for s, p in zip(steps, parts, strict=True):
-        names = f"from {p.k}", f"to {p.k}", f"more {p.k}"
-        if p.kind == SUM and (p.adds or checkpointed):
-            assert p.index is not None
-            block = StepBlock(p.index, p.adds, names)
-            s = replace(s, nests=[replace(n, block=block) for n in s.nests], block=block)
-        elif checkpointed and p.kind != PLAIN:
-            s = limited(s, p, names)
-        found.append(s)
-    return found, parts
-
-
-def along_rows(steps: Sequence[ModuleStep],
-               home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[RowBlocks], list[RowSweep]]:
-    """The steps of a program without loops, with those that go along rows of one tensor behind each other, these groups, and what
-    of them is done in one loop."""
-    def places(atoms: Iterable[Atom]) -> frozenset[Var]:
-        return frozenset(home.get(a, a) for a in atoms if isinstance(a, Var))
-
-    seen = [RowStep(s.equations, s.nests, not s.fills and not s.stays, places(a for e in s.equations for a in e.args),
-                    places(out for e in s.equations for out in e.outs)) for s in steps]
-    order, groups = in_row_blocks(seen, lambda v: home.get(v, v))
-    found = [steps[k] for k in order]
-    sweeps = [sweep for g in groups for sweep in in_sweeps([seen[k] for k in order], g.blocks)]
-    for k, block in [(k, block) for g in groups for k, block in g.blocks.items()]:
-        found[k] = replace(found[k], nests=[replace(n, block=block) for n in found[k].nests], block=block)
-    for k, apart in [(k, apart) for g in groups for k, (_, apart) in g.sums.items()]:
-        found[k] = replace(found[k], place=apart)
-    return found, groups, sweeps
-
-
-def limited(s: ModuleStep, p: StepPart, names: tuple[str, str, str]) -> ModuleStep:
-    """A step that goes along the steps of a checkpointed loop, for some of them. What it does not write a plan fills, which
-    knows how much there is."""
-    if p.index is None:
-        return replace(s, stays=True)
-    block = StepBlock(p.index, False, names)
-    if s.loop is not None:
-        loop = replace(s.loop, low=affine(names[0]), high=affine(names[1]), stored=True)
-        return replace(s, loop=loop, block=block)
-    (e,) = s.equations
-    if isinstance(op := e.op, MatrixOperation):
-        ranges = [Range(r.index, greatest(r.low, affine(names[0])), least(r.high, affine(names[1])), r.why)
-                  if r.index is p.index else r for r in op.ranges]
-        s = replace(s, equations=(replace(e, op=replace(op, ranges=tuple(ranges))),))
-    return replace(s, nests=[replace(n, block=block) for n in s.nests], stays=True, block=block)
-
-
-def stored(s: ModuleStep) -> ModuleStep:
-    return s if s.loop is None else replace(s, loop=replace(s.loop, stored=True))
-
-
-def covered(nest: Nest) -> bool:
-    """Whether a nest writes every element of the result, whatever the sizes are, if no range is empty."""
-    op = nest.op
-    if nest.scatter:
-        return False
-    reduced = {r.index for r in op.ranges}.difference(*[indices(s) for s in op.write])
-    return covers(replace(op, guards=())) and all(not indices(g) or indices(g) & reduced for g in op.guards)
 
 
 # ---------------------------------------------------------------- functions

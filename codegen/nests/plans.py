@@ -17,12 +17,13 @@ from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
-from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, gathers, of_its_own
+from adcli.codegen.nests.module import FLAG, TensorModule, gathers
 from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
+from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.codegen.nests.sweeps import Sweeps
 from adcli.codegen.nests.teams import FROM, TO, WIDE
 from adcli.lang.ir import Atom, Equation, Var

@@ -18,8 +18,9 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.linear_algebra import scratch
-from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, divided, in_cells, written
+from adcli.codegen.nests.module import FLAG, TensorModule, in_cells, written
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.steps import ModuleStep, divided
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text

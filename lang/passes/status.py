@@ -294,7 +294,7 @@ def is_noted(e: Equation) -> bool:
 def any_noted(program: Program) -> bool:
     """Whether there can be anything to note of a program: sums and products need no look at what reaches a result."""
     some = {op for op in operations(program) if op.tensors or op.status or op.hides_nan}
-    return any([is_noted(e) for e in program.equations if e.op in some])
+    return any(is_noted(e) for e in program.equations if e.op in some)
 
 
 def condition(b: Builder, e: Equation, status: Status) -> Expr:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import module, nests, plans
+from adcli.codegen.nests import nests, plans, steps
 from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
@@ -40,7 +40,7 @@ def only(monkeypatch: pytest.MonkeyPatch, wanted: Callable[[Nest], bool]) -> Non
     def chosen(*args: Any) -> list[Nest]:
         found = nests.nests(*args)
         return [n for n in found if wanted(n)] or found
-    monkeypatch.setattr(module, "nests", chosen)
+    monkeypatch.setattr(steps, "nests", chosen)
 
 
 def drawn(shapes: dict[str, tuple[int, ...]], precision: Precision = DOUBLE) -> dict[str, np.ndarray]:

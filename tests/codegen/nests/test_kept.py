@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import addresses, module, nest, plans
+from adcli.codegen.nests import addresses, nest, plans, steps
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -56,7 +56,7 @@ def both(program: Program, at: dict[str, np.ndarray], monkeypatch: pytest.Monkey
          precision: Precision = DOUBLE) -> list[TensorKernel]:
     """With copies that are kept, and without."""
     made = with_packed_nests(compile_tensors(program, precision=precision), at, True)
-    monkeypatch.setattr(module, "keeping", lambda nests, loop, lanes: nests)
+    monkeypatch.setattr(steps, "keeping", lambda nests, loop, lanes: nests)
     return [made, with_packed_nests(compile_tensors(program, precision=precision), at, False)]
 
 

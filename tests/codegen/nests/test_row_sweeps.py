@@ -115,7 +115,7 @@ def test_elements_have_the_bits_that_they_have_alone(precision: Precision, monke
     error = np.finfo(precision.code).eps
     for name, x in exact.items():
         assert np.max(np.abs(got[name] - x)) <= 20 * error * np.max(np.abs(x)), name
-    monkeypatch.setattr("adcli.codegen.nests.module.in_sweeps", lambda steps, blocks: [])
+    monkeypatch.setattr("adcli.codegen.nests.steps.in_sweeps", lambda steps, blocks: [])
     alone = compile_tensors(program, precision=precision)
     assert not alone.module.sweeps and kernel.module.sweeps
     assert_same_bits(got["y"], alone(at, jobs=1)["y"], "y")
