@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
 TWO = Lit(2.0)
+NO_LINE = Equation((), DUP, ())
+"""What no line of a program is."""
 of_tensors = part_for_tensors(__name__)
 
 
@@ -42,23 +44,31 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths:
 
 
 def simplify_behind(program: Program, simple: Program) -> Program:
-    """The same of a program of numbers that begins with the lines of a `simple` one and has its results: these are simplified
-    already, and stay."""
+    """The same of a program of numbers that has the lines of a `simple` one, in their order, and its results: these lines are
+    simplified already. Where it begins with them they stay."""
     start = len(simple.equations)
     if program.equations[:start] != simple.equations:
-        return simplify(program)
+        folder = Folder(standing=simple.equations)
+        folded = folder.program(program)
+        return prune(folded, simple.equations if folder.stood and folded.results[:len(simple.results)] == simple.results else ())
     folder, lines = Folder(), program.equations[start:]
     folder.enter(simple.equations, {e.op for e in lines})
     behind = prune(folder.program(replace(program, equations=lines)))
     return replace(behind, equations=simple.equations + behind.equations)
 
 
-def prune(program: Program) -> Program:
-    """The program without the equations that no result needs."""
+def prune(program: Program, standing: Sequence[Equation] = ()) -> Program:
+    """The program without the equations that no result needs. Of those that are `standing` it is known that they are needed, and
+    that they read nothing else."""
     needed: set[Atom] = {r.atom for r in program.results}
     kept, changed = [], False
+    before = reversed(standing)
+    expected = next(before, None)
     for e in reversed(program.equations):
-        if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
+        if e is expected:
+            kept.append(e)
+            expected = next(before, None)
+        elif e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             if e.op.tensors:
                 whole, e = e, of_tensors().needed_part(e, needed)
                 changed = changed or e is not whole
@@ -71,9 +81,11 @@ def prune(program: Program) -> Program:
 
 
 class Folder:
-    """The forward pass: what each variable is now, and which equation computed what."""
+    """The forward pass: what each variable is now, and which equation computed what. Lines that are `standing` are simplified
+    already; they have all `stood` where they are still what they were."""
 
-    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> None:
+    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None,
+                 standing: Sequence[Equation] = ()) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
@@ -81,11 +93,14 @@ class Folder:
         self.first: dict[object, Lit] = {}
         self.folded: dict[ValueKey, Lit | None] = {}   # what operations on constants come to
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
+        self.negatives: dict[Lit, Lit] = {}    # constants with the other sign
         self.scaled: dict[Atom, tuple[Lit, Atom]] = {}   # products of a constant and a variable
+        self.factors: dict[tuple[Lit, Lit], Lit | None] = {}   # what two constants are that are one factor
         self.known: dict[Atom, bool] = dict(truths or {})   # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
         self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
         self.supports: dict[Atom, Support] = {}   # of tensors where that is known
+        self.standing, self.stood = standing, False
         self.equations: list[Equation] = []
 
     def program(self, old: Program) -> Program:
@@ -105,22 +120,40 @@ class Folder:
             if op in PLAIN_OPERATIONS and type(x := args[0]) is Var and type(y := args[1]) is Var:   # as `key` says
                 entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), e.outs[0])
             else:
-                entered(self.key(e), e.outs[0])
-            if op is NEG or op is NOT:
-                self.opposite[e.outs[0]] = args[0]
-            elif op is MUL and e.outs[0].temp and (found := factor(args)):
-                self.scaled[e.outs[0]] = found
+                self.stand(e)
+
+    def stand(self, e: Equation) -> Var:
+        """Enter a line that stands already; returns the first value that is the same."""
+        out = e.outs[0]
+        if e.op is NEG or e.op is NOT:
+            self.opposite[out] = e.args[0]
+        elif e.op is MUL and out.temp and (found := factor(e.args)):
+            self.scaled[out] = found
+        return self.seen.setdefault(self.key(e), out)
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
         env, opposite, known, plain, keep, rules = self.env, self.opposite, self.known, self.plain, self.keep, FOLDS
-        number = self.number
+        number, following = self.number, iter(self.standing)
+        expected = next(following, None)
         now, entered, append = env.get, self.seen.setdefault, self.equations.append
         a: Atom | None
         b: Atom | None
         args: tuple[Atom, ...]
         for e in equations:
             op = e.op
+            if e is expected:   # what it reads stands, too
+                out = e.outs[0]
+                if op in PLAIN_OPERATIONS and type(x := e.args[0]) is Var and type(y := e.args[1]) is Var:
+                    earlier = entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), out)
+                else:
+                    earlier = self.stand(e)
+                if earlier is out:
+                    append(e)
+                    expected = next(following, None)
+                else:   # what reads it will read another value, so nothing is known of the lines that follow
+                    env[out], expected = earlier, NO_LINE
+                continue
             if op in PLAIN_OPERATIONS:
                 first, second = e.args
                 x, y = now(first, first), now(second, second)
@@ -168,6 +201,7 @@ class Folder:
             else:
                 for out in e.outs:
                     env[out] = value
+        self.stood = expected is None
 
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
@@ -215,7 +249,16 @@ class Folder:
 
     def negated(self, a: Lit) -> Lit:
         """A constant with the other sign, one for all places."""
-        return self.constant(Lit(-a.value))
+        found = self.negatives.get(a)
+        if found is None:
+            found = self.negatives[a] = self.constant(Lit(-a.value))
+        return found
+
+    def product(self, c: Lit, d: Lit) -> Lit | None:
+        """The one factor that two are, where they are exact together; one constant for all places."""
+        if (c, d) not in self.factors:
+            self.factors[c, d] = self.constant(Lit(c.value * d.value)) if exact_together(c.value, d.value) else None
+        return self.factors[c, d]
 
     def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
         """The value of the equation rewritten as op(args), with the same variable."""
@@ -293,11 +336,12 @@ def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return None
     c, x = found
     inner = f.scaled.get(x)
-    if inner is None or not exact_together(c.value, inner[0].value):
+    one = f.product(c, inner[0]) if inner else None
+    if inner is None or one is None:
         if e.op is MUL and e.outs[0].temp:
             f.scaled[e.outs[0]] = found
         return None
-    whole = f.constant(Lit(c.value * inner[0].value)), inner[1]
+    whole = one, inner[1]
     if e.outs[0].temp:
         f.scaled[e.outs[0]] = whole
     return f.keep(Equation(e.outs, MUL, whole, e.span, e.group))
