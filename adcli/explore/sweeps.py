@@ -92,7 +92,7 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
     of_tangents, of_adjoints = ({v: result(atom) for v, atom in found.items()} for found in (ahead, back))
     for sweep, found in ((tangents, of_tangents), (adjoints, of_adjoints)):
         for v, term in sweep.terms.items():
-            seen.setdefault(term.value.atom, found[v])
+            seen.setdefault(term.atom, found[v])
     seen |= {v: seen[x] for v, x in same.items()}
     for e in reverse.equations:
         if e.op is DUP and e.args[0] in seen:

@@ -82,7 +82,7 @@ class Expansion:
         self.ratios: dict[tuple[int, int], Term] = {}
         self.hints: dict[Atom, Var] = {}
         self.outside = PowerSeries(active=True)
-        self.outside.terms = [Term(b.expr(Lit(NAN)))] * (order + 1)
+        self.outside.terms = [Term(b, Lit(NAN))] * (order + 1)
         self.compute: dict[Primitive | None, Callable[[PowerSeries, int], Term | None]] = {
             ADD: self.plus, SUB: self.minus, NEG: self.negative, MUL: self.product, DIV: self.quotient, SELECT: self.choice}
 
@@ -91,7 +91,7 @@ class Expansion:
     def enter(self, value: Var, direction: Var | None) -> None:
         """An input, which is x + s·dx along the direction dx."""
         s = self.series[value] = PowerSeries(active=direction is not None, flat=direction is None)
-        s.terms = [Term(self.b.expr(value)), None if direction is None else Term(self.b.expr(direction))]
+        s.terms = [Term(self.b, value), None if direction is None else Term(self.b, direction)]
         s.terms += [None] * (self.order - 1)
 
     def line(self, e: Equation) -> None:
@@ -104,7 +104,7 @@ class Expansion:
         out = e.outs[0]
         s = self.series[out] = self.series_of(e.op, [self.read(a) for a in e.args])
         if not s.terms:
-            s.terms.append(Term(self.b.expr(out)))
+            s.terms.append(Term(self.b, out))
         for k in range(len(s.terms), self.order + 1 if s.active else 0):
             self.b.group += 1
             term = self.coefficient(s, k)
@@ -126,7 +126,7 @@ class Expansion:
         s = self.known.get((key,))
         if s is None:
             s = self.known[key,] = PowerSeries()
-            s.terms.append(Term(self.b.expr(value)))
+            s.terms.append(Term(self.b, value))
         return s
 
     def derivative(self, s: PowerSeries) -> PowerSeries:
@@ -254,10 +254,10 @@ class Expansion:
         """Coefficient k of s, where those that it needs are known."""
         if s.origin is not None:
             ahead = s.origin.term(k + 1)
-            return ahead if k == 0 or ahead is None else Term(ahead.value * (k + 1), ahead.guard)
+            return ahead if k == 0 or ahead is None else Term.of(ahead.value * (k + 1), ahead.guard)
         assert s.op is not None
         if k == 0 and not s.seeded:
-            return Term(self.b.expr(self.b.emit(s.op, *[a.value.atom for a in s.args])))
+            return Term(self.b, self.b.emit(s.op, *[a.value.atom for a in s.args]))
         if s.op in self.compute:
             return self.compute[s.op](s, k)
         if s.flat:
@@ -272,7 +272,7 @@ class Expansion:
         else:
             term = m.series.term(k - 1)
             if term is not None and k > 1:
-                term = Term(term.value / k, term.guard)
+                term = Term.of(term.value / k, term.guard)
         return self.under(term, tuple([(truth_of(c), wanted) for c, wanted in m.conditions]))
 
     def chain(self, s: PowerSeries) -> PowerSeries | None:
@@ -291,10 +291,10 @@ class Expansion:
         """A further coefficient of a flat series: NaN where one of an argument is, and none else."""
         if op.pieces != "step":
             found = [a.term(1) for i, a in enumerate(s.args) if op.map(i) is not None]
-            return self.sum([Term(self.outside.value, term.guard) for term in found if term is not None])
+            return self.sum([Term.of(self.outside.value, term.guard) for term in found if term is not None])
         missing = self.series_of(NE, [s.args[0], s.args[0]])
         self.coefficient(missing, 0)
-        return Term(self.outside.value, ((truth_of(missing), True),))
+        return Term.of(self.outside.value, ((truth_of(missing), True),))
 
     def plus(self, s: PowerSeries, k: int) -> Term | None:
         return self.sum([a.term(k) for a in s.args])
@@ -324,7 +324,7 @@ class Expansion:
     def quotient(self, s: PowerSeries, k: int) -> Term | None:
         """zₖ = xₖ/y₀ − Σ (yⱼ/y₀) z₍ₖ₋ⱼ₎ over j ≥ 1, in the form of the rule of division."""
         x, y = s.args
-        head = None if (top := x.term(k)) is None else Term(top.value / y.value, top.guard)
+        head = None if (top := x.term(k)) is None else Term.of(top.value / y.value, top.guard)
         if y.flat:
             return head if k == 0 or (head and not head.guard) else self.sum([head, self.times(self.ratio(y, k), s.term(0))])
         return self.sum([head, *[self.times(self.ratio(y, j), s.term(k - j)) for j in range(1, k + 1)]])
@@ -336,7 +336,7 @@ class Expansion:
             return None
         key = (id(y), j)
         if key not in self.ratios:
-            self.ratios[key] = Term(-(term.value / y.value), term.guard)
+            self.ratios[key] = Term.of(-(term.value / y.value), term.guard)
         return self.ratios[key]
 
     def times(self, x: Term | None, y: Term | None) -> Term | None:
@@ -346,12 +346,12 @@ class Expansion:
         guard = restrict(self.b, x.guard, y.guard) if y.guard else x.guard
         outside = self.outside.value
         value = outside if outside.atom in (x.value.atom, y.value.atom) else x.value * y.value
-        return None if guard is None else Term(value, guard)
+        return None if guard is None else Term.of(value, guard)
 
     def under(self, x: Term | None, more: Guard) -> Term | None:
         """A term under a further condition."""
         guard = restrict(self.b, x.guard, more) if x is not None and more else None
-        return x if x is None or not more else None if guard is None else Term(x.value, guard)
+        return x if x is None or not more else None if guard is None else Term.of(x.value, guard)
 
     def sum(self, terms: Iterable[Term | None]) -> Term | None:
         """The sum of terms, those that exist under the same guard first, so that each guard is looked at once."""
@@ -363,7 +363,7 @@ class Expansion:
 
 
 def negated(term: Term | None) -> Term | None:
-    return None if term is None else Term(-term.value, term.guard)
+    return None if term is None else Term.of(-term.value, term.guard)
 
 
 def truth_of(condition: PowerSeries) -> Var:

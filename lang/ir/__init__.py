@@ -53,6 +53,7 @@ class Lit:
     """A constant double. Two are the same if their bits are (any NaN is the one NaN)."""
 
     value: float
+    shape: ClassVar[Shape] = ()
 
     @property
     def bits(self) -> bytes:
@@ -69,7 +70,7 @@ Shape = tuple["Affine", ...]
 
 
 def shape_of(atom: Atom) -> Shape:
-    return atom.shape if isinstance(atom, Var) else ()
+    return atom.shape
 
 
 @record

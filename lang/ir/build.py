@@ -43,20 +43,21 @@ class Builder:
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
-    def line(self, op: Primitive, args: tuple[Atom, ...], hint: Hint) -> Expr:
+    def line(self, op: Primitive, args: tuple[Atom, ...], hint: Hint) -> Var:
         """Append `out = op(args)` for a row of the table, `out` with a printing hint; returns it."""
         out = Var(hint[0], hint[1], op.truth)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
-        return Expr(self, out)
+        return out
 
     def lines(self, lines: Sequence[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
         """Append lines that find their operands among `values` and what the lines before have made; returns what the last one
         makes, which gets the printing hint."""
         append, span, group = self.equations.append, self.span, self.group
-        for op, operands in lines[:-1]:
-            out = Var(None, True, op.truth)
-            append(Equation((out,), op, operands(values), span, group))
-            values += (out,)
+        if len(lines) > 1:
+            for op, operands in lines[:-1]:
+                out = Var(None, True, op.truth)
+                append(Equation((out,), op, operands(values), span, group))
+                values += (out,)
         op, operands = lines[-1]
         out = Var(hint[0], hint[1], op.truth)
         append(Equation((out,), op, operands(values), span, group))
@@ -164,7 +165,7 @@ def apply(op: Primitive, *args: Operand) -> Expr:
             atoms.append(a.atom)
         else:
             atoms.append(Lit(a if isinstance(a, float) else float(a)))
-    return builder.line(op, tuple(atoms), NO_HINT)
+    return Expr(builder, builder.line(op, tuple(atoms), NO_HINT))
 
 
 def many(op: Primitive, count: int) -> ManyArguments | None:

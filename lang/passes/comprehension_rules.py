@@ -92,10 +92,10 @@ class BodyBuilder:
 
     def seed(self, term: Term, subscripts: tuple[Subscript, ...]) -> Term:
         """An element of a tangent or an adjoint, under the condition that it exists."""
-        value = self.read(term.value.atom, subscripts)
+        value = self.read(term.atom, subscripts)
         if term.exists is None:
-            return Term(value)
-        return Term(value, (((self.read(term.exists, subscripts) != 0).var, True),))
+            return Term.of(value)
+        return Term.of(value, (((self.read(term.exists, subscripts) != 0).var, True),))
 
     def number(self, expression: Affine) -> Expr:
         """The value of an expression of indices and sizes."""
@@ -153,9 +153,9 @@ def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term], push_fo
     body, term = _pushed_body(b, e, seeds, push_forward)
     program = body.finish(term)
     if _nothing(program) and op.reduction == "+":
-        return Term(start.value, exists=start.exists)
+        return Term.of(start.value, exists=start.exists)
     onto = replace(sums, sources=tuple(body.sources), body=program, onto=len(body.args))
-    return Term(emit(b, onto, (*body.args, start.value.atom)))
+    return Term.of(emit(b, onto, (*body.args, start.atom)))
 
 
 def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forward: PushForward) -> Made:
@@ -192,7 +192,7 @@ def _started(b: Builder, e: Equation, seed: Term) -> Term | None:
         return _started_extremal(b, e, seed)
     everywhere = filled(b, op.shape, 1.0) if seed.exists is None else seed.exists
     exists = cleared(b, e, everywhere) if op.shape else None
-    return Term(b.expr(cleared(b, e, seed.value.atom)), seed.guard, exists)
+    return Term(b, cleared(b, e, seed.atom), seed.guard, exists)
 
 
 def cleared(b: Builder, e: Equation, value: Atom) -> Atom:
@@ -265,7 +265,7 @@ def _emitted(b: Builder, op: Comprehension, seeds: Collection[Term], make: Calla
     if any(t.exists is not None for t in seeds) and not any(map(can_be_infinite, program.equations)):
         body, term = make([replace(t, exists=None) for t in seeds])
         program = body.finish(term)
-    return Term(emit(b, replace(op, sources=tuple(body.sources), body=program), tuple(body.args)), guard, exists)
+    return Term.of(emit(b, replace(op, sources=tuple(body.sources), body=program), tuple(body.args)), guard, exists)
 
 
 def _under(b: Builder, term: Term | None, more: Guard) -> Term | None:
@@ -307,9 +307,9 @@ def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
     if op.reduction in ("=", "+"):
         return t
     if op.reduction == "lse":
-        return Term(t.value * exp(body.b.expr(value) - body.read(e.outs[0], op.write)), t.guard)
+        return Term.of(t.value * exp(body.b.expr(value) - body.read(e.outs[0], op.write)), t.guard)
     if op.reduction == "*":
-        return Term(_times_others(b, body, e, t.value), t.guard)
+        return Term.of(_times_others(b, body, e, t.value), t.guard)
     return _extremal(b, body, e, t, value)
 
 
@@ -370,7 +370,7 @@ def _share(b: Builder, reduction: str, t: Term, u: Expr, z: Expr, n: Expr, own: 
     beyond = gt(z, u) if reduction == "max" else lt(z, u)
     guard = restrict(b, t.guard, literals(b, ~beyond, start))
     weight = select(z == z, own / n, math.nan)
-    return None if guard is None else Term(t.value * weight, guard)
+    return None if guard is None else Term.of(t.value * weight, guard)
 
 
 def count_ties(b: Builder, e: Equation) -> Ties:
@@ -389,7 +389,7 @@ def count_ties(b: Builder, e: Equation) -> Ties:
         z = emit(b, inner, reads).var
     ties = BodyBuilder(Equation(e.outs, inner, reads), inner.body.equations)
     v, extremum = ties.b.expr(inner.body.results[0].atom), ties.read(z, op.write)
-    counted = ties.finish(Term(select(v == extremum, 1, 0)))
+    counted = ties.finish(Term.of(select(v == extremum, 1, 0)))
     n = emit(b, replace(inner, reduction="+", sources=tuple(ties.sources), body=counted, onto=None), tuple(ties.args)).atom
     if op.onto is not None:
         n = _with_start(b, n, e.args[op.onto], z, _ties_before(b, e))

@@ -15,10 +15,12 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.guards import ONE, Term, contributions, result
-from adcli.lang.passes.seed_masks import masks, positions, union
+from adcli.lang.passes.seed_masks import masks, positions
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
+FIRST, SECOND, BOTH = (0,), (1,), (0, 1)
+"""Positions of arguments of an operation of two."""
 NO_SEEDS: Mapping[str, Var] = {}
 
 
@@ -47,7 +49,7 @@ def jvp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] |
     names, b = Names.of(program), Builder()
     seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
     inputs = {p.name: p.var for p in program.params}
-    tangents: Tangents = {inputs[s.seed or ""]: Term(b.expr(s.var)) for s in seeds}
+    tangents: Tangents = {inputs[s.seed or ""]: Term(b, s.var) for s in seeds}
     for e in program.equations:
         b.equations.append(e)
         b.group += 1
@@ -71,13 +73,16 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     tangents: list[Tangents] = [{inputs[x]: unit(b, seeds.get(x)) for x in group} for group in groups]
     names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
     reach, needed, append = masks(tangents), needed_values(program, of), b.equations.append
+    reached_by = reach.get
     for e in program.equations:
         append(e)
-        mask = 0 if e.op.truth or needed.isdisjoint(e.outs) else union(reach, e.args)
-        if mask:
-            for out in e.outs:
+        outs, args, mask = e.outs, e.args, 0
+        for a in args:
+            mask |= reached_by(a, 0)
+        if mask and not e.op.truth and not needed.isdisjoint(outs):
+            for out in outs:
                 reach[out] = mask
-            long = active_arguments(e, reach) if len(e.args) > LONG else {}
+            long = active_arguments(e, reach) if len(args) > LONG else NONE_TOLD
             for i in positions(mask):
                 b.group += 1
                 push_forward(b, e, tangents[i], names[i], long.get(i))
@@ -87,14 +92,15 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
 
 def unit(b: Builder, seed: Var | None) -> Term:
     """The seed of a sweep: 1, or a tensor that is not everywhere 0."""
-    return Term(b.expr(ONE)) if seed is None else Term(b.expr(seed), (), seed)
+    return Term(b, ONE) if seed is None else Term(b, seed, (), seed)
 
 
 LONG = 3
 """Arguments of one operation beyond which each sweep is told which of them it comes through, instead of looking at all."""
+NONE_TOLD: Mapping[int, Sequence[int]] = {}
 
 
-def active_arguments(e: Equation, reach: Mapping[Atom, int]) -> dict[int, list[int]]:
+def active_arguments(e: Equation, reach: Mapping[Atom, int]) -> Mapping[int, Sequence[int]]:
     """For each sweep the positions of the arguments that it reaches."""
     found: dict[int, list[int]] = {}
     for position, a in enumerate(e.args):
@@ -106,14 +112,19 @@ def active_arguments(e: Equation, reach: Mapping[Atom, int]) -> dict[int, list[i
 def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, reached: Sequence[int] | None = None) -> None:
     """Emit the tangent line of one equation and enter the tangent of what it defines, whose name is `name` with its own for %s;
     `reached` are the positions of the only arguments that can have a tangent, where that is known."""
-    op, args = equation.op, equation.args
-    active: list[int] = []
-    seeds: list[Term] = []
-    for i in range(len(args)) if reached is None else reached:
-        seed = tangents.get(args[i])
-        if seed is not None:
-            active.append(i)
-            seeds.append(seed)
+    op, args, there = equation.op, equation.args, tangents.get
+    active: tuple[int, ...]
+    if len(args) == 2 and reached is None:   # as most of a long program
+        first, second = there(args[0]), there(args[1])
+        if first is not None:
+            active, seeds = (FIRST, [first]) if second is None else (BOTH, [first, second])
+        elif second is not None:
+            active, seeds = SECOND, [second]
+        else:
+            return
+    else:
+        active = tuple([i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents])
+        seeds = [tangents[args[i]] for i in active]
     if not active or op.truth or equation.outs[0].whole:
         return
     b.span = equation.span
@@ -121,8 +132,8 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         seed = seeds[0]
         copies = tuple(Var(name % o.name, o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
                        for o in equation.outs)
-        b.equations.append(Equation(copies, op, (seed.value.atom,), b.span, b.group))
-        tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
+        b.equations.append(Equation(copies, op, (seed.atom,), b.span, b.group))
+        tangents.update({o: Term(b, c, seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
     if op.tensors:
         from adcli.lang.passes.tensor_rules import tangents_of  # only for programs with tensors
@@ -130,7 +141,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         return
     out = equation.outs[0]
     hint = name % out.name if out.name else None, out.temp
-    term = contributions(b, equation, tuple(active), seeds, hint)
+    term = contributions(b, equation, active, seeds, hint)
     if term is not None:
         tangents[out] = term
 

@@ -37,18 +37,29 @@ class Term:
     """A derivative value and when it exists. Of a tensor, or of what comprehensions made a scalar, `exists` may say for each
     element whether it does (not 0) or not; only operations that can be infinite look at it."""
 
-    value: Expr
+    builder: Builder
+    atom: Atom
     guard: Guard = ()
     exists: Atom | None = None
 
+    @classmethod
+    def of(cls, value: Expr, guard: Guard = (), exists: Atom | None = None) -> Term:
+        """The term that has this value."""
+        return cls(value.builder, value.atom, guard, exists)
+
+    @property
+    def value(self) -> Expr:
+        """The atom with its builder, for rules to reckon with."""
+        return Expr(self.builder, self.atom)
+
     def stands_in(self, b: Builder) -> bool:
         """Whether it can be another value's as it is: in the program of `b`, and not for some elements only."""
-        return self.exists is None and self.value.builder is b
+        return self.exists is None and self.builder is b
 
     def named(self, b: Builder, hint: Hint, start: int) -> Term:
         """The same under a name, where an equation since `start` makes it."""
-        value = b.rename(self.value, hint, start)
-        return self if value is self.value else Term(value, self.guard, self.exists)
+        atom = b.rename(self.value, hint, start).atom
+        return self if atom is self.atom else Term(b, atom, self.guard, self.exists)
 
 
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
@@ -62,25 +73,25 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
 
 def maps_of(equation: Equation, seed: Term) -> tuple[WrittenMap | None, ...]:
     """The maps of all arguments of an equation that is a row of the table, for a seed."""
-    return (unit_maps if seed.value.atom is ONE else written_maps)(equation)
+    return (unit_maps if seed.atom is ONE else written_maps)(equation)
 
 
 def made_by(b: Builder, written: WrittenMap, equation: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
     """What a map that does not hand its seed on makes of it at one argument."""
-    start = len(b.equations)
     args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
-    values = (seed.value.atom, equation.outs[0], *args, *written.constants)
+    values = (seed.atom, equation.outs[0], *args, *written.constants)
     if written.always:
-        value = Expr(b, b.lines(written.lines, values, hint if written.named else NO_HINT))
-        return None if guard is None else Term(value, guard, seed.exists)
+        made = b.lines(written.lines, values, hint if written.named else NO_HINT)
+        return None if guard is None else Term(b, made, guard, seed.exists)
+    start = len(b.equations)
     for op, operands in written.lines:
-        values += (b.line(op, operands(values), NO_HINT).atom,)
+        values += (b.line(op, operands(values), NO_HINT),)
     if written.guard and guard is not None:
         guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
-    return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists).named(b, hint, start)
+    return None if guard is None else Term(b, values[written.value], guard, seed.exists).named(b, hint, start)
 
 
 def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
@@ -90,13 +101,13 @@ def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], se
     for seed in seeds:
         if seed.guard or seed.exists is not None:
             break
-        atoms.append(seed.value.atom)
+        atoms.append(seed.atom)
     else:
         written = sums(positions, tuple([a is ONE for a in atoms]) if ONE in atoms else NO_UNITS, args[0] is args[-1])
         if written is not None:
             values = (*atoms, equation.outs[0], *args, *written.constants)
             made = b.lines(written.lines, values, hint if written.named else NO_HINT) if written.lines else values[written.value]
-            return Term(Expr(b, made))
+            return Term(b, made)
     if len(seeds) == 1:
         return contribution(b, equation, positions[0], seeds[0], hint)
     start = len(b.equations)
@@ -224,7 +235,7 @@ def written_sum(op: Primitive, static: Statics, count: int) -> Sums:
 def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...], units: Units,
                  same: bool) -> WrittenSum | None:
     """What `contributions` does with seeds that exist always, read off what it emits for one operation; None where that is not
-    the same at every use: for maps that exist under a condition, have lines in common with others, or give a seed as it is."""
+    the same at every use: for maps that exist under a condition, or have lines in common with others."""
     if many(op, count):
         return None
     b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
@@ -232,17 +243,17 @@ def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[in
     if twice := same and count > 1:
         args[-1] = args[0]
     e = Equation((Var("z"),), op, tuple(args))
-    term = total(b, [contribution(b, e, i, Term(b.expr(seed))) for i, seed in zip(positions, seeds, strict=True)])
-    if term is None or term.guard or not b.equations or b.equations[-1].outs[0] is not term.value.atom:
+    term = total(b, [contribution(b, e, i, Term(b, seed)) for i, seed in zip(positions, seeds, strict=True)])
+    if term is None or term.guard or (b.equations and b.equations[-1].outs[0] is not term.atom):
         return None
-    value: Atom = term.value.atom
+    value: Atom = term.atom
     lines, used = b.equations, (*seeds, e.outs[0], *e.args)
     if units or twice:
         lines, value = simplified(lines, value, {seed: ONE for seed, one in zip(seeds, units, strict=False) if one})
     read = [value, *[a for line in lines for a in line.args]]
     own = tuple(dict.fromkeys([a for a in read if isinstance(a, Lit) and a not in used]))
     place = places((*used, *own), lines)
-    return WrittenSum(written_lines(lines, place), own, place[value], value is term.value.atom)
+    return WrittenSum(written_lines(lines, place), own, place[value], value is term.atom)
 
 
 def places(given: Iterable[Atom], equations: Iterable[Equation]) -> dict[Atom, int]:
@@ -329,10 +340,10 @@ def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Ter
 
 
 def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
-    x, y = first.value.atom, second.value.atom
-    if first.guard == second.guard and not shape_of(x) and not shape_of(y):
+    x, y = first.atom, second.atom
+    if first.guard == second.guard and not x.shape and not y.shape:
         exists = None if first.exists is None else either_element(b, first, second)
-        return Term(b.line(ADD, (x, y), hint), first.guard, exists)
+        return Term(b, b.line(ADD, (x, y), hint), first.guard, exists)
     start, (common, one, other) = len(b.equations), split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
@@ -340,14 +351,14 @@ def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
             positive = flag(b, ((one[0][0], True),))
             exists = either_element(b, first, second)
             chosen = elementwise(b, lambda g, x, y: select(g != 0, x, y), positive, a.atom, z.atom)
-            return Term(chosen, common, exists).named(b, hint, start)
-        return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common).named(b, hint, start)
+            return Term.of(chosen, common, exists).named(b, hint, start)
+        return Term.of(apply(TABLE["select"], b.expr(one[0][0]), a, z), common).named(b, hint, start)
     exists = either_element(b, first, second)
     gated, beside = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
     tensors = shape_of(gated.atom) or shape_of(beside.atom)
     value = elementwise(b, lambda x, y: x + y, gated.atom, beside.atom) if tensors else gated + beside
     guard = either(b, first.guard, second.guard) if one or other else first.guard
-    return Term(value, guard, exists).named(b, hint, start)
+    return Term.of(value, guard, exists).named(b, hint, start)
 
 
 def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
@@ -361,7 +372,9 @@ def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
 
 def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
     """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
-    return zero(b, shape) if term is None else gate(b, term.value, term.guard, 0.0).atom
+    if term is None:
+        return zero(b, shape)
+    return gate(b, term.value, term.guard, 0.0).atom if term.guard else term.atom
 
 
 def zero(b: Builder, shape: Shape) -> Atom:

@@ -45,10 +45,10 @@ def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Ter
             groups.setdefault(term.guard, {})[k] = term
     terms = []
     for guard, seeds in groups.items():
-        value = _tangent(_Points(b, e), {k: t.value.atom for k, t in seeds.items()})
+        value = _tangent(_Points(b, e), {k: t.atom for k, t in seeds.items()})
         there = [(t.exists, op.sources[k].subscripts) for k, t in seeds.items()]
         exists = None if any(x is None for x, _ in there) and covered_points(op) else spread(b, e, there, op.write, op.shape)
-        terms.append(Term(b.expr(value), guard, exists))
+        terms.append(Term(b, value, guard, exists))
     return total(b, terms)
 
 
@@ -63,10 +63,10 @@ def pulled_matrix_at(b: Builder, e: Equation, k: int, seed: Term) -> Term:
     op = _operation(e)
     source, exists = op.sources[k], None
     shape = shape_of(e.args[source.arg])
-    value = _adjoint(_Points(b, e), k, seed.value.atom)
+    value = _adjoint(_Points(b, e), k, seed.atom)
     if seed.exists is not None or not reaches(op, source.subscripts, shape):
         exists = spread(b, e, [(seed.exists, op.write)], source.subscripts, shape)
-    return Term(b.expr(value), seed.guard, exists)
+    return Term(b, value, seed.guard, exists)
 
 
 # ---------------------------------------------------------------- the rules

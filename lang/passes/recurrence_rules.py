@@ -107,12 +107,12 @@ def settled(b: Builder, term: Term) -> Term:
     """The same derivative without a guard: 0 where it does not exist, which `exists` says."""
     if not term.guard:
         return term
-    value, shape = gate(b, term.value, term.guard, 0.0), shape_of(term.value.atom)
+    value, shape = gate(b, term.value, term.guard, 0.0), shape_of(term.atom)
     if not shape:
         there = flag(b, term.guard) if term.exists is None else gate(b, b.expr(term.exists), term.guard, 0.0).atom
-        return Term(value, (), there)
+        return Term.of(value, (), there)
     there = filled(b, shape, 1.0) if term.exists is None else term.exists
-    return Term(value, (), elementwise(b, lambda x, g: select(g != 0, x, 0), there, flag(b, term.guard)).atom)
+    return Term.of(value, (), elementwise(b, lambda x, g: select(g != 0, x, 0), there, flag(b, term.guard)).atom)
 
 
 class _Certainty(NamedTuple):
@@ -141,7 +141,7 @@ def _elements_given(b: Builder, seed: Term | None) -> list[Box]:
     if seed is None:
         return []
     if seed.exists is None:
-        return [tuple([(affine(0), n) for n in shape_of(seed.value.atom)])]
+        return [tuple([(affine(0), n) for n in shape_of(seed.atom)])]
     needed, cone = {seed.exists}, []
     for e in reversed(b.equations):
         if not needed.isdisjoint(e.outs):
@@ -213,15 +213,15 @@ class _Derivatives:
         (name, temp), exists = self.named(out), before.exists if before is not None else UNWRITTEN
         value, there = Var(name, temp, shape=out.shape), Var(None, True, shape=out.shape)
         at = self.places.get(out, 0) if place is None else place
-        self.system.history(value, UNWRITTEN if before is None else before.value.atom, at, zeros)
-        self.terms[out] = Term(self.b.expr(value), (), None if out in self.certain else there)
+        self.system.history(value, UNWRITTEN if before is None else before.atom, at, zeros)
+        self.terms[out] = Term(self.b, value, (), None if out in self.certain else there)
         if out not in self.certain:
             self.system.history(there, filled(self.b, out.shape, 1.0) if exists is None else exists, at, zeros)
 
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> None:
         """The statement that gives the tangent of what `s` writes."""
         lines, plain = self.lines(s)
-        seeds = {a: replace(t, value=lines.expr(t.value.atom)) for a, t in known.items()}
+        seeds = {a: replace(t, builder=lines) for a, t in known.items()}
         matrix, adds = isinstance(s.op, MatrixOperation), plain.op is not s.op
         term = pushed_matrix(lines, plain, seeds) if matrix else pushed(lines, plain, seeds, push_forward)
         if term is not None:
@@ -236,7 +236,7 @@ class _Derivatives:
             target = s.args[source.arg]
             if isinstance(target, Var) and target in active:
                 (lines, plain), seed = self.lines(s), self.terms[s.outs[0]]
-                seed = replace(seed, value=lines.expr(seed.value.atom))
+                seed = replace(seed, builder=lines)
                 matrix = isinstance(s.op, MatrixOperation)
                 term = pulled_matrix_at(lines, plain, k, seed) if matrix else pulled_at(lines, plain, k, source, seed, pull_back)
                 if term is not None:
@@ -260,7 +260,7 @@ class _Derivatives:
         enter = self.system.add if adds else self.system.assign
         made = {x.outs[0]: x for x in lines.equations}
         for x in lines.equations:
-            if x.outs[0] is not term.value.atom and x.outs[0] is not term.exists:
+            if x.outs[0] is not term.atom and x.outs[0] is not term.exists:
                 self.system.line(x)
         main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
         if adds and isinstance(main.op, MatrixOperation):
@@ -331,7 +331,7 @@ class _Derivatives:
     def finish(self) -> dict[Atom, Term]:
         """Append everything, and say what the derivatives are."""
         env = self.system.emit(self.b)
-        return {out: Term(self.b.expr(env.get(t.value.atom, t.value.atom)), (), None if t.exists is None else
+        return {out: Term(self.b, env.get(t.atom, t.atom), (), None if t.exists is None else
                           env.get(t.exists, t.exists)) for out, t in self.terms.items()}
 
 

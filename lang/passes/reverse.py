@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, made_by, maps_of, result, total
+from adcli.lang.passes.guards import Term, add, made_by, maps_of, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -37,7 +37,7 @@ def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] |
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
     seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
-    adjoints: Adjoints = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
+    adjoints: Adjoints = {r.atom: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
     pull_back(b, program.equations, adjoints, active_values(program, wrt))
     sweep = EmittedSweep(b, seeds, adjoints)
     derivatives = [Result(names.fresh(f"d_d{p.name}"), sweep.derivative(p.var)) for p in program.params if p.name in wrt]
@@ -73,7 +73,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     return found
 
 
-NumberedUses = tuple[int, ...]
+NumberedUses = Sequence[int]
 """Of each argument of an equation which use of it this is, from 1; 0 where it has no other. () where none has another."""
 ReachedLine = tuple[Equation, NumberedUses]
 
@@ -92,10 +92,17 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     that are copied."""
     reach = masks(seeds)
     found: list[list[ReachedLine]] = [[] for _ in seeds]
-    there, copied = reach.get, left.keys()
+    there, copied, there_are = reach.get, left.keys(), left.get
     for e in reversed(program.equations):
         outs, args = e.outs, e.args
-        uses = () if copied.isdisjoint(args) else tuple([one_less(left, a) for a in reversed(args)])[::-1]
+        uses: list[int] = []
+        if not copied.isdisjoint(args):
+            for a in reversed(args):
+                use = there_are(a, 0)
+                uses.append(use)
+                if use:
+                    left[a] = use - 1
+            uses.reverse()
         mask = there(outs[0], 0) if len(outs) == 1 else union(reach, outs)
         if mask and not active.isdisjoint(outs):
             for a in args:
@@ -126,24 +133,24 @@ class AdjointSums:
         elif not use:
             receive(self.whole, value, term)
         elif value in self.later:
-            self.add([term, self.later.pop(value)], numbered_hint(value, 2 * use - 2), span, self.later, value)
+            self.add(term, self.later.pop(value), numbered_hint(value, 2 * use - 2), span, self.later, value)
         else:
             self.later[value] = term
 
     def complete(self, value: Atom, span: Span | None) -> None:
         """A value is defined here: no use is left."""
         if value in self.uses:
-            terms = [self.first.pop(value, None), self.later.pop(value, None)]
-            self.add(terms, adjoint_hint(value), span, self.whole, value)
+            first, later = self.first.pop(value, None), self.later.pop(value, None)
+            self.add(first, later, adjoint_hint(value), span, self.whole, value)
 
-    def add(self, terms: Sequence[Term | None], hint: Hint, span: Span | None, into: Adjoints, value: Atom) -> None:
+    def add(self, first: Term | None, second: Term | None, hint: Hint, span: Span | None, into: Adjoints, value: Atom) -> None:
         """Enter the sum of those terms that exist."""
-        if any(terms):
+        if first is not None and second is not None:
             self.b.group += 1
             self.b.span = span
-            found = total(self.b, terms, hint)
-            if found is not None:
-                into[value] = found
+            into[value] = add(self.b, first, second, hint)
+        elif found := first or second:
+            into[value] = found
 
     def pull_back(self, lines: Iterable[ReachedLine], active: set[Atom]) -> None:
         """The reverse sweep through lines that it reaches, the last of which comes first."""
@@ -218,13 +225,13 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
 def with_copies(b: Builder, e: Equation, seed: Term, terms: list[tuple[int, Term]]) -> list[tuple[int, Term]]:
     """The adjoints of the arguments of an equation, where two of them are its own as it is: a copy of it for each."""
     unchanged = [i for i, term in terms
-                 if term is seed or (term.value.atom is seed.value.atom and term.guard == seed.guard)]
-    if len(unchanged) != 2 or not isinstance(seed.value.atom, Var):
+                 if term is seed or (term.atom is seed.atom and term.guard == seed.guard)]
+    if len(unchanged) != 2 or not isinstance(seed.atom, Var):
         return terms
     copies = tuple(Var(adjoint_hint(e.args[i])[0], True, shape=shape_of(e.args[i])) for i in unchanged)
-    b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
+    b.equations.append(Equation(copies, DUP, (seed.atom,), b.span, b.group))
     own = dict(zip(unchanged, copies, strict=True))
-    return [(i, Term(b.expr(own[i]), seed.guard, seed.exists) if i in own else term) for i, term in terms]
+    return [(i, Term(b, own[i], seed.guard, seed.exists) if i in own else term) for i, term in terms]
 
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:

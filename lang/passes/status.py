@@ -323,7 +323,7 @@ def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
     if shape_of(value):
         return of_tensors().any_element(b, value, lambda x: x != x)
-    return b.line(NE, (value, value), NO_HINT)
+    return b.expr(b.line(NE, (value, value), NO_HINT))
 
 
 def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels) -> None:
@@ -331,13 +331,14 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
     values = {r.name: r.atom for r in primal.results}
     outputs = {r.name: r.atom for r in program.results}
     outs = {name: outputs[name] for name in values if isinstance(outputs.get(name), Var)}
-    numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else b.line(EQ, (outs[name],) * 2, NO_HINT))
+    numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else
+                    b.expr(b.line(EQ, (outs[name],) * 2, NO_HINT)))
     every = cache(lambda: reduce(and_, map(numbers, outs)))
     missing: dict[str | None, Expr] = {}   # whether any derivative of an output is
     for r in program.results:
         if r.name not in values and isinstance(r.atom, Var):
             nan = is_nan(b, r.atom)
-            missing[r.of] = nan if r.of not in missing else b.line(OR, (missing[r.of].atom, nan.atom), NO_HINT)
+            missing[r.of] = nan if r.of not in missing else b.expr(b.line(OR, (missing[r.of].atom, nan.atom), NO_HINT))
     surprises = [x & numbers(of) if of in outs else x & every() if of is None and outs else x for of, x in missing.items()]
     if surprises:
         surprise = reduce(or_, surprises)

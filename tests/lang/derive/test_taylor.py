@@ -257,7 +257,7 @@ def wrong_product(self: Expansion, s, k):
 
 def wrong_quotient(self: Expansion, s, k):
     x, y = s.args
-    head = None if (top := x.term(k)) is None else Term(top.value / y.value, top.guard)
+    head = None if (top := x.term(k)) is None else Term.of(top.value / y.value, top.guard)
     return self.sum([head, *[self.times(self.ratio(y, j), s.term(k - j)) for j in range(1, k)]])
 
 

@@ -49,7 +49,7 @@ def test_an_expression_is_no_truth_value_and_no_key() -> None:
 
 def test_only_what_the_last_line_made_is_renamed() -> None:
     b = Builder()
-    first, second = (b.line(TABLE[name], (X,), NO_HINT) for name in ("sin", "cos"))
+    first, second = (b.expr(b.line(TABLE[name], (X,), NO_HINT)) for name in ("sin", "cos"))
     assert b.rename(first, ("a", False), 0) is first                    # not the last line
     assert b.rename(second, ("b", False), 2) is second                  # emitted before the start
     renamed = b.rename(second, ("b", False), 0)

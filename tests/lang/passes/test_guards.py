@@ -112,8 +112,8 @@ def test_what_can_be_infinite_at_finite_values(op: str, operand: Var | Lit, infi
 
 def emitted(e: Equation, position: int) -> Any:
     b = Builder()
-    term = guards.contribution(b, e, position, guards.Term(b.expr(SEED)))
-    return None if term is None else shown(e, b, term.value.atom, term.guard)
+    term = guards.contribution(b, e, position, guards.Term.of(b.expr(SEED)))
+    return None if term is None else shown(e, b, term.atom, term.guard)
 
 
 def run(e: Equation, position: int) -> Any:

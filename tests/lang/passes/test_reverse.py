@@ -65,7 +65,7 @@ def test_partial_derivatives_are_those_of_the_program_with_copies(written: Sampl
     linear = duplicate(program)
     through, seed = Builder(), next(x.atom for x in linear.results if x.name == of)
     through.equations.extend(linear.equations)
-    adjoints = {seed: Term(through.expr(one))}
+    adjoints = {seed: Term.of(through.expr(one))}
     reverse.pull_back(through, linear.equations, adjoints, active_values(linear, wrt))
     wanted = {(0, p.name): guards.result(through, adjoints[p.var]) for p in linear.params if p.var in adjoints}
     assert found.keys() == wanted.keys()
