@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, operations
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 from adcli.lang.passes.beside import part_for_tensors
@@ -52,7 +52,7 @@ def simplify_behind(program: Program, simple: Program) -> Program:
         folded = folder.program(program)
         return prune(folded, simple.equations if folder.stood and folded.results[:len(simple.results)] == simple.results else ())
     folder, lines = Folder(), program.equations[start:]
-    folder.enter(simple.equations, {e.op for e in lines})
+    folder.enter(simple, {e.op for e in lines})
     behind = prune(folder.program(replace(program, equations=lines)))
     return replace(behind, equations=simple.equations + behind.equations)
 
@@ -108,12 +108,12 @@ class Folder:
         results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in old.results])
         return replace(old, equations=tuple(self.equations), results=results)
 
-    def enter(self, equations: Iterable[Equation], later: Collection[Primitive]) -> None:
+    def enter(self, simple: Program, later: Collection[Primitive]) -> None:
         """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value
         that is known is among them: whatever reads one was folded."""
         met = {*later, NOT, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
         entered = self.seen.setdefault
-        for e in equations:
+        for e in () if met.isdisjoint(operations(simple)) else simple.equations:
             op, args = e.op, e.args
             if op not in met:
                 continue

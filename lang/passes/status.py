@@ -334,12 +334,14 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
     numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else
                     b.expr(b.line(EQ, (outs[name],) * 2, NO_HINT)))
     every = cache(lambda: reduce(and_, map(numbers, outs)))
-    missing: dict[str | None, Expr] = {}   # whether any derivative of an output is
+    missing: dict[str | None, Var] = {}   # whether any derivative of an output is
     for r in program.results:
-        if r.name not in values and isinstance(r.atom, Var):
-            nan = is_nan(b, r.atom)
-            missing[r.of] = nan if r.of not in missing else b.expr(b.line(OR, (missing[r.of].atom, nan.atom), NO_HINT))
-    surprises = [x & numbers(of) if of in outs else x & every() if of is None and outs else x for of, x in missing.items()]
+        if r.name not in values and isinstance(x := r.atom, Var):
+            nan = is_nan(b, x).var if x.shape else b.line(NE, (x, x), NO_HINT)
+            before = missing.get(r.of)
+            missing[r.of] = nan if before is None else b.line(OR, (before, nan), NO_HINT)
+    found = [(of, b.expr(nan)) for of, nan in missing.items()]
+    surprises = [x & numbers(of) if of in outs else x & every() if of is None and outs else x for of, x in found]
     if surprises:
         surprise = reduce(or_, surprises)
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
