@@ -11,7 +11,7 @@ half a unit off, 2⁻ᵖ: x − y·q is exact then, and the sum before its round
 Below 1 all of these are half as large; q could be off by another unit only if x were 2.
 
 That holds while nothing leaves the normal numbers: y is within `DIVISORS` (else r is NaN) and q within `QUOTIENTS`, or x is a
-zero, as often in derivatives; the product q then has the right sign. Two instructions say of q that the first two bits of its
+zero, as often in derivatives; the product q then has the right sign. One addition to q says by one bit that the first two of its
 exponent differ, as they do from 2⁻⁵¹¹ to 2⁵¹³ and for no zero. Only where that is not so for all of a tile's registers each lane
 is asked what it has, and where any has another number, the processor divides all of them.
 
@@ -158,8 +158,8 @@ class _QuotientLines:
                 row.append(x)
             found.append(row)
             pattern = self.put(f"bitcast {self.on.real} {first} to {whole}")
-            differ = self.put(f"xor {whole} {pattern}, {self.put(f'add {whole} {pattern}, {pattern}')}")
-            every = self.put(f"and {whole} {every}, {differ}") if every else differ
+            within = self.put(f"add {whole} {pattern}, splat ({self.on.bits} {1 << 8 * self.on.size - 3})")
+            every = self.put(f"and {whole} {every}, {within}") if every else within
         ahead = self.put(f"and {whole} {every}, splat ({self.on.bits} {1 << 8 * self.on.size - 2})")
         return found, self.in_all_lanes(self.put(f"icmp ne {whole} {ahead}, zeroinitializer"))
 
