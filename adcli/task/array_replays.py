@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from adcli.codegen.nests.array_calls import PlannedKernel
+from adcli.codegen.nests.array_calls import PlannedKernel, blank
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.lang.ir.errors import AdError, Span
 from adcli.task.small_replays import Replay, Unplanned
@@ -15,7 +15,7 @@ class ArrayReplay(PlannedKernel, Replay):  # type: ignore[misc]  # it gives arra
     """Code from the cache, for one set of shapes, on arrays."""
 
     def memory(self, outputs: list[tuple[int, ...]]) -> ResultMemory:
-        return ResultMemory(outputs, self.real.itemsize, partial(np.empty, dtype=self.real))
+        return ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
 
     def full(self, shape: tuple[int, ...], x: float) -> np.ndarray:
         return np.full(shape, x)

@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from ctypes import addressof
+from ctypes import addressof, c_char
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
+from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.machine.small import byte
 from adcli.codegen.nests import calls
 from adcli.codegen.nests.calls import CallPlan, PlannedCode
+from adcli.codegen.nests.result_memory import LARGE
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Span
 
@@ -98,6 +101,15 @@ class PlannedKernel(PlannedCode):
             if target is not found[name]:
                 target[...] = found[name]
                 found[name] = target
+
+
+def blank(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array for a result. A large one begins with a cache line: the registers that are stored would be in two lines each where
+    NumPy's begin. Its base is no array, so views of it hold it, as they do an array that owns its memory."""
+    if (size := dtype.itemsize * prod(shape)) < LARGE:
+        return np.empty(shape, dtype)
+    memory = (c_char * (size + CACHE_LINE)).from_buffer(np.empty(size + CACHE_LINE, np.uint8))
+    return np.ndarray(shape, dtype, memory, -addressof(memory) % CACHE_LINE)
 
 
 def address(a: np.ndarray) -> int | None:

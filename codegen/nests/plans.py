@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests.actions import Stretch, joined, numbered
+from adcli.codegen.nests.array_calls import blank
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
 from adcli.codegen.nests.module import FLAG, TensorModule, gathers
@@ -99,7 +100,7 @@ class CallPlanner:
         actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
         places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
         outputs = [found[v] for v in self.made]
-        memory = ResultMemory(outputs, self.real.itemsize, partial(np.empty, dtype=self.real))
+        memory = ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
         return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
                         worth_team(shared, sum(taken)), instructions, of_inputs, found, segments.bytes)
 

@@ -570,6 +570,7 @@ def test_memory_of_results_that_nobody_has_is_used_again(monkeypatch: pytest.Mon
     found = kernel({"x": x})
     view, small = found["y"][5:], kernel({"x": x[:9]})
     places = [a.ctypes.data for a in found.values()]
+    assert all(place % 64 == 0 for place in places) and view.base is found["y"]
     del found
     others = [kernel({"x": k + x}) for k in range(3)]
     assert view.tolist() == (x[5:] + 1).tolist() and small["y"].tolist() == (x[:9] + 1).tolist()
