@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read, rounded_arithmetic
-from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
+from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.matrix import MatrixOperation
@@ -26,7 +26,7 @@ from adcli.task.tasks import Task
 if TYPE_CHECKING:
     from adcli.lang.passes.status_places import Place
 
-SELECT = TABLE["select"]
+SELECT, STOP = TABLE["select"], TABLE["stop"]
 OPERANDS = ("u", "v", "w")
 SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "lse": "lse=!", "=": "="}
 Numbers = Mapping[str, Any]
@@ -70,10 +70,9 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
 def worst_operation(primal: Program, values: Mapping[Var, Any]) -> tuple[int, Equation | None]:
     """The first operation of the greatest level that the results depend on, and the level."""
     worst, place = 0, None
-    for e in taken(primal, values):
-        found = level_of(e, values)
-        if found > worst:
-            worst, place = found, e
+    for e, level in levels(primal, values):
+        if level > worst:
+            worst, place = level, e
     return worst, place
 
 
@@ -95,27 +94,30 @@ def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, sourc
     return Note(word, None, source)
 
 
-def taken(program: Program, values: Mapping[Var, Any]) -> Iterator[Equation]:
-    """The equations that the results really depend on at this point, in order: arms not taken are left out."""
+def levels(program: Program, values: Mapping[Var, Any]) -> Iterator[tuple[Equation, int]]:
+    """The equations that the results really depend on at this point, in order, each with the worst level it meets: arms not taken
+    are left out, and what reaches the results through `stop` alone, as what has constants alone, is not rough."""
     needed: set[Atom] = {r.atom for r in program.results}
-    taken = []
+    moving, taken = set(needed), []
     for e in reversed(program.equations):
-        if not needed.isdisjoint(e.outs):
-            taken.append(e)
-            if e.op is SELECT:
-                needed.update((e.args[0], e.args[1] if read(values, e.args[0], FLOAT) else e.args[2]))
-            else:
-                needed.update(e.args)
-    return reversed(taken)
+        if needed.isdisjoint(e.outs):
+            continue
+        moves = not moving.isdisjoint(e.outs)
+        taken.append((e, moves and not all(isinstance(a, Lit) for a in e.args)))
+        read_here = e.args if e.op is not SELECT else (e.args[0], e.args[1] if read(values, e.args[0], FLOAT) else e.args[2])
+        needed.update(read_here)
+        if moves and e.op is not STOP:
+            moving.update(read_here)
+    return ((e, level_of(e, values, 0 if moves else POLE)) for e, moves in reversed(taken))
 
 
-def level_of(e: Equation, values: Mapping[Var, Any]) -> int:
-    """The worst level that an operation meets at its operands; a NaN counts where it is made."""
+def level_of(e: Equation, values: Mapping[Var, Any], least: int) -> int:
+    """The worst level from `least` on that an operation meets at its operands, or -1; a NaN counts where it is made."""
     args = [read(values, a, FLOAT) for a in e.args]
     out = values[e.outs[0]]
     if not e.op.truth and out != out and all(a == a for a in args):
         return DOMAIN
-    return max((s.level for s in met(e, values)), default=-1)
+    return max((s.level for s in met(e, values) if s.level >= least), default=-1)
 
 
 def letter(position: int) -> str:
@@ -260,9 +262,8 @@ def inner(e: Equation, values: list[float], arithmetic: Arithmetic) -> tuple[Equ
     body = e.op.body
     known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, arithmetic)
     greatest, blamed, still = 0, None, unmoved(e)
-    for line in taken(body, known):
-        level = 0 if line in still else level_of(line, known)
-        if level > greatest:
+    for line, level in levels(body, known):
+        if level > greatest and line not in still:
             greatest, blamed = level, line
     return blamed, known
 

@@ -128,11 +128,11 @@ def not_smooth(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
 
 def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool:
     """Whether an operation that is not smooth at a point has an operand that depends on these inputs."""
-    from adcli.answers.diagnose import level_of, taken
+    from adcli.answers.diagnose import levels
     from adcli.lang.evaluate import FLOAT, every_value
     from adcli.lang.ir.activity import active_values
     active, values = active_values(task.primal, names), every_value(task.primal, at, FLOAT)
-    return any(not active.isdisjoint(e.args) and level_of(e, values) > 0 for e in taken(task.primal, values))
+    return any(level > 0 and not active.isdisjoint(e.args) for e, level in levels(task.primal, values))
 
 
 def constant_columns(fit: Fit) -> list[str]:

@@ -256,8 +256,9 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
     for e, use, inside in equations:
         if e.op.tensors:
             of_tensors().note_inside(levels, e, use, inside, active)
+        still = use.still or all(isinstance(a, Lit) for a in e.args)   # constants are compared the same way everywhere
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
-            if use.still and status.level < POLE:
+            if still and status.level < POLE:
                 continue
             if status.needs is None or e.args[status.needs] in active:
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)

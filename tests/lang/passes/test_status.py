@@ -231,3 +231,19 @@ def test_a_condition_of_a_loop_may_stand_on_both_sides_of_operations_on_matrices
         status = checked(with_status(p, p, ["b"]))
         at = {"A": [[2.0, 1.0], [1.0, 3.0]], "b": [1.0, -2.0], "T": 4}
         assert LEVELS[int(evaluate(status, at)[status.results[-1].name])] == level
+
+
+@pytest.mark.parametrize(("line", "at", "note"), [
+    ("n = 2; v = n == 2 ? abs(x) : x**2", "x=0", "abs'(u) at u = 0.0: kink"),
+    ("v = stop(floor(k)) + abs(x)", "k=2,x=0", "abs'(u) at u = 0.0: kink"),
+    ("n = 2; v = n == 2 ? stop(floor(x)) : x", "x=1", ""),
+])
+def test_what_nothing_moves_is_not_rough_and_gets_no_blame(line: str, at: str, note: str) -> None:
+    ended = adcli("grad", "-e", line, "--at", at)
+    assert ended.code == 0 and (ended.err.endswith(f"note: {note}\n") if note else not ended.err)
+
+
+@pytest.mark.parametrize(("verb", "at"), [("grad", "x=[1,2]"), ("trace", "x=[1,2]"), ("propagate", "x=[1,2]±0.1")])
+def test_a_condition_on_indices_is_no_jump_where_elements_are_written_out(verb: str, at: str) -> None:
+    ended = adcli(verb, "-e", "input x(N); v +=! x(i) * (i == 1 ? 2 : 1)", "--at", at)
+    assert ended.code == 0 and not ended.err
