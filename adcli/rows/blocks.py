@@ -113,8 +113,9 @@ class Work:
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
 
     def holds(self, columns: Sequence[Any]) -> bool:
-        """Whether the numbers of a block are surely none that the precision has not."""
-        return all(self.table.dialect.holds([c.min(initial=0.0), c.max(initial=0.0)]) for c in columns)
+        """Whether the numbers of a block are surely none that the precision has not. A NaN says nothing of the others."""
+        import numpy as np
+        return all(self.table.dialect.holds([np.fmin.reduce(c, initial=0.0), np.fmax.reduce(c, initial=0.0)]) for c in columns)
 
     def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
                results: Sequence[Any], levels: Any) -> tuple[int, Row]:
