@@ -79,6 +79,8 @@ class NativeTables:
         found = scanned(self.reader, block, table.separator, len(table.names), places, texts, point)
         if found is None or not settled(table, block, found, table.number):
             return None
+        if objects and table.separator == b"\t" and block.count(b"\t") != len(found.places) * (len(table.names) - 1):
+            return None   # one is quoted
         columns = [np.full(len(found.places), p.default) if place is None else found.numbers[place]
                    for p, place in zip(table.inputs, table.places, strict=True)]
         return NativeLines(block, columns, found)

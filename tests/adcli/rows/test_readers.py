@@ -136,6 +136,12 @@ def test_bad_rows_have_their_line_and_no_number():
         {1: "2 fields, header has 3", 2: "column 'y': 'x' is not a number"}, {0: 0, 1: 2, 2: 3, 3: 5}, 6)
 
 
+def test_a_quoted_tab_between_tabs_is_escaped_in_json():
+    """Tabs that separate are no characters of a field, others are."""
+    ended = same(outcomes(b'x\ty\tn\n1\t2\ta\n3\t4\t"\t"\n', "v = x*y", "--format", "json", "--input-format", "tsv"))
+    assert [row["n"] for row in ended.records] == ["a", "\t"]
+
+
 # ---------------------------------------------------------------- quotes, in arrays
 
 @settings(max_examples=60, deadline=None)
