@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read, rounded_arithmetic
-from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.status import is_of_constants
 from adcli.output.layout import Row
 from adcli.output.numbers import shortest
 from adcli.task.tasks import Task
@@ -96,14 +97,14 @@ def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, sourc
 
 def levels(program: Program, values: Mapping[Var, Any]) -> Iterator[tuple[Equation, int]]:
     """The equations that the results really depend on at this point, in order, each with the worst level it meets: arms not taken
-    are left out, and what reaches the results through `stop` alone, as what has constants alone, is not rough."""
+    are left out, and what reaches the results through `stop` alone, as what compares constants alone, is not rough."""
     needed: set[Atom] = {r.atom for r in program.results}
     moving, taken = set(needed), []
     for e in reversed(program.equations):
         if needed.isdisjoint(e.outs):
             continue
         moves = not moving.isdisjoint(e.outs)
-        taken.append((e, moves and not all(isinstance(a, Lit) for a in e.args)))
+        taken.append((e, moves and not is_of_constants(e)))
         read_here = e.args if e.op is not SELECT else (e.args[0], e.args[1] if read(values, e.args[0], FLOAT) else e.args[2])
         needed.update(read_here)
         if moves and e.op is not STOP:

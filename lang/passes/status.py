@@ -256,7 +256,7 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
     for e, use, inside in equations:
         if e.op.tensors:
             of_tensors().note_inside(levels, e, use, inside, active)
-        still = use.still or all(isinstance(a, Lit) for a in e.args)   # constants are compared the same way everywhere
+        still = use.still or is_of_constants(e)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
             if still and status.level < POLE:
                 continue
@@ -296,6 +296,11 @@ def any_noted(program: Program) -> bool:
     """Whether there can be anything to note of a program: sums and products need no look at what reaches a result."""
     some = {op for op in operations(program) if op.tensors or op.status or op.hides_nan}
     return any(is_noted(e) for e in program.equations if e.op in some)
+
+
+def is_of_constants(e: Equation) -> bool:
+    """Whether an equation compares constants, which it does the same way everywhere."""
+    return e.op.truth and all(isinstance(a, Lit) for a in e.args)
 
 
 def condition(b: Builder, e: Equation, status: Status) -> Expr:

@@ -10,6 +10,7 @@ from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import forward, pipeline, reverse
+from adcli.lang.passes.guards import Term
 from command import adcli, succeeds
 from planted_faults import planted, wrong_rule, wrong_status
 
@@ -118,8 +119,7 @@ SHARED = "s = x*y\nt = sin(s)*s\nv = t*s + x/t"
 def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
     """The rule of `dup` in reverse mode adds; forward mode knows nothing of it and stays right."""
     monkeypatch.setattr(pipeline, "CHECKED", False)
-    right = reverse.total
-    monkeypatch.setattr(reverse, "total", lambda b, terms, *hint: right(b, list(terms)[:1], *hint))
+    monkeypatch.setattr(reverse, "add", lambda b, first, second, *hint: first)
     ended = adcli("check", "-e", SHARED)
     assert ended.code == 1 and "the fault is in a sweep" in ended.out
     row = next(line for line in ended.out.splitlines() if line.startswith("forward against reverse"))
@@ -129,9 +129,9 @@ def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
 def test_a_rule_that_is_wrong_in_one_mode_only(monkeypatch):
     right = forward.contributions
 
-    def wrong(b, equation, positions, *seeds):
-        term = right(b, equation, positions, *seeds)
-        return term if equation.op.name != "sin" or term is None else type(term)(term.value * (1 + 1e-6), term.guard)
+    def wrong(b, equation, *given):
+        term = right(b, equation, *given)
+        return term if equation.op.name != "sin" or term is None else Term.of(term.value * (1 + 1e-6), term.guard)
     monkeypatch.setattr(forward, "contributions", wrong)
     ended = adcli("check", "-e", SHARED)
     assert ended.code == 1 and "the modes differ: the fault is in a sweep" in ended.out

@@ -138,7 +138,7 @@ def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, rule: str, monkeypat
     def halved(b, term):
         atom = term.value.var
         half = comprehension_rules.elementwise(b, lambda t: t * 0.5, atom) if atom.shape else term.value * 0.5
-        return type(term)(half, term.guard, term.exists)
+        return type(term).of(half, term.guard, term.exists)
 
     monkeypatch.setattr(pipeline, "CHECKED", False)
     monkeypatch.setattr(tensor_rules, rule, wrong)
