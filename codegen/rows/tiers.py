@@ -6,17 +6,19 @@ blocks of rows. So the rows decide, however they come: in one call, in a stream,
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import threading
 from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers
+from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
 from adcli.codegen.machine.tape import Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept, linked
-from adcli.codegen.rows.succession import Succession
+from adcli.codegen.rows.succession import Succession, finish_at_exit
 from adcli.lang.ir.gc import paused
 
 if TYPE_CHECKING:
@@ -72,6 +74,17 @@ def player(store: Store | None, code: str = "d") -> Kernel:
         if which not in _players:
             _players[which] = kept_player(store, *which) or made_player(store, *which)
         return _players[which]
+
+
+def begin_player(store: Store | None, code: str = "d") -> None:
+    """Begin to make the player in a thread of its own, while the tape is made that it will play. What goes wrong there does so
+    again, and is said, where the player is wanted."""
+    def make() -> None:
+        finish_at_exit()
+        with contextlib.suppress(Exception):
+            player(store, code)
+
+    started(threading.Thread(target=make, daemon=True))
 
 
 def player_name(lanes: int, code: str) -> str:
