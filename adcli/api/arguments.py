@@ -148,37 +148,42 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
     made = dict(zip(kernel.made, plan.outputs, strict=True))
     shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
 
-    def new() -> dict[str, Any]:
-        if plan.results.large:
-            arrays = plan.results.arrays(kernel.spare_bytes(plan.results.bytes))
-            memory = dict(zip(kernel.made, arrays, strict=True))
-            return {name: memory[name] if shape else None for name, shape in shapes.items()}
+    def fresh() -> dict[str, Any]:
         return {name: empty(shape, real) if shape else None for name, shape in shapes.items()}
+
+    def again() -> dict[str, Any]:
+        memory = dict(zip(kernel.made, plan.results.arrays(kernel.spare_bytes(plan.results.bytes)), strict=True))
+        return {name: memory[name] if shape else None for name, shape in shapes.items()}
+
+    def shared(env: Any, given: Any, targets: dict[str, Any] | None, team: int) -> Any:   # memory is found while helpers wake
+        def computed(role: Any) -> Any:
+            return tensors(given, targets or new(), targets is None, address(env), address(role))
+        return kernel.share(env, computed, team)
 
     def quick(given: Any, out: Any, jobs: Any) -> dict[str, Any] | None:
         if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
             return None
-        if out is None:
-            targets = new()
-        elif type(out) is dict and len(out) == len(shapes):
+        targets: dict[str, Any] | None = None
+        if out is not None:
+            if type(out) is not dict or len(out) != len(shapes):
+                return None
             targets = {name: out.get(name) for name in shapes}
             if not all(shape or type(targets[name]) is float for name, shape in shapes.items()):
                 return None
-        else:
-            return None
         try:
             frame = plan.spare.pop()
         except IndexError:
             frame = kernel.frame(plan)
-        env, team = frame[0], (jobs or processors()) if plan.shared else 1
-        if team > 1:
-            results = kernel.share(env, lambda role: tensors(given, targets, out is None, address(env), address(role)), team)
+        results: dict[str, Any] | None
+        if threads and (team := jobs or processors()) > 1:
+            results = shared(frame[0], given, targets, team)
         else:
-            results = tensors(given, targets, out is None, address(env), 0)
+            results = tensors(given, targets or new(), out is None, address(frame[0]), 0)
         if results is not None:
             plan.spare.append(frame)
         return results
 
+    threads, new = plan.shared, again if plan.results.large else fresh
     return quick
 
 

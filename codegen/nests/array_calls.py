@@ -108,7 +108,8 @@ def blank(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     NumPy's begin. Its base is no array, so views of it hold it, as they do an array that owns its memory."""
     if (size := dtype.itemsize * prod(shape)) < LARGE:
         return np.empty(shape, dtype)
-    memory = (c_char * (size + CACHE_LINE)).from_buffer(np.empty(size + CACHE_LINE, np.uint8))
+    block: Any = np.empty(size + CACHE_LINE, np.uint8)
+    memory: Any = (c_char * block.size).from_buffer(block)
     return np.ndarray(shape, dtype, memory, -addressof(memory) % CACHE_LINE)
 
 
