@@ -18,7 +18,7 @@ from adcli.input.fields import COMMA, Fault
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import SHORTEST, Number, json_number
 from adcli.output.report import text
-from adcli.rows.rows import Table
+from adcli.rows.rows import Table, members
 from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -218,9 +218,8 @@ def repaired(table: Table, row: bytes) -> bytes:
     """A bad row so that results can be appended to it: as many fields as the header has, or an object."""
     if table.separator is None:
         try:
-            found = json.loads(row)
-            ok = table.new and isinstance(found, dict) and not any(n in found for n in table.new)
-        except (ValueError, RecursionError):
+            ok = table.new and members(row).keys().isdisjoint(table.new)
+        except Fault:
             ok = False
         return row if ok else b"{}"
     try:

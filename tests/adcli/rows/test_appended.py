@@ -65,7 +65,7 @@ def test_an_object_is_opened(row, want):
     (b",", b'"1,2', b'"""1,2",'),
     (b";", b"1", b"1;"), (b";", b'"1', b'"""1";'), (b",", b'1,"a"b,3', b'"1,""a""b,3",'),
     (None, b'{"x":1}', b'{"x":1}'), (None, b'{"x":', b"{}"), (None, b"[1]", b"{}"), (None, b'{"v":1}', b"{}"),
-    (None, b"\xff", b"{}"), (None, b"[" * 99_999, b"{}")])
+    (None, b"\xff", b"{}"), (None, b"[" * 99_999, b"{}"), (None, b'{"x":NaN}', b"{}")])
 def test_a_bad_row_is_made_one_that_results_can_follow(separator, row, want):
     table = Table(Dialect("csv" if separator else "ndjson", separator, columns=("x", "y") if separator else None), [])
     if separator:

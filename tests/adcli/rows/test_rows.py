@@ -105,10 +105,10 @@ def test_mark():
 
 
 def test_mark_keeps_json_valid():
-    data = b'{"x":1,"y":2}\n{"x":1,\n[]\n{"x":"a","y":1}\n{"x":1,"y":2,"v":3}\n'
+    data = b'{"x":1,"y":2}\n{"x":1,\n[]\n{"x":"a","y":1}\n{"x":1,"y":2,"v":3}\n{"x":1,"y":NaN}\n'
     ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "mark", stdin=data)
     assert [r["status"].partition(":")[0] for r in ended.records] == [
-        "smooth", "not JSON", "not a JSON object", "'x'", "the object already has 'v'"]
+        "smooth", "not JSON", "not a JSON object", "'x'", "the object already has 'v'", "not JSON"]
     assert ended.records[3]["x"] == "a"
 
 
