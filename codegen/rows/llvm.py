@@ -12,6 +12,7 @@ program of one part needs none. No column of results overlaps another column.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from adcli.codegen.machine import veclib
@@ -35,6 +36,9 @@ LISTED_FROM = 500
 """Results that are constants or repeat others from which on they are listed: code for each takes far longer to make."""
 BLOCKS, BLOCKS_BEYOND = 4, 20_000
 """How many blocks go through each part together in a program of more than BLOCKS_BEYOND equations."""
+CHOICE = 3
+"""How many times as long as one of arithmetic it takes to compile an equation with truth values, of whose instructions LLVM's
+quickest selection knows nothing."""
 AHEAD = 32
 """Rows between those at hand and those that are asked for meanwhile; memory beyond a column may be asked for, too."""
 LONGEST_NAME = 200
@@ -129,8 +133,10 @@ def one_text_length(program: Program) -> int:
 
 
 def compile_length(program: Program) -> int:
-    """How much work it is to compile a long program that has been expanded, in equations; a column is as much as two."""
-    return len(program.equations) + 2 * columns(program, Listed.of(program))
+    """How much work it is to compile a long program that has been expanded, in equations of arithmetic: a column is as much as
+    two, and what gives or takes truth values as CHOICE of them."""
+    choices = sum(count for op, count in Counter(e.op for e in program.equations).items() if "t" in op.signature)
+    return len(program.equations) + (CHOICE - 1) * choices + 2 * columns(program, Listed.of(program))
 
 
 @value_record

@@ -15,8 +15,11 @@ from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.codegen.machine.tape import TapeKernel
 from adcli.codegen.rows import jit, succession, tiers
 from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.interpreted import Interpreted
+from adcli.codegen.rows.llvm import compile_length
 from adcli.lang.ir import Program
+from adcli.lang.lower.frontend import parse
 from native_programs import long_program
 from places import ROOT
 
@@ -208,3 +211,10 @@ def test_the_player_is_made_once_and_kept(tmp_path, monkeypatch: pytest.MonkeyPa
         entry.write_bytes(entry.read_bytes()[:-1])
     monkeypatch.setattr(tiers, "_players", {})
     assert repr(run(tiers.native(program, "tape", store), AT)) == want and len(count) == 2
+
+
+def test_choices_are_counted_as_what_they_take_to_compile() -> None:
+    """Of the same length, a program of choices begins on a tape sooner: LLVM takes three times as long for it."""
+    lengths = [compile_length(for_machine(parse(f"v = {'x * (' * 90}y{')' * 90}"))),
+               compile_length(for_machine(parse("v = " + "".join(f"x < {k} ? y : " for k in range(45)) + "x")))]
+    assert lengths == [90 + 2 * 3, 3 * 90 + 2 * 3]
