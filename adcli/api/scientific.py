@@ -109,7 +109,7 @@ def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
 
 
 def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the other inputs."""
+    """The values of the other inputs; arrays are copies, as the functions outlive the call that they were given in."""
     rest = [p for p in program.params if p.name not in inputs]
     missing = [p for p in rest if p.default is None and p.name not in fixed]
     if missing:
@@ -117,7 +117,8 @@ def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any])
         example = f"scipy({first.name}={'…' if first.var.shape else 2 if first.var.integer else 1.0})"
         raise AdError(f"no value for {', '.join(p.name for p in missing)}",
                       help=f"fix it: {example}" if first.var.integer else f"name it in order, or fix it: {example}")
-    return {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}
+    found = {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}
+    return {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in found.items()}
 
 
 def constant(p: Param, given: Any) -> Any:

@@ -213,6 +213,16 @@ def test_elsewhere_nothing_is_known_from_here():
     assert [other.fun(x)[0], other.jac(x)[0, 0], f.fun(x)[0]] == [15.0, 5.0, 6.0]
 
 
+@pytest.mark.parametrize("given", ["start", "fixed"])
+def test_an_array_that_is_fixed_may_change_afterwards(given):
+    """What is known of a point would no longer go with what is computed there."""
+    f = adcli.compile("input A(2, 2), x(2); y(i) +=! A(i, j)*x(j); L +=! y(i)**2; output L")
+    a, x = np.eye(2), np.array([3.0, 4.0])
+    made = f.scipy(order=["x"], start={"A": a, "x": x}) if given == "start" else f.scipy(order=["x"], A=a)
+    a[:] = 0.0
+    assert made.fun(x) == 25.0 and made.jac(x).tolist() == [6.0, 8.0] and made.hessp(x, x).tolist() == [6.0, 8.0]
+
+
 def test_no_result_is_overwritten_by_a_later_call():
     fun, jac, hess = adcli.compile(TWO).scipy(order=["x", "y"])
     x, v = np.array([1.0, 2.0]), np.ones(2)
