@@ -121,3 +121,19 @@ def test_a_curve_through_tensors_has_their_kinks() -> None:
     ended = adcli("plot", *(word for line in lines for word in ("-e", line)), "--at", "s=-1:1:3,w=[1,2]", "--format", "csv")
     assert [line.split(",")[1::2] for line in ended.out.splitlines()[1:]] == \
         [["0.0", "smooth"], ["0.0", "kink"], ["3.0", "smooth"]]
+
+
+WHOLE = {"tensor": (("input int32 k(M), x(N)", "y +=! x(i)**2", "z = k"), "k=[3,0],x=[2]"),
+         "number": (("input int32 k, x", "y = x**2", "z = k"), "k=3,x=2")}
+TOLD = [(("eval",), "3.0"), (("eval", "--digits"), "3.0"), (("eval", "--enclose"), "3.0, 3.0"), (("grad", "--of", "y"), "dy_dx"), (("trace",), "z "),
+        (("why",), "does not depend on x"), (("check", "-q"), "no disagreement"), (("jacobian", "--format", "coo"), "4.0"),
+        (("propagate",), "u_y"), (("bench", "--seconds", "0"), "reverse"), (("taylor", "--tangent", "x=1"), "3.0")]
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_every_verb_takes_whole_numbers_that_are_results(kind: str) -> None:
+    lines, at = WHOLE[kind]
+    for words, told in half(TOLD):
+        spread = at.replace("x=[2]", "x=[2]±0.1").replace("x=2", "x=2±0.1") if words[0] == "propagate" else at
+        ended = adcli(words[0], *(word for line in lines for word in ("-e", line)), "--at", spread, *words[1:])
+        assert ended.code == 0 and told in ended.out, (kind, words, ended)

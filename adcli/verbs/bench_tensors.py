@@ -87,7 +87,7 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
     for p in program.params:
         shape = shapes[p.name]
         if p.name in point:
-            found[p.name] = point[p.name]
+            found[p.name] = np.asarray(point[p.name])
         elif p.name in sizes:
             found[p.name] = np.int64(sizes[p.name])
         elif p.var.integer:

@@ -93,7 +93,7 @@ def unfolded(program: Program, at: Mapping[str, Any]) -> Unfolded:
     values = every_value(program, tape.inputs(program.params, at), tape.arithmetic)
     env = named(program, values)
     written = tuple([e.substituted(env) for e in tape.equations])
-    found = {var: _atoms(tape, x, env) for var, x in values.items() if not var.integer}
+    found = {var: _atoms(tape, x, env) for var, x in values.items()}
     results = [Result(element(r.name, place), a) for r in program.results for place, a in np.ndenumerate(
         np.array(r.atom, object) if isinstance(r.atom, Lit) else found[r.atom])]
     pivots = [p._replace(elements=renamed(p.elements, env), pivots=renamed(p.pivots, env)) for p in tape.pivots]

@@ -266,8 +266,8 @@ def operations(program: Program) -> Set[Primitive]:
 
 
 def has_tensors(program: Program) -> bool:
-    """Whether anything in a program is a tensor."""
-    return any(p.var.shape for p in program.params) or any(op.tensors for op in operations(program))
+    """Whether anything in a program is a tensor, or a whole number, which is computed as these are."""
+    return any(p.var.shape or p.var.integer for p in program.params) or any(op.tensors for op in operations(program))
 
 
 def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:

@@ -25,6 +25,7 @@ def test_a_point_has_its_values_and_sizes():
     point = ("--at", "x=[1,2],k=[0,1,1]", "--seconds", "0")
     (figures,) = succeeds("bench", "-e", text, *point, "--format", "json").records
     assert figures["sizes"] == {"N": 2, "M": 3}
+    assert succeeds("bench", "-e", "input x(N), y; v +=! x(i)*y", "--at", "x=[1,2],y=3", "--seconds", "0").out
     outside = adcli("bench", "-e", text, "--at", "x=[1,2],k=[0,2,1]", "--seconds", "0")
     assert outside.code == 3 and "k(1) = 2 is out of range" in outside.err, outside
     both = adcli("bench", "-e", text, *point, "--size", "N=3")
