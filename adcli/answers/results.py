@@ -10,6 +10,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, TABLE_OPTIONS, ResultOptions
 from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
@@ -38,7 +39,7 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     with packed_destination(options.output, options.document and need_headings(task.free, options.at)) as out:
         if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
-            write_arrays(out, options.form, task.layout(False), rows, at.points)
+            write_arrays(out, options.form, task.layout(False), rows, at.points, PRECISIONS[task.request.precision].code)
         else:
             write_points(out, written(task, options, rows, watch))
     return watch.conclude(options.strict)

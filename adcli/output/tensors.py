@@ -197,9 +197,9 @@ HELD, HELD_POINT = 16, 1000
 """Bytes that a number takes on its way to a file, once by itself and once among those of all points; and a point beside them."""
 
 
-def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row], points: int) -> None:
-    """All results in an .npz, or the only one in an .npy; several points lie along a first dimension. AdError where memory does
-    not hold what the first of so many `points` shows."""
+def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row], points: int, code: str = "d") -> None:
+    """All results in an .npz, or the only one in an .npy; several points lie along a first dimension. Numbers that are no tensors
+    are of the NumPy type `code`. AdError where memory does not hold what the first of so many `points` shows."""
     rows: list[Row] = []
     for row in found:
         if not rows:
@@ -209,24 +209,25 @@ def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row],
             require_room(f"a file of {numbers:,} × {points:,} numbers", (HELD * numbers + HELD_POINT) * points,
                          "take fewer points, or write --format json, which takes any number")
         rows.append(row)
-    arrays = {name: together(name, [row.results[k] for row in rows]) for k, name in enumerate(layout.names)}
+    arrays = {name: together(name, [row.results[k] for row in rows], code) for k, name in enumerate(layout.names)}
     if kind == "npy":
         write_npy(out, next(iter(arrays.values())))
     else:
         write_npz(out, arrays.items())
 
 
-def together(name: str, values: Sequence[Any]) -> Array:
-    """The values of one result at all points."""
+def together(name: str, values: Sequence[Any], code: str = "d") -> Array:
+    """The values of one result at all points; floats get the NumPy type `code`, tensors have theirs."""
     import numpy as np
-    if len(values) == 1:
-        return np.asarray(values[0])
+    kind = code if isinstance(values[0], float) else None
     shapes = list(dict.fromkeys(np.shape(x) for x in values))
     if len(shapes) > 1:
         raise AdError(f"'{name}' has shape {shapes[0]} at one point and {shapes[1]} at another; an array file needs one shape",
                       help="use --format json, or one file per point")
+    if len(values) == 1:
+        return np.asarray(values[0], kind)
     require_room(f"'{name}' at {len(values):,} points", 8 * len(values) * math.prod(shapes[0]))
-    return np.stack(values)
+    return np.stack(values) if shapes[0] else np.array(values, kind)
 
 
 def write_npy(file: Any, array: Array) -> None:

@@ -91,6 +91,10 @@ def test_tensors_of_singles(tmp_path) -> None:
     succeeds(*at, "-o", tmp_path / "C.npy")
     assert (found := np.load(tmp_path / "C.npy")).dtype == np.float32 and found.tolist() == a[:, 0].tolist()
     assert succeeds(*at).out == f"C = [{', '.join(map(str, a[:, 0]))}]\n"
+    for s in ("1", "1:2:2"):
+        succeeds("eval", "-e", "input x(N), s; v +=! x(i)*s", *SINGLES, "--at", f"x=[0.1],s={s}", "-o", tmp_path / "v.npz")
+        v = np.load(tmp_path / "v.npz")["v"]
+        assert v.dtype == np.float32 and v.ravel()[0] == np.float32(0.1)
     [record] = succeeds(*at, "--format", "json").records
     assert record["value"]["C"] == [float(str(x)) for x in a[:, 0]]
 
