@@ -125,9 +125,11 @@ def test_a_curve_through_tensors_has_their_kinks() -> None:
 
 WHOLE = {"tensor": (("input int32 k(M), x(N)", "y +=! x(i)**2", "z = k"), "k=[3,0],x=[2]"),
          "number": (("input int32 k, x", "y = x**2", "z = k"), "k=3,x=2")}
-TOLD = [(("eval",), "3.0"), (("eval", "--digits"), "3.0"), (("eval", "--enclose"), "3.0, 3.0"), (("grad", "--of", "y"), "dy_dx"),
-        (("trace",), "z "), (("why",), "does not depend on x"), (("check", "-q"), "no disagreement"),
-        (("jacobian", "--format", "coo"), "4.0"), (("propagate",), "u_y"), (("bench", "--seconds", "0"), "reverse"), (("taylor", "--tangent", "x=1"), "3.0")]
+TOLD = [
+    (("eval",), "3.0"), (("eval", "--digits"), "3.0"), (("eval", "--enclose"), "3.0, 3.0"), (("grad", "--of", "y"), "dy_dx"),
+    (("trace",), "z "), (("why",), "does not depend on x"), (("check", "-q"), "no disagreement"), (("propagate",), "u_y"),
+    (("jacobian", "--format", "coo"), "4.0"), (("bench", "--seconds", "0"), "reverse"), (("taylor", "--tangent", "x=1"), "3.0"),
+]
 
 
 @pytest.mark.parametrize("kind", WHOLE)
