@@ -139,3 +139,15 @@ def test_every_verb_takes_whole_numbers_that_are_results(kind: str) -> None:
         spread = at.replace("x=[2]", "x=[2]±0.1").replace("x=2", "x=2±0.1") if words[0] == "propagate" else at
         ended = adcli(words[0], *(word for line in lines for word in ("-e", line)), "--at", spread, *words[1:])
         assert ended.code == 0 and told in ended.out, (kind, words, ended)
+
+
+@pytest.mark.parametrize("words", [("eval",), ("eval", "--digits"), ("eval", "--enclose"), ("trace",), ("why",),
+                                   ("solve", "--wrt", "x")], ids=" ".join)
+def test_points_that_differ_in_whole_numbers_are_told_apart(words: tuple[str, ...]) -> None:
+    lines = ("h(0) = x", "for t in 0:T { h(t+1) = 2*h(t) }", "v = h(T) - 1", "output v")
+    given = [*(word for line in lines for word in ("-e", line)), "--at", "x=1,T=1:2:2"]
+    out = adcli(words[0], *given, *words[1:]).out
+    assert re.findall(r"^#.*\bT = (\d)$", out, re.MULTILINE) == ["1", "2"], out
+    if words[0] == "solve":
+        out = adcli(words[0], *given, *words[1:], "--format", "csv").out
+        assert out == "T,x,residual,verdict\n1,0.5,0.0,solution\n2,0.25,0.0,solution\n"

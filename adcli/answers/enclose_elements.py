@@ -196,7 +196,8 @@ def paragraphs(found: Iterable[BoundedElements], number: Number, headed: bool) -
     for i, row in enumerate(found):
         names = [r.name if r.name.endswith(")") else f"input {r.name}" for r in row.whole.program.results]
         where = place(row.box, number) if len(row.box) <= MOST_NAMED else f"point {i + 1}"
-        heading = [""] * bool(i and headed) + [f"# {where}"] * headed
+        whole = [f"{name} = {int(x)}" for name, x in row.at.items() if name not in row.box and np.ndim(x) == 0]
+        heading = [""] * bool(i and headed) + [f"# {', '.join(filter(None, [where, *whole]))}"] * headed
         yield paragraph(heading, names, row.known, number)
 
 

@@ -40,9 +40,14 @@ def result_lines(layout: Layout, row: Row, number: Number, cut: bool) -> list[st
 
 def heading(i: int, row: Row, number: Number) -> str:
     """A comment that says which point this is: its number, where tensors are not shown."""
-    scalars = [f"{name} = {number(x)}" for name, x in row.at.items() if type(x) is float]
-    which = [] if len(scalars) == len(row.at) else [f"point {i + 1}"]
-    return f"# {', '.join([*which, *scalars])}".rstrip()
+    return f"# {which(i, row.at, number)}".rstrip()
+
+
+def which(i: int, at: Mapping[str, Any], number: Number) -> str:
+    """The inputs that are numbers, with the number of the point in front where others are tensors."""
+    values = {name: x.tolist() if getattr(x, "shape", None) == () else x for name, x in at.items()}
+    told = [f"{name} = {number(x) if type(x) is float else x}" for name, x in values.items() if type(x) in (float, int)]
+    return ", ".join(told if len(told) == len(at) else [f"point {i + 1}", *told])
 
 
 def csv_rows(layout: Layout, rows: Iterable[Row], number: Number, separator: str = ",") -> Iterator[str]:

@@ -151,11 +151,13 @@ def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
         f, others = one.solution.system.function, one.solution.system.others
         n, found = f.n, one.rates
         known = np.asarray(others.pack(one.at))[n:]
+        whole = {name: x for name, x in one.at.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind == "i"}
         if i == 0:
             rate_names = partials(f.components, others.components[n:])
-            yield csv_text([*others.components[n:], *f.components, *rate_names, "residual", "verdict"])
+            yield csv_text([*whole, *others.components[n:], *f.components, *rate_names, "residual", "verdict"])
         rates = np.full(n * len(known), np.nan) if found is None else found.ravel()
-        yield csv_text([*(number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm)), one.verdict])
+        numbers = (number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm))
+        yield csv_text([*(str(int(x)) for x in whole.values()), *numbers, one.verdict])
 
 
 def partials(unknowns: Sequence[str], others: Sequence[str]) -> list[str]:

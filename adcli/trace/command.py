@@ -41,6 +41,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Row
 from adcli.output.numbers import json_text, number_format, shortest
+from adcli.output.report import which
 from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.task.request import Request
 from adcli.task.tasks import Task, made
@@ -174,8 +175,7 @@ class Tables:
         """The tables of a point."""
         blank = "\n" * bool(i)
         if headed:
-            numbers = [f"{name} = {self.number(x)}" for name, x in point.items() if type(x) is float]
-            yield blank + self.heading(", ".join(numbers if len(numbers) == len(point) else [f"point {i + 1}", *numbers]))
+            yield blank + self.heading(which(i, point, self.number))
             blank = "\n"
         for table in self.tables(writer):
             yield blank if self.form != "text" or not headed else ""
