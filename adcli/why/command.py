@@ -41,6 +41,7 @@ NAMES_LISTED = 6
 CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
 NOTHING = "nothing to explain: all values and derivatives here are finite and not zero"
+NOTHING_OF_TENSORS = "nothing to explain: all values and derivatives here are finite, and none is zero in every element"
 NOTHING_LARGE = "nothing to explain: all values and derivatives here are finite (for exact zeros there are too many operations)"
 
 
@@ -115,7 +116,7 @@ def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
     """That there is nothing to explain."""
     if has_tensors(asked.primal):
         from adcli.why.elements import is_large
-        return NOTHING_LARGE if is_large(asked, at) else NOTHING
+        return NOTHING_LARGE if is_large(asked, at) else NOTHING_OF_TENSORS
     return NOTHING
 
 

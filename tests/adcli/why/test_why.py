@@ -109,6 +109,8 @@ def test_nothing_to_explain():
         "nothing to explain: all values and derivatives here are finite and not zero\n")
     (record,) = succeeds("why", "-e", "x*y", "--at", "x=1,y=2", "--format", "json").records
     assert record == {"at": {"x": 1.0, "y": 2.0}, "why": []}
+    assert succeeds("why", "-e", "input x(N); v +=! x(i)**2", "--at", "x=[0,1]").out == (   # dv_dx(0) is 0
+        "nothing to explain: all values and derivatives here are finite, and none is zero in every element\n")
 
 
 def test_places_are_those_of_the_text(tmp_path):
