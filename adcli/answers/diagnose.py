@@ -21,7 +21,7 @@ from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.status import is_of_constants
 from adcli.output.layout import Row
-from adcli.output.numbers import shortest
+from adcli.output.numbers import Number, number_format, shortest
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
@@ -64,8 +64,13 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     values = every_value(primal, at, arithmetic)
     worst, place = worst_operation(primal, values)
     if place is None:
-        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source)
-    return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "")
+        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source, numbers_of(task))
+    return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "", numbers_of(task))
+
+
+def numbers_of(task: Task) -> Number:
+    """How notes write numbers: as results are written if nothing else is asked for."""
+    return number_format(None, False, task.request.precision)
 
 
 def worst_operation(primal: Program, values: Mapping[Var, Any]) -> tuple[int, Equation | None]:
@@ -77,21 +82,22 @@ def worst_operation(primal: Program, values: Mapping[Var, Any]) -> tuple[int, Eq
     return worst, place
 
 
-def blame(primal: Program, e: Equation, values: Mapping[Var, Any], level: int, worst: int, prime: str = "") -> Note:
+def blame(primal: Program, e: Equation, values: Mapping[Var, Any], level: int, worst: int, prime: str = "",
+          number: Number = shortest) -> Note:
     """The note on an operation that is to blame for a level; `worst` is its own."""
-    made = f" is {shown(values[e.outs[0]])}" if worst == DOMAIN and not e.op.truth else ""
-    return Note(f"{described(e, prime)} at {operands(e, values)}{made}: {reason(level)}", e.span, primal.source)
+    made = f" is {shown(values[e.outs[0]], number)}" if worst == DOMAIN and not e.op.truth else ""
+    return Note(f"{described(e, prime)} at {operands(e, values, number)}{made}: {reason(level)}", e.span, primal.source)
 
 
 def reason(level: int) -> str:
     return f"{LEVELS[level]} (0·inf)" if level == INDETERMINATE else LEVELS[level]
 
 
-def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, source: Source | None) -> Note:
+def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, source: Source | None, number: Number) -> Note:
     """The note where every operation of the program itself is smooth: the operation of its derivative that makes a NaN."""
     for e in program.equations:
         if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
-            return Note(f"the derivative has {described(e, '')} at {operands(e, values)}: {word}", e.span, source)
+            return Note(f"the derivative has {described(e, '')} at {operands(e, values, number)}: {word}", e.span, source)
     return Note(word, None, source)
 
 
@@ -135,8 +141,8 @@ def described(e: Equation, prime: str) -> str:
     return f"({text}){prime}" if prime else text
 
 
-def operands(e: Equation, values: Mapping[Var, Any]) -> str:
-    return ", ".join(some([f"{letter(i)} = {shown(read(values, e.args[i], FLOAT))}" for i in few(e.args)], e.args))
+def operands(e: Equation, values: Mapping[Var, Any], number: Number) -> str:
+    return ", ".join(some([f"{letter(i)} = {shown(read(values, e.args[i], FLOAT), number)}" for i in few(e.args)], e.args))
 
 
 MOST_NAMED, NAMED_OF_MANY = 8, 3
@@ -158,8 +164,8 @@ def named(operands: Sequence[Any]) -> dict[str, Any]:
     return {letter(i): x for i, x in enumerate(operands)}
 
 
-def shown(x: Any) -> str:
-    return repr(x).lower() if isinstance(x, bool) else shortest(x)
+def shown(x: Any, number: Number = shortest) -> str:
+    return repr(x).lower() if isinstance(x, bool) else number(x)
 
 
 # ---------------------------------------------------------------- programs with tensors
@@ -170,11 +176,11 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
     if place is not None:
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
-        text, span = told(place, found, grade, prime, arithmetic)
+        text, span = told(place, found, grade, prime, arithmetic, numbers_of(task))
         return Note(f"{text}: {reason(level)}", span, source)
     place, grade, found = worst(task, task.program, None, at, jobs)
     if place is not None:
-        text, span = told(place, found, grade, "", arithmetic)
+        text, span = told(place, found, grade, "", arithmetic, numbers_of(task))
         return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
     return Note(reason(level), None, source)
 
@@ -205,11 +211,11 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     return place, int(greatest), run({*place.indices, *place.values}) if place.values else levels
 
 
-def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arithmetic) -> tuple[str, Any]:
+def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arithmetic, number: Number) -> tuple[str, Any]:
     """A place in words, and where it is."""
     e = place.equation
     if place.kind == "matrix":
-        return told_matrix(place, found), e.span
+        return told_matrix(place, found, number), e.span
     where = [float(found[name]) for name in place.indices]
     values = [float(found[name]) for name in place.values]
     index = "".join(f", {r.index.name} = {int(i)}" for r, i in zip(place.ranges, where, strict=True) if math.isfinite(i))
@@ -220,16 +226,16 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
         subscripts = f"({', '.join(str(int(i)) for i in where)})" if where else ""
         return f"{symbol(e)} at {name}{subscripts} with {int(values[0])} equal elements", e.span
     if place.kind == "row":
-        shown_values = ", ".join(f"{letter(i)} = {shown(x)}" for i, x in enumerate(values))
+        shown_values = ", ".join(f"{letter(i)} = {shown(x, number)}" for i, x in enumerate(values))
         return f"{described(e, prime)} at {shown_values}{' is nan' if grade == DOMAIN else ''}", e.span
     line, known = inner(e, values, arithmetic)
     if line is None:
         return f"'{name}'{index}", e.span
-    made = f" is {shown(known[line.outs[0]])}" if grade == DOMAIN and not line.op.truth else ""
-    return f"{described(line, prime)} at {operands(line, known)}{index}{made}", line.span or e.span
+    made = f" is {shown(known[line.outs[0]], number)}" if grade == DOMAIN and not line.op.truth else ""
+    return f"{described(line, prime)} at {operands(line, known, number)}{index}{made}", line.span or e.span
 
 
-def told_matrix(place: Place, found: Numbers) -> str:
+def told_matrix(place: Place, found: Numbers, number: Number) -> str:
     """Where an operation on matrices is not defined, in words: its pivot, counted from 1, or the element that is to blame."""
     import numpy as np
 
@@ -246,11 +252,11 @@ def told_matrix(place: Place, found: Numbers) -> str:
         wrong = np.flatnonzero(~np.isfinite(stack[at]))
         if len(wrong):
             first = element(name, int(wrong[0]), stack[at].shape)
-            return f"{op.name} at {first} = {shown(float(stack[at].flat[wrong[0]]))}{where} is nan"
+            return f"{op.name} at {first} = {shown(float(stack[at].flat[wrong[0]]), number)}{where} is nan"
         pivot = failed_pivot(op, stack[at])
         if pivot is not None:
             made = "-inf" if op.name == "logdet" else "nan"
-            return f"{op.name} at pivot {pivot.place + 1} of {name} = {shown(pivot.value)}{where} is {made}"
+            return f"{op.name} at pivot {pivot.place + 1} of {name} = {shown(pivot.value, number)}{where} is {made}"
         if op.name == "logdet" and np.linalg.slogdet(stack[at])[0] < 0:
             return f"logdet at a negative determinant of {name}{where} is nan"
     return f"'{e.outs[0].name or op.name}'"

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -136,3 +137,9 @@ def test_arrays_of_many_points(tmp_path) -> None:
     succeeds("eval", "-e", "v = x/3", "--at", "x=0:1:1001", *SINGLES, "-o", out)
     x = np.linspace(0, 1, 1001).astype(np.float32)
     assert np.array_equal(np.load(io.BytesIO(out.read_bytes())), x / np.float32(3))
+
+
+@pytest.mark.parametrize("text, at", [
+    ("v = abs(x - 0.3)*0 + log(x - 0.6)", "x=0.3"), ("input x(N); v +=! log(x(i) - 0.6)", "x=[0.3]")])
+def test_notes_write_numbers_as_results_do(text: str, at: str) -> None:
+    assert re.search(r"log\(u\) at u = -0\.3[ ,]", adcli("grad", "-e", text, "--at", at, *SINGLES).err)
