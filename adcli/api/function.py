@@ -147,9 +147,9 @@ class Function(Looks):
     def __repr__(self) -> str:
         if not self._tensors:
             return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
-        from adcli.task.shapes import shaped
+        from adcli.task.shapes import result_shape, shaped
         inputs = [shaped(p.name, p.var) for p in self._program.params]
-        return f"<adcli.Function ({_some(inputs)}) -> ({_some([shaped(r.name, r.atom) for r in self._program.results])})>"
+        return f"<adcli.Function ({_some(inputs)}) -> ({_some([result_shape(r.name, r.atom) for r in self._program.results])})>"
 
     # -- derivatives
 

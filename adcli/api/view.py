@@ -130,11 +130,11 @@ def function_html(program: Program) -> str:
     """What goes in and out of a program, and the program itself where it is not too long."""
     from adcli.lang.ir.errors import plural
     from adcli.lang.syntax.printer import print_program
-    from adcli.task.shapes import shaped
+    from adcli.task.shapes import result_shape, shaped
     inputs = [(shaped(p.name, p.var), "" if p.default is None else repr(p.default),
                "" if p.low is None else f"[{p.low!r}, {p.high!r}]", kind(p.active, p.seed)) for p in program.params]
     table = html.table("Inputs", ("name", "default", "range", "kind"), [inputs], "<><<")
-    outputs = html.paragraph(f"Outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}")
+    outputs = html.paragraph(f"Outputs: {', '.join(result_shape(r.name, r.atom) for r in program.results)}")
     operations = len(program.equations)
     text = html.preformatted(print_program(program)) if operations <= MOST_OPERATIONS else \
         html.paragraph(f"{plural(operations, 'operation')}; f.text() is the program.")

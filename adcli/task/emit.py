@@ -21,7 +21,7 @@ from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.output.streams import destination
 from adcli.output.version import __version__
-from adcli.task.shapes import shaped
+from adcli.task.shapes import result_shape, shaped
 from adcli.task.tasks import Task
 from adcli.task.verbs import Verb
 
@@ -91,7 +91,7 @@ def header(task: Task, program: Program, options: ResultOptions, what: str) -> l
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",
-            f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
+            f"outputs: {', '.join(result_shape(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
             *([f"{program.results[-1].name}: {', '.join(f'{i} {level}' for i, level in enumerate(LEVELS))}"]
               if options.status else []),

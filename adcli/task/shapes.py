@@ -19,7 +19,12 @@ LIST_WIDTH = 100
 def shaped(name: str, atom: Atom) -> str:
     """A(M, N) for a tensor, x for a scalar; integers are told."""
     kind = "int32 " if isinstance(atom, Var) and atom.integer else ""
-    return f"{kind}{name}{shape_text(shape_of(atom)) if shape_of(atom) else ''}"
+    return kind + result_shape(name, atom)
+
+
+def result_shape(name: str, atom: Atom) -> str:
+    """The same of a result, which has real numbers whatever it is a copy of."""
+    return f"{name}{shape_text(shape_of(atom)) if shape_of(atom) else ''}"
 
 
 def shape_lines(program: Program) -> list[str]:
@@ -28,7 +33,7 @@ def shape_lines(program: Program) -> list[str]:
     inner = [o for e in program.equations for o in e.outs if o not in results and o.name]
     return [*listed("inputs", (shaped(p.name, p.var) for p in program.params)),
             *listed("values", (shaped(names[o], o) for o in inner)),
-            *listed("outputs", (shaped(r.name, r.atom) for r in program.results))]
+            *listed("outputs", (result_shape(r.name, r.atom) for r in program.results))]
 
 
 def listed(title: str, items: Iterable[str]) -> Iterator[str]:

@@ -219,6 +219,7 @@ def test_show_says_the_shapes_of_everything():
                             "# outputs: L, d_dA(M, N), d_dB(N), d_ds\n")
     assert "int32 I(B)" in succeeds("show", "gather.ad", "--shapes").out
     assert "y(N - K + 1)" in succeeds("show", "window.ad", "--shapes").out
+    assert "int32 k, x\n# outputs: y, n\n" in succeeds("show", "-e", "input int32 k, x; y = k*x; n = k", "--shapes").out   # reals
     assert succeeds("eval", "-", *AT, stdin=succeeds("show", "mv.ad", "--shapes").data).out == "C = [0.0, 0.5, 1.0]\n"
 
 
