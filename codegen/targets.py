@@ -139,7 +139,8 @@ def c_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> 
     from adcli.codegen.c.tensors import calling, tensor_source
     from adcli.lang.passes.pipeline import evaluation_program
     if options.main:
-        raise AdError("--main reads rows of numbers; this program has tensors", help="leave out --main, and call the function")
+        raise AdError("--main reads rows of numbers; this program has tensors or int32 inputs",
+                      help="leave out --main, and call the function")
     written = tensor_source(evaluation_program(program), options.name, options.fast, options.real)
     return comment([*header, *calling(written, options.fast)]) + written.text
 

@@ -76,7 +76,7 @@ __all__ = ["folder"]
     ("jvp mv.ad --at @both.npz --tangent B=1,B=2", "--tangent: 'B' is given twice"),
     ("vjp mv.ad --cotangent C=[1,2,3] --emit text", "--cotangent C: a program cannot have a tensor as a constant\n"
      "help: leave out --cotangent: the program then has the input d_dC"),
-    ("eval mv.ad --emit c --main", "--main reads rows of numbers; this program has tensors\n"
+    ("eval mv.ad --emit c --main", "--main reads rows of numbers; this program has tensors or int32 inputs\n"
                                    "help: leave out --main, and call the function"),
     ("eval mv.ad --at @both.npz --missing nan", "--missing needs rows (--data FILE)"),
     ("eval mv.ad --at @both.npz --status -o C.npy",
