@@ -12,7 +12,6 @@ program of one part needs none. No column of results overlaps another column.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from adcli.codegen.machine import veclib
@@ -21,7 +20,7 @@ from adcli.codegen.rows.division import Divisions, multiplied_out
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, counts
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
@@ -135,7 +134,7 @@ def one_text_length(program: Program) -> int:
 def compile_length(program: Program) -> int:
     """How much work it is to compile a long program that has been expanded, in equations of arithmetic: a column is as much as
     two, and what gives or takes truth values as CHOICE of them."""
-    choices = sum(count for op, count in Counter(e.op for e in program.equations).items() if "t" in op.signature)
+    choices = sum(count for op, count in counts(program).items() if "t" in op.signature)
     return len(program.equations) + (CHOICE - 1) * choices + 2 * columns(program, Listed.of(program))
 
 
