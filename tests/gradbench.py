@@ -20,6 +20,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -280,7 +281,10 @@ def ht_values(given: Any) -> Values:
 
 
 def ht_errors(given: Any) -> Prepared:
-    return Prepared(repeated(program("ht"), ht_values(given)), lambda found: found["err"].reshape(-1).tolist())
+    """At one pose, by the program without the dimension of poses: the last one of a tensor is the one that registers go along."""
+    values, one = ht_values(given), re.sub(r"\(e\)|, [eE](?=\))|(, | where )e in 0:E", "", text("ht"))
+    values["theta"] = values["theta"][:, 0]
+    return Prepared(repeated(compiled(one), values), lambda found: found["err"].reshape(-1).tolist())
 
 
 def ht_jacobian(given: Any) -> Prepared:
