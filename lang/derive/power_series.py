@@ -108,8 +108,8 @@ class Expansion:
         for k in range(len(s.terms), self.order + 1 if s.active else 0):
             self.b.group += 1
             term = self.coefficient(s, k)
-            if term is not None and out.name and isinstance(term.value.atom, Var) and term.value.atom.name is None:
-                self.hints.setdefault(term.value.atom, Var(f"{out.name}_{k}", out.temp))
+            if term is not None and out.name and isinstance(term.atom, Var) and term.atom.name is None:
+                self.hints.setdefault(term.atom, Var(f"{out.name}_{k}", out.temp))
 
     def result(self, atom: Atom, k: int, factor: int) -> Atom:
         """A multiple of coefficient k of a result, as the user sees it."""
@@ -345,7 +345,7 @@ class Expansion:
             return None
         guard = restrict(self.b, x.guard, y.guard) if y.guard else x.guard
         outside = self.outside.value
-        value = outside if outside.atom in (x.value.atom, y.value.atom) else x.value * y.value
+        value = outside if outside.atom in (x.atom, y.atom) else x.value * y.value
         return None if guard is None else Term.of(value, guard)
 
     def under(self, x: Term | None, more: Guard) -> Term | None:
