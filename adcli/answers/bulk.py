@@ -128,7 +128,7 @@ def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> t
 def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, Any], words: list[str] | None, one: bool) -> None:
     """Inputs and results as a Parquet file or as arrays; of `one` point the arrays are numbers."""
     if form == "parquet":
-        from adcli.output.texts_polars import write_frame
+        from adcli.output.frames import write_frame
         write_frame(out, {**found, **({layout.status: words} if layout.status and words is not None else {})})
         return
     from adcli.output.tensors import require_one, write_npy, write_npz

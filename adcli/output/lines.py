@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -45,19 +43,8 @@ class PointTemplate:
     keep: bool
 
     @cached_property
-    def fast(self) -> Any:
-        """polars' way, where it is installed, can be loaded and writes numbers as they are wanted."""
-        if not self.plain or find_spec("polars") is None:
-            return None
-        try:
-            from adcli.output import texts_polars
-        except ImportError:
-            return None
-        return texts_polars
-
-    @cached_property
     def native(self) -> Kernel | None:
-        """Native code of our own, where numbers are written as it does and the system runs it, with memory left to make it."""
+        """Native code, where numbers are written as it does and the system runs it, with memory left to make it."""
         with suppress(NoExecutableMemory, ImportError, MemoryError):
             return writer(self.keep) if self.plain else None
         return None
@@ -67,12 +54,9 @@ class PointTemplate:
         where it is shown."""
         columns = as_spelled([columns[i] for i in self.numbers], self.number)
         pieces = (self.between + self.pieces[0], *self.pieces[1:])
-        if not self.fast and self.native:
+        if self.native:
             return self._by_native_code(self.native, pieces, columns, levels)
         words = [LEVELS[i] for i in levels.tolist()] if levels is not None else None
-        if self.fast:
-            found = [self.fast.texts(c, self.spelled) for c in columns]
-            return bytes(self.fast.filled(pieces, found if words is None else [*found, self.fast.words(words)]))
         template = "%s".join(p.replace("%", "%%") for p in pieces) + "\n"
         texts: list[Sequence[str]] = [list(map(self.spelled, c.tolist())) for c in columns]
         return "".join(map(template.__mod__, zip(*texts, *([words] if words is not None else []), strict=True))).encode()

@@ -1,7 +1,7 @@
 """What is done with one block of a table: read, compute, write. Blocks are worked on in several threads at once.
 
-Each block takes the fastest way that is certain to give the bytes the careful way gives: polars where it is installed, else
-native code of our own, then the plain reader, then the careful one.
+Each block takes the fastest way that is certain to give the bytes the careful way gives: native code, then the plain reader,
+then the careful one.
 """
 from __future__ import annotations
 
@@ -210,17 +210,8 @@ def single(x: Any) -> Any:
 
 
 def fast_tables(keep: bool) -> Any:
-    """The module that uses polars; native code of our own where polars is not installed or cannot be loaded, which may come from
-    the compile cache and go there if it is to `keep`; None where that cannot be had either."""
-    try:
-        from adcli.rows import tables_polars
-    except ImportError:
-        return native_tables(keep)
-    return tables_polars
-
-
-def native_tables(keep: bool) -> Any:
-    """The same without polars; None also where too little memory is left for NumPy or LLVM."""
+    """Native code that reads and writes plain blocks, which may come from the compile cache and go there if it is to `keep`; None
+    where the system runs none, or too little memory is left for NumPy or LLVM."""
     try:
         from adcli.rows.tables_native import NativeTables
         return NativeTables(keep)
@@ -229,8 +220,8 @@ def native_tables(keep: bool) -> Any:
 
 
 def parquet_tables(what: str) -> Any:
-    """The same for Parquet, which nothing else reads or writes. AdError where polars is not installed; where it cannot be
-    loaded, its own error says why."""
+    """The module that reads and writes Parquet. AdError where polars is not installed; where it cannot be loaded, its own error
+    says why."""
     try:
         from adcli.rows import tables_polars
     except ModuleNotFoundError:

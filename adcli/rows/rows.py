@@ -1,8 +1,7 @@
 """Rows of a table as numbers: what a field may be, what is wrong with a row, and in words that name the row.
 
 `Table.careful` reads row by row and is the definition of what a table means. `Table.plain` reads a block of rows that have
-nothing special about them several times faster and gives None for any other; `tables_polars`, where it is installed, and
-`tables_native` do the same faster still.
+nothing special about them several times faster and gives None for any other; `tables_native` does the same faster still.
 """
 from __future__ import annotations
 

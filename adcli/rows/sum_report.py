@@ -143,7 +143,7 @@ class SumReport:
     def write(self, out: BinaryIO) -> None:
         match self.options.form:
             case "parquet":
-                from adcli.output.texts_polars import words, write_frame
+                from adcli.output.frames import words, write_frame
                 keys, arrays = self.arrays()
                 texts = {name: words([key[i] for key in keys]) for i, name in enumerate(self.names.groups)}
                 write_frame(out, {**texts, **{name: a.tolist() if a.ndim > 1 else a for name, a in arrays.items()}})

@@ -119,19 +119,19 @@ class SumBlocks(Summing):
         """A block of a text, or a piece of a Parquet file."""
         if isinstance(block, bytes):
             return super().__call__(block)
-        lines = self._fast.taken(self.table, block)
-        text = self._fast.as_csv(self.table, block) if lines is None else b""
-        return super().__call__(text) if lines is None else self._in_arrays(lines, block)
+        tables = parquet_tables("Parquet")
+        lines = tables.taken(self.table, block)
+        return super().__call__(tables.as_csv(self.table, block)) if lines is None else self._in_arrays(lines, block)
 
     def _in_arrays(self, lines: Any, block: Any) -> Done:
         count = len(lines)
         columns = dict(zip((p.name for p in self.table.inputs), lines.columns, strict=True))
         weights = columns.get(self.weights or "")
         if weights is not None and not math.isfinite(float(abs(weights).max())):
-            text = block if isinstance(block, bytes) else self._fast.as_csv(self.table, block)
+            text = block if isinstance(block, bytes) else parquet_tables("Parquet").as_csv(self.table, block)
             return self._listed(self.table.careful(text), text)
         if self.grouped:
-            keys, numbers = self._fast.grouped(self.table, lines)
+            keys, numbers = lines.grouped(self.table)
             sums: AnySums = self.adder.add_groups(columns, count, keys, numbers, weights)
         else:
             sums = self.adder.add_columns(columns, count, weights)

@@ -25,9 +25,9 @@ from adcli.lang.ir.errors import AdError, one_line
 from adcli.output import remote
 from adcli.output.standard import NamedFile
 
-PIECE = 2 << 20
+PIECE = 1 << 20
 """Bytes asked for at a time."""
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Bytes of a block, at least, where they can be had at once."""
 LONGEST_ROW = 32 << 20
 """Bytes of a row. A longer one is a quote that nothing closes, or not a table."""

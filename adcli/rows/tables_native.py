@@ -1,4 +1,4 @@
-"""What native code does for tables where polars is not installed: plain blocks read and written many times faster.
+"""What native code does for tables: plain blocks read and written many times faster.
 
 Nothing here decides what a table means. A block is read only where each line is a row of the right number of fields, and a field
 that is no plain decimal number is read by `Table.number`. So the bytes are those of the standard library's reader.
@@ -49,9 +49,22 @@ class NativeLines:
         """The pieces of the text that begin and end there."""
         return [self.text[begin:end] for begin, end in places.tolist()]
 
+    def grouped(self, table: Table) -> tuple[list[tuple[str, ...]], np.ndarray]:
+        """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row
+        the number of its group."""
+        written: dict[tuple[bytes, ...], int] = {}
+        known: dict[tuple[str, ...], int] = {}
+        numbers = []
+        for key in zip(*(self.pieces(self.fields[place]) for place in table.words), strict=True):
+            if key not in written:
+                group = tuple(unquoted(field, 1).decode() for field in key)
+                written[key] = known.setdefault(group, len(known))
+            numbers.append(written[key])
+        return list(known), np.array(numbers, np.int32)
+
 
 class NativeTables:
-    """Reads and writes blocks as `tables_polars` does. `keep`: its code may come from the compile cache and go there.
+    """Reads and writes plain blocks. `keep`: its code may come from the compile cache and go there.
     NoExecutableMemory where the system runs no code of ours."""
 
     def __init__(self, keep: bool) -> None:
@@ -102,19 +115,6 @@ class NativeTables:
         columns = [found.numbers[places[p.name]] if p.name in places else
                    np.full(len(found.places), math.nan if p.default is None else p.default) for p in table.inputs]
         return NativeLines(block, columns, found, len(pieces[-1].lstrip(b" \t")))
-
-    def grouped(self, table: Table, lines: NativeLines) -> tuple[list[tuple[str, ...]], np.ndarray]:
-        """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row
-        the number of its group."""
-        written: dict[tuple[bytes, ...], int] = {}
-        known: dict[tuple[str, ...], int] = {}
-        numbers = []
-        for key in zip(*(lines.pieces(lines.fields[place]) for place in table.words), strict=True):
-            if key not in written:
-                group = tuple(unquoted(field, 1).decode() for field in key)
-                written[key] = known.setdefault(group, len(known))
-            numbers.append(written[key])
-        return list(known), np.array(numbers, np.int32)
 
     def number_texts(self, values: Sequence[float]) -> list[str]:
         """`repr` of every number."""

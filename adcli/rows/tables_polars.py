@@ -1,34 +1,25 @@
-"""What polars, the `data` extra, does for tables: plain blocks read and written many times faster, and Parquet.
-
-Nothing here decides what a table means. A block is read only where it is certain that every row has the right number of
-fields and every number is one that `fields.field_number` takes. So the bytes are those of the standard library's reader.
-"""
+"""Tables in Parquet, which polars, the `data` extra, reads and writes: as the text of a CSV table and from it, and by their
+columns."""
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from adcli.codegen.machine.memory import require_room
-from adcli.input.fields import COMMA
 from adcli.lang.ir.errors import AdError
-from adcli.output.frames import pl
-from adcli.output.numbers import non_finite
-from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts
-from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
+from adcli.output.frames import faults_kept, pl
+from adcli.rows.appended import JSON_NUMBER, RowFormat
 from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
 from adcli.rows.parquet_files import parquet_file
-from adcli.rows.rows import Table, is_text
+from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces, named
 
-__all__ = ["as_csv", "frames", "grouped", "number_texts", "parquet", "parquet_types", "read", "taken", "write",
-           "write_columns"]
+__all__ = ["as_csv", "frames", "parquet", "parquet_types", "taken", "write_columns"]
 
-NO_SEPARATOR = "\x01"
-"""A character that separates nothing: with it every line is one field."""
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
 TEXT_BYTES = 1 << 22
@@ -38,171 +29,24 @@ EXACT = (pl.Float64, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16,
 
 
 class Lines:
-    """Rows as they were written and their inputs, in polars' and NumPy's memory; all fields as text where they are wanted."""
+    """Rows of a piece of a Parquet file: their inputs in NumPy's memory, and as text what the table wants of them."""
 
-    def __init__(self, texts: pl.Series, columns: list[np.ndarray], fields: pl.DataFrame | None) -> None:
-        self.texts, self.columns, self.fields = texts, columns, fields
+    def __init__(self, columns: list[np.ndarray], fields: pl.DataFrame, rows: int) -> None:
+        self.columns, self.fields, self.count = columns, fields, rows
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return self.count
 
-    def rows(self) -> list[bytes]:
-        """The rows as they were written."""
-        return [text.encode() for text in self.texts.to_list()]
+    def grouped(self, table: Table) -> tuple[list[tuple[str, ...]], np.ndarray]:
+        """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row
+        the number of its group."""
+        names = [f"column_{place + 1}" for place in table.words]
+        fields = self.fields.select(name if i == names.index(name) else pl.col(name).alias(f"{name}.{i}")
+                                    for i, name in enumerate(names))
+        keys = fields.unique(maintain_order=True).with_row_index("number")
+        numbers = fields.join(keys, on=fields.columns, how="left", maintain_order="left")["number"]
+        return keys.drop("number").rows(), numbers.to_numpy().astype(np.int32)
 
-
-def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
-    """The rows of a plain block; None where the careful reader has to look at it. With `objects` every field is wanted, and is
-    text that JSON can hold; else those are wanted that the table says."""
-    text = block.replace(b"\r\n", b"\n") if b"\r" in block else block
-    rows = regular(text, table.separator, len(table.names)) if table.separator else 0
-    if not rows or table.separator is None or (table.utf8 and not is_text(text)):
-        return None
-    if objects and table.lists:
-        return None
-    controls = rows * (1 if table.separator != b"\t" else len(table.names))
-    if objects and np.count_nonzero(np.frombuffer(text, np.uint8) < 32) != controls:   # one that JSON has to escape
-        return None
-    separator, quote = table.separator.decode(), '"' if b'"' in text else None
-    names = [f"column_{i + 1}" for i in range(len(table.names))]
-    places = sorted({p for p in table.places if p is not None})
-    wanted = None if objects else sorted(table.words)
-    try:
-        texts = parsed(text, NO_SEPARATOR, {"column_1": pl.String}, [0], None).to_series()
-        fields = None
-        if objects or wanted:
-            fields = parsed(text, separator, dict.fromkeys(names, pl.String), wanted, quote).fill_null("")
-        numbers = text.translate(COMMA) if table.dialect.comma else text
-        found = parsed(numbers, separator, {name: pl.Float64 if i in places else pl.String for i, name in enumerate(names)},
-                       places, quote)
-    except pl.exceptions.PolarsError:
-        return None
-    if len(texts) != rows or (places and len(found) != rows) or (fields is not None and len(fields) != rows):
-        return None
-    columns = []
-    for p, place in zip(table.inputs, table.places, strict=True):
-        column = np.full(rows, p.default) if place is None else checked(table, texts, found[f"column_{place + 1}"], place)
-        if column is None:
-            return None
-        columns.append(column)
-    return Lines(texts, columns, fields)
-
-
-def grouped(table: Table, lines: Lines) -> tuple[list[tuple[str, ...]], np.ndarray]:
-    """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row the
-    number of its group."""
-    assert lines.fields is not None
-    names = [f"column_{place + 1}" for place in table.words]
-    fields = lines.fields.select(name if i == names.index(name) else pl.col(name).alias(f"{name}.{i}")
-                                 for i, name in enumerate(names))
-    keys = fields.unique(maintain_order=True).with_row_index("number")
-    numbers = fields.join(keys, on=fields.columns, how="left", maintain_order="left")["number"]
-    return keys.drop("number").rows(), numbers.to_numpy().astype(np.int32)
-
-
-def regular(text: bytes, separator: bytes, fields: int) -> int:
-    """How many rows there are, if each is a line of so many fields without odd characters and quotes are where they belong;
-    else 0.
-
-    Where every one of the `fields`-th delimiters is a line end and no other is, the rows are so.
-    """
-    if b"\r" in text or b"\x01" in text or text.startswith(b"\n") or (fields == 1 and b"\n\n" in text):
-        return 0
-    data = np.frombuffer(text, np.uint8)
-    ends = data == 10
-    rows = int(np.count_nonzero(ends))
-    delimiters = ends | (data == separator[0])
-    if b'"' in text and not set_quoted_apart(data, ends, delimiters):
-        return 0
-    found = np.flatnonzero(delimiters)
-    return rows if len(found) == rows * fields and ends[found[fields - 1::fields]].all() else 0
-
-
-def set_quoted_apart(data: np.ndarray, ends: np.ndarray, delimiters: np.ndarray) -> bool:
-    """Take what is quoted out of the delimiters. False where a quote is at an odd place or a line end is quoted.
-
-    Quotes open and close in turn. An opening one follows a delimiter, a closing one stands before a delimiter; or the two
-    touch, which is a doubled quote.
-    """
-    marks = data == 34
-    places = np.flatnonzero(marks)
-    if len(places) % 2 or not (marks | delimiters)[np.append(places[::2] - 1, places[1::2] + 1)].all():
-        return False
-    quoted = (np.cumsum(marks, dtype=np.uint8) & 1).astype(bool)
-    if (quoted & ends).any():
-        return False
-    delimiters &= ~quoted
-    return True
-
-
-def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int] | None, quote: str | None) -> pl.DataFrame:
-    return pl.read_csv(text, has_header=False, separator=separator, quote_char=quote, schema=types, columns=columns,
-                       ignore_errors=True)
-
-
-def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.ndarray | None:
-    """A column where what polars gives no finite number for has been read again by the rule; None where that fails."""
-    values = found.fill_null(np.nan).to_numpy()
-    odd = ~np.isfinite(values)
-    if table.dialect.empty:
-        odd |= np.isin(values, table.dialect.empty_numbers)
-    doubtful = np.flatnonzero(odd)
-    if not len(doubtful):
-        return values
-    values = values.copy()
-    for i in doubtful.tolist():
-        x = table.number(table.fields(texts[i].encode())[place])
-        if x is None:
-            return None
-        values[i] = x
-    return values
-
-
-def write(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], words: Sequence[str] | None,
-          levels: np.ndarray) -> bytes:
-    """The rows with the results appended, and the word for each level where there are words."""
-    status = pl.Series(list(words)).gather(levels.astype(np.uint32)) if words is not None else None
-    if form.kind == "ndjson":
-        return objects(lines, form, results, status)
-    old, separator = (form.table.separator or b"").decode(), form.separator.decode()
-    rows = lines.texts if old == separator else lines.texts.str.replace_all(old, separator, literal=True)
-    columns = [] if form.only else [rows]
-    found = [texts(r) for r in results]
-    columns += [c.cast(pl.String).str.replace(".", ",", literal=True) for c in found] if form.comma else found
-    columns += [status] if status is not None else []
-    return separated(columns, separator)
-
-
-def objects(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], status: pl.Series | None) -> bytes:
-    """Fields and results as the members of objects."""
-    fields = [] if lines.fields is None else lines.fields.get_columns()
-    columns = [json_fields(c, form.table.dialect.comma) for c in fields] + [texts(r, json_float) for r in results]
-    columns += [] if status is None else ['"' + status + '"']
-    names = [*(form.table.names if fields else ()), *form.new]
-    heads = [f"{json_string(name)}:" for name in names]
-    return filled(["{" + heads[0], *("," + head for head in heads[1:]), "}"], columns)
-
-
-def json_fields(column: pl.Series, comma: bool) -> pl.Series:
-    """Fields as JSON values: numbers as they are written, anything else as a string."""
-    number = column.str.contains(f"^(?:{number_pattern(comma)})$")
-    words = column.str.replace(",", ".", literal=True) if comma else column
-    if number.all():
-        return words
-    plain = column.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True)
-    return pl.select(pl.when(number).then(words).otherwise('"' + plain + '"')).to_series()
-
-
-def number_pattern(comma: bool) -> str:
-    """What a field is that is a number in JSON."""
-    return JSON_NUMBER.pattern.replace(r"\.", ",") if comma else JSON_NUMBER.pattern
-
-
-def json_float(x: float) -> str:
-    return repr(x) if np.isfinite(x) else f'"{non_finite(x)}"'
-
-
-# ---------------------------------------------------------------- Parquet
 
 def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
             told: Callable[[float], object] = lambda share: None) -> Pieces:
@@ -261,7 +105,7 @@ def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
     words = [frame[f"column_{place + 1}"] for place in sorted(table.words)]
     if any(w.dtype != pl.String and not w.dtype.is_integer() for w in words):
         return None
-    return Lines(frame.to_series(0), columns, pl.DataFrame([w.cast(pl.String).fill_null("") for w in words]))
+    return Lines(columns, pl.DataFrame([w.cast(pl.String).fill_null("") for w in words]), len(frame))
 
 
 def as_csv(table: Table, frame: pl.DataFrame) -> bytes:
@@ -314,7 +158,7 @@ def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: b
     if frame.head(1).collect().is_empty():
         return pl.LazyFrame(schema={n: known.get(n, real if n in results else pl.String) for n in names})
     others = [n for n in names if n not in results and n not in known]
-    integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", f"^(?:{number_pattern(comma)})$"
+    integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", "^(?:" + JSON_NUMBER.pattern.replace(r"\.", "," if comma else r"\.") + ")$"
     fits = frame.select(*(pl.col(n).str.contains(p).all().alias(f"{k}{n}") for n in others for k, p in
                           (("i", integer), ("f", number)))).collect(engine="streaming") if others else pl.DataFrame()
     columns = []

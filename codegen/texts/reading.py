@@ -2,8 +2,9 @@
 
 A number is the double next to its text. Up to 19 digits are one whole number, which a power of ten that is a double itself
 multiplies or divides with one rounding (W. D. Clinger, "How to read floating point numbers accurately", 1990), or a power of 128
-bits with an error that is known (after D. Lemire, "Number parsing at a gigabyte per second", 2021). Where that error could matter
-the number is odd, as is all that is no plain decimal: its place is handed back.
+bits with an error that is known (after D. Lemire, "Number parsing at a gigabyte per second", 2021). Digits behind these make it
+larger by less than 1, which is part of the error. Where that error could matter the number is odd, as is all that is no plain
+decimal: its place is handed back.
 """
 from __future__ import annotations
 
@@ -86,9 +87,10 @@ def small_powers() -> str:
     return f"@small = private unnamed_addr constant [{EXACT + 1} x double] [{small}]\n"
 
 
-def digits(name: str, start: str, value: str, before: str, after: str) -> str:
+def digits(name: str, start: str, value: str, before: str, full: str) -> str:
     """A loop over the digits from `start` on, which are joined to `value`: `name`.at and `name`.value are where they end and what
-    they are then, `name`.c is the character there. It is entered from the block `before`, and `after` follows it."""
+    they are then, `name`.c is the character there. It is entered from the block `before`, the block `name`.end follows it, and
+    `full` where there is no room for another digit."""
     return f"""
 {name}:
   %{name}.at = phi ptr [ {start}, %{before} ], [ %{name}.next, %{name}.take ]
@@ -96,10 +98,10 @@ def digits(name: str, start: str, value: str, before: str, after: str) -> str:
   %{name}.c = load i8, ptr %{name}.at
   %{name}.digit = sub i8 %{name}.c, 48
   %{name}.is = icmp ult i8 %{name}.digit, 10
-  br i1 %{name}.is, label %{name}.room, label %{after}
+  br i1 %{name}.is, label %{name}.room, label %{name}.end
 {name}.room:
   %{name}.fits = icmp ule i64 %{name}.value, {MOST_WHOLE}
-  br i1 %{name}.fits, label %{name}.take, label %odd
+  br i1 %{name}.fits, label %{name}.take, label %{full}
 {name}.take:
   %{name}.next = getelementptr i8, ptr %{name}.at, i64 1
   %{name}.tens = mul i64 %{name}.value, 10
@@ -107,6 +109,27 @@ def digits(name: str, start: str, value: str, before: str, after: str) -> str:
   %{name}.more = add i64 %{name}.tens, %{name}.long
   br label %{name}
 """
+
+
+def dropped(name: str, start: str) -> str:
+    """A loop over the digits for which there is no room, and the beginning of the block `name`.end: `name`.last is where all
+    digits from `start` on end, `name`.stop the character there, `name`.count and `name`.less how many were taken and left."""
+    return f"""
+{name}.drop:
+  %{name}.d.at = phi ptr [ %{name}.at, %{name}.room ], [ %{name}.d.next, %{name}.drop ]
+  %{name}.d.next = getelementptr i8, ptr %{name}.d.at, i64 1
+  %{name}.d.c = load i8, ptr %{name}.d.next
+  %{name}.d.digit = sub i8 %{name}.d.c, 48
+  %{name}.d.is = icmp ult i8 %{name}.d.digit, 10
+  br i1 %{name}.d.is, label %{name}.drop, label %{name}.end
+{name}.end:
+  %{name}.last = phi ptr [ %{name}.at, %{name} ], [ %{name}.d.next, %{name}.drop ]
+  %{name}.stop = phi i8 [ %{name}.c, %{name} ], [ %{name}.d.c, %{name}.drop ]
+  %{name}.first.long = ptrtoint ptr {start} to i64
+  %{name}.at.long = ptrtoint ptr %{name}.at to i64
+  %{name}.last.long = ptrtoint ptr %{name}.last to i64
+  %{name}.count = sub i64 %{name}.at.long, %{name}.first.long
+  %{name}.less = sub i64 %{name}.last.long, %{name}.at.long"""
 
 
 def signed(name: str, at: str) -> str:
@@ -127,29 +150,25 @@ define private {{ double, ptr }} @number(ptr %at, i8 %point) {{
 start:
 {signed("sign", "%at")}
   br label %whole
-{digits("whole", "%sign.end", "0", "start", "whole.end")}
-whole.end:
-  %whole.first = ptrtoint ptr %sign.end to i64
-  %whole.last = ptrtoint ptr %whole.at to i64
-  %whole.count = sub i64 %whole.last, %whole.first
-  %pointed = icmp eq i8 %whole.c, %point
+{digits("whole", "%sign.end", "0", "start", "whole.drop")}
+{dropped("whole", "%sign.end")}
+  %pointed = icmp eq i8 %whole.stop, %point
   br i1 %pointed, label %behind.point, label %mantissa
 
 behind.point:
-  %places.at = getelementptr i8, ptr %whole.at, i64 1
+  %part.first = getelementptr i8, ptr %whole.last, i64 1
   br label %part
-{digits("part", "%places.at", "%whole.value", "behind.point", "part.end")}
-part.end:
-  %part.first = ptrtoint ptr %places.at to i64
-  %part.last = ptrtoint ptr %part.at to i64
-  %part.count = sub i64 %part.last, %part.first
+{digits("part", "%part.first", "%whole.value", "behind.point", "part.drop")}
+{dropped("part", "%part.first")}
+  %both.less = add i64 %whole.less, %part.less
   br label %mantissa
 
-mantissa:                                                  ; m·10^-places
+mantissa:                                                  ; m·10^(more - places), and `less` digits behind it
   %m = phi i64 [ %whole.value, %whole.end ], [ %part.value, %part.end ]
-  %m.end = phi ptr [ %whole.at, %whole.end ], [ %part.at, %part.end ]
-  %m.c = phi i8 [ %whole.c, %whole.end ], [ %part.c, %part.end ]
+  %m.end = phi ptr [ %whole.last, %whole.end ], [ %part.last, %part.end ]
+  %m.c = phi i8 [ %whole.stop, %whole.end ], [ %part.stop, %part.end ]
   %places = phi i64 [ 0, %whole.end ], [ %part.count, %part.end ]
+  %less = phi i64 [ %whole.less, %whole.end ], [ %both.less, %part.end ]
   %m.count = add i64 %whole.count, %places
   %m.none = icmp eq i64 %m.count, 0
   br i1 %m.none, label %odd, label %mantissa.some
@@ -163,7 +182,7 @@ exponent:
   %e.at = getelementptr i8, ptr %m.end, i64 1
 {signed("e.sign", "%e.at")}
   br label %power
-{digits("power", "%e.sign.end", "0", "exponent", "power.end")}
+{digits("power", "%e.sign.end", "0", "exponent", "odd")}
 power.end:
   %power.none = icmp eq ptr %power.at, %e.sign.end
   %power.large = icmp ugt i64 %power.value, 9999
@@ -175,7 +194,8 @@ power.end:
 scale:                                                     ; m·10^ten
   %written = phi i64 [ 0, %mantissa.some ], [ %power.signed, %power.end ]
   %end = phi ptr [ %m.end, %mantissa.some ], [ %power.at, %power.end ]
-  %ten = sub i64 %written, %places
+  %ten.less = sub i64 %written, %places
+  %ten = add i64 %ten.less, %whole.less
   %m.exact = icmp ule i64 %m, {1 << 53}
   %ten.shifted = add i64 %ten, {EXACT}
   %ten.exact = icmp ule i64 %ten.shifted, {2 * EXACT}
@@ -220,9 +240,19 @@ long:
   %whole.part = shl i128 %kept, %cut
   %rest = sub i128 %t, %whole.part
   %unit = shl i128 1, %cut
-  %rest.less = sub i128 %rest, 1
-  %unit.less = sub i128 %unit, 2
-  %sure = icmp ult i128 %rest.less, %unit.less             ; neither nothing nor all: not at a border, nor half-way
+  %cut.off = icmp ne i64 %less, 0                          ; the digits left out add less than g·2^free
+  %cut.one = zext i1 %cut.off to i128
+  %cut.bits = add i64 %free, 64
+  %cut.by = zext i64 %cut.bits to i128
+  %cut.most = shl i128 %cut.one, %cut.by
+  %slack = or i128 %cut.most, %cut.one
+  ; sure: surely below what is half-way, or above it; on both sides of a double it is that
+  %unit.less = sub i128 %unit, 1
+  %room = sub i128 %unit.less, %slack
+  %upper = trunc i128 %kept to i1
+  %is.above = icmp ne i128 %rest, 0
+  %is.below = icmp ult i128 %rest, %room
+  %sure = select i1 %upper, i1 %is.above, i1 %is.below
   %bits54 = trunc i128 %kept to i64
   %bits54.up = add i64 %bits54, 1
   %bits53 = lshr i64 %bits54.up, 1

@@ -1,4 +1,4 @@
-"""The four readers of tables: row by row, the plain one, native code, and polars. Any of them alone, and blocks that end in odd
+"""The three readers of tables: row by row, the plain one, and native code. Any of them alone, and blocks that end in odd
 places."""
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from unittest import mock
 
 from command import Ended, adcli
 
-from adcli.rows import blocks, tables_polars
+from adcli.rows import blocks
 from adcli.rows.rows import Table
 
-READERS = ("careful", "plain", "native", "polars")
+READERS = ("careful", "plain", "native")
 
 
 @contextlib.contextmanager
 def reader(name: str, cut: bool = False) -> Iterator[None]:
     """adcli with this reader alone, and with blocks that end wherever they can."""
     with contextlib.ExitStack() as patches:
-        fast = {"polars": tables_polars, "native": blocks.native_tables(True)}.get(name)
+        fast = blocks.fast_tables(True) if name == "native" else None
         patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda keep: fast))
         patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
         if name == "careful":

@@ -1,4 +1,4 @@
-"""Many points give the bytes that few give: in arrays, with polars and without, or one by one."""
+"""Many points give the bytes that few give: in arrays, written by native code and without, or one by one."""
 from __future__ import annotations
 
 import json
@@ -6,6 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from adcli.codegen.machine.kernel import NoExecutableMemory
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,12 +21,17 @@ POINTS = [["x=-1:1:7,y=-1:3:9,z=0.1:0.7:3"], ["x=0:1e-7:5,y=1e300,z=1:1e17:4"], 
           ["x=0:pi:9,y=inf,z=nan"], ["@p.json,x=0:1:2"], ["x=1", "y=2,z=0:1:3"], ["x=1,y=1,z=1"]]
 
 
+def no_writer(keep):
+    """As where a system runs no code of ours."""
+    raise NoExecutableMemory
+
+
 def ways(*args):
     """What the way point by point and the two ways in arrays give."""
     found = []
-    for many, block, there in ((10**9, 5, True), (0, 5, True), (0, 1 << 15, True), (0, 5, False)):
+    for many, block, writer in ((10**9, 5, lines.writer), (0, 5, lines.writer), (0, 1 << 15, lines.writer), (0, 5, no_writer)):
         with mock.patch.object(results, "MANY", many), mock.patch.object(bulk, "BLOCK", block), \
-                mock.patch.object(lines, "find_spec", lambda _, there=there: there or None):
+                mock.patch.object(lines, "writer", writer):
             found.append(adcli(*args))
     return found
 

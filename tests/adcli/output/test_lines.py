@@ -43,7 +43,7 @@ def one_by_one(layout, form, number, rows, headed):
     return "".join(texts).encode()
 
 
-@pytest.mark.parametrize("way", ["polars", "native", "python"])
+@pytest.mark.parametrize("way", ["native", "python"])
 @pytest.mark.parametrize("status", [None, "status"])
 @pytest.mark.parametrize("form", ["text", "json", "csv", "tsv"])
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -59,14 +59,12 @@ def test_the_same_bytes(name, form, status, way):
     for template, hexadecimal in FORMATS.values():
         number = number_format(template, hexadecimal)
         for headed in ((True, False) if form == "text" else (True,)):
-            with mock.patch.object(lines, "find_spec", lambda _: way == "polars" or None), \
-                    mock.patch.object(lines, "writer", no_writer if way == "python" else lines.writer):
+            with mock.patch.object(lines, "writer", no_writer if way == "python" else lines.writer):
                 made = lines.lines(layout, form, number, headed)
                 found = made.header + made.filled(columns, np.array(levels) if made.status else None)
-                fast, native = made.fast is not None, made.native is not None
+                native = made.native is not None
             if form == "text" and headed:
                 found = found.removeprefix(b"\n")
             assert found == one_by_one(layout, form, number, rows, headed)
             assert made.status == (status is not None or form == "json")
-            assert fast == (way == "polars" and template is None and not hexadecimal)
             assert native == (way != "python" and template is None and not hexadecimal)

@@ -99,7 +99,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_in_every_format():
     script = ("import resource, sys; sys.path.insert(0, sys.argv[1])\n"
               "sys.dont_write_bytecode = True\n"   # Python keeps the half that fits
               "from adcli.main import run\n"
-              "import os, adcli.answers.bulk, polars, adcli.output.texts_polars, adcli.codegen.rows.jit, adcli.task.derive\n"
+              "import os, adcli.answers.bulk, polars, adcli.output.frames, adcli.codegen.rows.jit, adcli.task.derive\n"
               "for name in sys.argv[2:]:\n"
               "    child = os.fork()\n"
               "    if not child:\n"

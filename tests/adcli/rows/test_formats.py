@@ -63,7 +63,7 @@ def read(form, data):
 def test_every_column_survives(kind, form, tmp_path):
     path = tmp_path / f"rows.{kind}"
     path.write_bytes(table(kind))
-    for name in ("careful", "polars"):
+    for name in ("careful", "native"):
         with reader(name):
             out = tmp_path / f"{name}.{form}"
             assert succeeds("grad", "-e", XY, "--data", path, "-o", out).data == b""

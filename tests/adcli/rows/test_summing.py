@@ -65,7 +65,7 @@ def nearest(x):
 
 @pytest.fixture(params=["small", "large"])
 def ways(request, monkeypatch):
-    """Blocks as they are, and small ones that polars reads nevertheless."""
+    """Blocks as they are, and small ones that are read fast nevertheless."""
     if request.param == "large":
         for module, name, value in ((tables, "PIECE", 900), (tables, "BLOCK", 500), (blocks, "PIECE", 400), (blocks, "LARGE", 0),
                                     (summing, "PIECE", 400), (evaluation, "NUMBERS_AT_ONCE", 3),

@@ -24,14 +24,14 @@ def line(x: str, n: str, y: str) -> bytes:
 
 @pytest.mark.parametrize("n", ["1", "-0.5e+3", '""', '"a, {é}:"', "true", "false", "null"])
 def test_numbers_among_other_values(n: str) -> None:
-    lines = [line("1.5", n, "-0"), line("1e3", n, "123456789012345678901"), line("0.1", n, "1e999")]
+    lines = [line("1.5", n, "-0"), line("1e3", n, "9007199254740993"), line("0.1", n, "1e999")]
     found = scanned(b"\r\n".join(lines) + b"\n")
     assert found is not None
     text = b"\r\n".join(lines)
     assert [text[a:b] for a, b in found.places.tolist()] == lines
     assert found.numbers[0].tolist() == [1.5, 1000.0, 0.1] and math.copysign(1, found.numbers[2][0]) == -1
     assert [(row, member, text[a:b]) for row, member, a, b in found.odd.tolist()] == [
-        (1, 2, b"123456789012345678901"), (2, 2, b"1e999")]
+        (1, 2, b"9007199254740993"), (2, 2, b"1e999")]
 
 
 @settings(max_examples=200, deadline=None)
