@@ -67,11 +67,11 @@ class EntryPoint(NamedTuple):
 class Kernel:
     """Compiled code, callable from several threads at once; each call brings its own workspace."""
 
-    __slots__ = ("entry", "function", "held", "lanes", "work_bytes")
+    __slots__ = ("address", "entry", "function", "held", "lanes", "work_bytes")
 
     def __init__(self, entry: EntryPoint, address: int, held: object) -> None:
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
-        self.function, self.held = SIGNATURE(address), held
+        self.address, self.function, self.held = address, SIGNATURE(address), held
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
         """Compute rows `begin` to `end`, a multiple of `lanes`; see `adcli.codegen.rows.llvm`. The GIL is released meanwhile."""

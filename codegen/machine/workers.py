@@ -2,11 +2,18 @@
 
 Starting a thread takes as long as it takes the system to run it, which on a busy machine is many times the work it is for. These
 threads are there already, and whoever is free takes the next part: one that is never run takes none, and nobody waits for it.
+
+To wake one takes long, too. Compiled code that has helped to run may linger a while with the hand of its thread open before it
+returns; whoever leads the next run gives the hand what to do. A hand is cells that such code reads and changes in one step:
+whether it is closed, open, or what is in it has been posted, and then a function of compiled code and what it is called with.
 """
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import time
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
 from queue import SimpleQueue
@@ -17,6 +24,28 @@ from adcli.codegen.machine.kernel import started
 Result = TypeVar("Result")
 NONE = object()
 """In place of a part where there is none left."""
+STATE, RUN, ENV, AS = range(4)
+"""Cells of a hand: its state, the function, and what it is called with: `env`, and as what."""
+CLOSED_HAND, OPEN_HAND, POSTED = range(3)
+"""States of a hand."""
+HAND_CELLS = 16
+"""Cells of a hand with those around it: two cache lines."""
+SETTLED_WITHIN, LOOK = 1.0, 1e-4
+"""Seconds to wait at the end of the process for threads that linger, and between looks."""
+
+
+class Hand:
+    """Cells that compiled code reads, at an `address`. `held` is what must live as long as a function that was posted is run."""
+
+    def __init__(self) -> None:
+        self.cells = array("q", bytes(8 * HAND_CELLS))
+        self.address = self.cells.buffer_info()[0]
+        self.held: object = None
+
+    def give(self, run: int, env: int, role: int, held: object) -> None:
+        """Say what is to be posted."""
+        self.cells[RUN], self.cells[ENV], self.cells[AS] = run, env, role
+        self.held = held
 
 
 class _Work:
@@ -68,6 +97,8 @@ class Workers:
     def __init__(self) -> None:
         self.offers: SimpleQueue[_Work] = SimpleQueue()
         self.count, self.lock = 0, threading.Lock()
+        self.hands: list[Hand] = []
+        self.own = threading.local()
 
     def share(self, function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
         """function(part) for all parts, in at most `jobs` threads of which this is one. Each takes its next part when it has
@@ -77,17 +108,26 @@ class Workers:
         work.take()
         work.finish()
 
-    def lead(self, leader: Callable[[], Result], helper: Callable[[Any], None], parts: Sequence[Any],
-             wait: Callable[[int], None]) -> Result:
-        """What leader() gives, which runs here, and meanwhile helper(part) for those parts that other threads begin before it
-        has ended. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken; what stood in their
-        way is not raised."""
-        work = _Work(helper, parts)
-        self.offer(work, len(parts))
+    def lead(self, leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
+             post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
+        """What leader() gives, which runs here, and meanwhile what helps with those parts that other threads begin before it has
+        ended: `post(part, hand)` gives one to a thread that lingers, if it still does, and helper(part, hand) does one in a
+        thread whose hand that is. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken; what
+        stood in their way is not raised."""
+        own = self.own
+        work, posted = _Work(lambda part: helper(part, own.hand), ()), list[Any]()
         try:
+            with self.lock:
+                for hand in self.hands:
+                    if len(posted) < len(parts) and hand.cells[STATE] == OPEN_HAND and post(parts[len(posted)], hand):
+                        posted.append(hand)
+            rest = parts[len(posted):]
+            work.left = iter(rest)
+            if rest:
+                self.offer(work, len(rest))
             return leader()
         finally:
-            if begun := work.close():
+            if begun := work.close() + len(posted):
                 wait(begun)
 
     def offer(self, work: _Work, helpers: int) -> None:
@@ -99,8 +139,17 @@ class Workers:
             self.offers.put(work)
 
     def run(self) -> None:
+        hand = self.own.hand = Hand()
+        self.hands.append(hand)
         while True:
             self.offers.get().take()
+            hand.held = None
+
+    def settle(self) -> None:
+        """Wait until no thread lingers in code that is about to go."""
+        end = time.monotonic() + SETTLED_WITHIN
+        while any(hand.cells[STATE] != CLOSED_HAND for hand in self.hands) and time.monotonic() < end:
+            time.sleep(LOOK)
 
 
 _workers = Workers()
@@ -111,10 +160,10 @@ def share(function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> N
     _workers.share(function, parts, jobs)
 
 
-def lead(leader: Callable[[], Result], helper: Callable[[Any], None], parts: Sequence[Any],
-         wait: Callable[[int], None]) -> Result:
+def lead(leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
+         post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
     """See `Workers.lead`, by the workers of this process."""
-    return _workers.lead(leader, helper, parts, wait)
+    return _workers.lead(leader, helper, parts, post, wait)
 
 
 def _start_again() -> None:
@@ -123,5 +172,6 @@ def _start_again() -> None:
     _workers = Workers()
 
 
+atexit.register(lambda: _workers.settle())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_again)

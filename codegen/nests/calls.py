@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import available, require_room
 from adcli.codegen.machine.small import byte, spacious
-from adcli.codegen.machine.workers import lead
+from adcli.codegen.machine.workers import Hand, lead
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import ENDED, GONE, HELPS, LEADS, PARTS, TAKEN, TAKEN_APART, TEAM, WAITS
+from adcli.codegen.nests.teams import ENDED, GONE, HELPS, LEADS, NUMBER, PARTS, POSTS, TAKEN, TAKEN_APART, TEAM, WAITS
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import Note, Source, Span, plural
@@ -42,6 +42,8 @@ THREAD_PARTS = 4
 """Parts of a step for each thread."""
 INT64 = "q"
 """The letter that `array` has for integers of 64 bits."""
+Role = ctypes.c_int64 * 3
+"""What a thread is, as `adcli.codegen.nests.teams` has it."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], Any]
 """An array of so many bytes."""
@@ -221,24 +223,31 @@ class PlannedCode:
         taken = (ctypes.c_char * (TAKEN_APART * THREAD_PARTS * jobs))()
         first = {PARTS: THREAD_PARTS * jobs, TAKEN: addressof(taken)}
         env[team:team + TEAM] = [first.get(k, 0) for k in range(TEAM)]
-        roles = [(ctypes.c_int64 * 2)(HELPS if k else LEADS, THREAD_PARTS * k) for k in range(jobs)]
+        kernel = self.kernel
 
         def leader() -> Result:
             try:
-                return run(roles[0])
+                return run(Role(LEADS, 0, 0))
             finally:
                 env[team + ENDED] = 1
 
-        def helper(k: int) -> None:
+        def helper(k: int, hand: Hand) -> None:
             try:
-                self.kernel.function(env, roles[k], 0, 0, None)
+                kernel.function(env, Role(HELPS, THREAD_PARTS * k, hand.address), 0, 0, None)
             except BaseException:   # it has not come
                 env[team + GONE] += 1
                 raise
 
+        def post(k: int, hand: Hand) -> bool:
+            role, asked = Role(HELPS, THREAD_PARTS * k, 0), Role(POSTS, 0, hand.address)
+            hand.give(kernel.address, addressof(env), addressof(role), (kernel, env, role, taken))
+            kernel.function(env, asked, 0, 0, None)
+            return bool(asked[NUMBER])
+
         def wait(helpers: int) -> None:
-            self.kernel.function(env, (ctypes.c_int64 * 2)(WAITS, helpers), 0, 0, None)
-        return lead(leader, helper, range(1, jobs), wait)
+            env[team + ENDED] = 1   # where the leader did not begin
+            kernel.function(env, Role(WAITS, helpers, 0), 0, 0, None)
+        return lead(leader, helper, range(1, jobs), post, wait)
 
 
 def refuse_much(needed: int, limit: int | None) -> None:

@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, FROM, HELPS, LEADS, TO, WAITS, WIDE, Team
+from adcli.codegen.nests.teams import ALONE, FROM, HAND, HELPS, LEADS, NUMBER, POSTS, TO, WAITS, WIDE, Team
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 
@@ -60,11 +60,7 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
         (role,) = f.close_condition([f.put("load i64, ptr %share")])
         others = f.put(f"icmp sge i64 {role}, {HELPS}")
         f.open_condition(others)
-        number = f.put(f"load i64, ptr {f.put('getelementptr i64, ptr %share, i64 1')}")
-        for what, each in (("help", HELPS), ("wait", WAITS)):
-            f.open_condition(f.put(f"icmp eq i64 {role}, {each}"))
-            f.say(f"call void @{env.team.name}.{what}(ptr %env, i64 {number})")
-            f.close_condition()
+        other(f, env.team.name, role)
         f.close_condition()
         f.open_condition(f.put(f"xor i1 {others}, true"))
     leads = f.put(f"icmp eq i64 {role}, {LEADS}")
@@ -84,6 +80,24 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
     f.say("ret void")
     params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
     return [f"define {linkage}void @{name}({params}){env.stack} {{", *f.text(), "}"]
+
+
+def other(f: FunctionWriter, team: str, role: str) -> None:
+    """What a thread does that neither leads nor is alone."""
+    at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
+    number, hand = f.put(f"load i64, ptr {at}"), f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {HAND}')}")
+    f.open_condition(f.put(f"icmp eq i64 {role}, {HELPS}"))
+    f.say(f"call void @{team}.help(ptr %env, i64 {number})")
+    f.open_condition(f.put(f"icmp ne ptr {hand}, null"))
+    f.say(f"call void @{team}.linger(ptr {hand})")
+    f.close_condition()
+    f.close_condition()
+    f.open_condition(f.put(f"icmp eq i64 {role}, {WAITS}"))
+    f.say(f"call void @{team}.wait(ptr %env, i64 {number})")
+    f.close_condition()
+    f.open_condition(f.put(f"icmp eq i64 {role}, {POSTS}"))
+    f.say(f"store i64 {f.put(f'call i64 @{team}.post(ptr {hand})')}, ptr {at}")
+    f.close_condition()
 
 
 def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> FunctionWriter:

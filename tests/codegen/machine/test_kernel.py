@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import kernel as kernels
 from adcli.codegen.machine.arrays import run_arrays
-from adcli.codegen.machine.workers import Workers
+from adcli.codegen.machine.workers import OPEN_HAND, STATE, Hand, Workers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
@@ -127,14 +127,30 @@ def test_a_part_that_a_thread_could_not_do_is_no_result(monkeypatch):
 def test_who_leads_waits_for_those_who_have_come():
     workers, begun, done, waited = Workers(), threading.Event(), list[int](), list[int]()
 
-    def helper(part: int) -> None:
+    def helper(part: int, hand: Hand) -> None:
+        assert hand in workers.hands
         begun.set()
         done.append(part)
-    workers.lead(begun.wait, helper, [1], waited.append)
+
+    def post(part: int, hand: Hand) -> bool:
+        posted.append(part)
+        return takes
+    posted, takes = list[int](), True
+    workers.lead(begun.wait, helper, [1], post, waited.append)
     assert waited == [1]
     busy = threading.Event()
     workers.offers.put(SimpleNamespace(take=busy.wait))   # the thread is at something else
-    workers.lead(lambda: None, helper, [2], waited.append)
+    workers.lead(lambda: None, helper, [2], post, waited.append)
+    assert waited == [1] and done == [1] and posted == []
+    (hand,) = workers.hands
+    hand.cells[STATE] = OPEN_HAND   # it lingers
+    workers.lead(lambda: None, helper, [3], post, waited.append)
+    assert waited == [1, 1] and done == [1] and posted == [3]
+    takes = False   # it has just gone
+    workers.lead(lambda: None, helper, [4], post, waited.append)
+    assert waited == [1, 1] and done == [1] and posted == [3, 4]
     busy.set()
     workers.share(lambda part: None, [0, 1], 2)
-    assert waited == [1] and done == [1]
+    begun.clear()
+    workers.lead(begun.wait, helper, [5], post, waited.append)
+    assert waited == [1, 1, 1] and done == [1, 5] and posted == [3, 4, 5]

@@ -1,16 +1,22 @@
 """Programs that several threads share: the bits are those of one thread, whoever comes, and nobody waits for who does not."""
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from adcli.codegen.machine import workers
+from adcli.codegen.machine.workers import Hand
 from adcli.codegen.nests import calls, plans
 from adcli.codegen.nests.actions import Move, Stretch
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.codegen.nests.teams import HELPS
+from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.jit import object_code
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -97,10 +103,10 @@ def test_threads_change_no_bit(kernel: TensorKernel, jobs: int) -> None:
 def test_a_team_of_which_nobody_comes_but_the_first_does_all(kernel: TensorKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     want = kernel(AT, jobs=1)
     for late in (False, True):
-        def one_after_another(leader, helper, parts, wait, late=late):   # type: ignore[no-untyped-def]
+        def one_after_another(leader, helper, parts, post, wait, late=late):   # type: ignore[no-untyped-def]
             leader()
             for part in reversed(parts) if late else ():
-                helper(part)
+                helper(part, Hand())
             wait(len(parts) if late else 0)
         monkeypatch.setattr(calls, "lead", one_after_another)
         assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
@@ -123,11 +129,52 @@ class Refusing:
 def test_nobody_waits_for_a_helper_that_has_failed(kernel: TensorKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     want, refusing = kernel(AT, jobs=1), Refusing(kernel.kernel.function)
     monkeypatch.setattr(kernel, "kernel", SimpleNamespace(function=refusing))
+    monkeypatch.setattr(workers, "_workers", workers.Workers())   # of whom nobody lingers
     for _ in range(200):
         assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
         if refusing.refused:
             return
     raise AssertionError("no helper has come")
+
+
+def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel, beside: TensorKernel,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of code that is gone right after its run, and while several threads lead."""
+    at = {"A": R.standard_normal((37, 29)), "B": R.standard_normal((29, 83)), "v": R.standard_normal(83)}
+    runs = [(kernel, AT, kernel(AT, jobs=1)), (beside, at, beside(at, jobs=1))]
+    taken, give = list[int](), Hand.give
+
+    def counted(hand: Hand, run: int, *more: object) -> None:
+        taken.append(run)
+        give(hand, run, *more)   # type: ignore[arg-type]
+    monkeypatch.setattr(Hand, "give", counted)
+
+    def often() -> None:
+        for turn in range(60):
+            code, given, want = runs[turn % 2]
+            passing = code if turn % 5 else TensorKernel(code.module, linked(object_code(code.module.text), code.module.entry))
+            for name, found in passing(given, jobs=2 + turn % 2).items():
+                assert_same_bits(found, want[name], name)
+    often()
+    for _ in range(20):
+        if len(set(taken)) > 4:
+            break
+        often()
+    else:
+        raise AssertionError("nobody has lingered")
+    threads = [threading.Thread(target=often) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def test_a_process_ends_while_a_thread_lingers() -> None:
+    script = ("import adcli, numpy\nf = adcli.compile('input x(N)\\ny(i) = exp(x(i))*sin(x(i))\\nz(i) = tanh(y(i))')\n"
+              "f(x=numpy.ones(400_000), jobs=2)\n")
+    for _ in range(5):
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_calls_from_several_threads_have_a_team_each(kernel: TensorKernel) -> None:
