@@ -11,9 +11,10 @@ from adcli.lang.ir import Program, Result, Var
 from adcli.task.nest_code import native
 
 
-def all_values(program: Program, at: Mapping[str, Any]) -> dict[Var, Any]:
-    """Every variable but truth values, as an array or a number. AdError where there is not memory enough."""
+def all_values(program: Program, at: Mapping[str, Any], precision: str = "double") -> dict[Var, Any]:
+    """Every variable but truth values, as an array or a number, computed in a precision. AdError where there is not memory
+    enough."""
     computed = {f"r{i}": o for i, o in enumerate(o for e in program.equations for o in e.outs if not o.truth)}
-    kernel = native(replace(program, results=tuple([Result(name, o) for name, o in computed.items()])))
+    kernel = native(replace(program, results=tuple([Result(name, o) for name, o in computed.items()])), precision=precision)
     found = kernel({name: np.asarray(x) for name, x in at.items()})
     return {**{p.var: at[p.name] for p in program.params}, **{o: found[name] for name, o in computed.items()}}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
-from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read, rounded_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read, rounded_arithmetic
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
@@ -73,7 +73,7 @@ def numbers_of(task: Task) -> Number:
     return number_format(None, False, task.request.precision)
 
 
-def worst_operation(primal: Program, values: Mapping[Var, Any]) -> tuple[int, Equation | None]:
+def worst_operation(primal: Program, values: ValuesAt) -> tuple[int, Equation | None]:
     """The first operation of the greatest level that the results depend on, and the level."""
     worst, place = 0, None
     for e, level in levels(primal, values):
@@ -101,7 +101,7 @@ def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, sourc
     return Note(word, None, source)
 
 
-def levels(program: Program, values: Mapping[Var, Any]) -> Iterator[tuple[Equation, int]]:
+def levels(program: Program, values: ValuesAt) -> Iterator[tuple[Equation, int]]:
     """The equations that the results really depend on at this point, in order, each with the worst level it meets: arms not taken
     are left out, and what reaches the results through `stop` alone, as what compares constants alone, is not rough."""
     needed: set[Atom] = {r.atom for r in program.results}
@@ -118,7 +118,7 @@ def levels(program: Program, values: Mapping[Var, Any]) -> Iterator[tuple[Equati
     return ((e, level_of(e, values, 0 if moves else POLE)) for e, moves in reversed(taken))
 
 
-def level_of(e: Equation, values: Mapping[Var, Any], least: int) -> int:
+def level_of(e: Equation, values: ValuesAt, least: int) -> int:
     """The worst level from `least` on that an operation meets at its operands, or -1; a NaN counts where it is made."""
     args = [read(values, a, FLOAT) for a in e.args]
     out = values[e.outs[0]]

@@ -11,6 +11,7 @@ from adcli.command.usage import Unfit
 from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -55,6 +56,21 @@ def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
         if (large := next((x for x in column if not SINGLE.holds(x)), None)) is not None:
             raise AdError(f"{name}={large!r} is too large for a number of single precision",
                           help="use double precision, the default; infinity is written inf")
+
+
+def rounded_point(at: Mapping[str, Any], precision: Precision) -> dict[str, Any]:
+    """A point in numbers of a precision; integers are as they are. AdError where a number is too large for it."""
+    if precision.name == "double":
+        return dict(at)
+    import numpy as np
+    found = {}
+    for name, given in at.items():
+        x = np.asarray(given)
+        whole = x.dtype.kind in "iu"
+        require_singles({name: () if whole else x.ravel().tolist()})
+        rounded = x if whole else x.astype(precision.code).astype(np.float64)
+        found[name] = rounded if x.shape else rounded.item()
+    return found
 
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:

@@ -24,6 +24,9 @@ class Looks:
     if TYPE_CHECKING:
         _program: Program
 
+        @property
+        def precision(self) -> str: ...
+
     def trace(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,
               names: str = "textbook", element: str | None = None, **values: Any) -> View:
@@ -31,7 +34,8 @@ class Looks:
         along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program. Of a
         program with tensors every statement is a line, or with an `element` such as "h(:, 0)" every operation behind it."""
         from adcli.api.verbs import traced
-        return traced(self._program, at, values, of, wrt, tangent, cotangent, names, element)
+        return traced(self._program, at, values, of, wrt, tangent, cotangent, names, element,
+                      self.precision)
 
     def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,
@@ -53,7 +57,7 @@ class Looks:
         """What made a NaN, an infinity or an exact zero in the values and derivatives at a point, and what would help, as
         `adcli why` says it; `limit` looks for limits of these numbers along each input."""
         from adcli.api.verbs import explained
-        return explained(self._program, at, values, of, wrt, mode, order, limit)
+        return explained(self._program, at, values, of, wrt, mode, order, limit, self.precision)
 
     def propagate(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None,
                   correlation: str | Mapping[tuple[str, str], float] | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
 from adcli.api.spoken import in_python
@@ -17,6 +18,7 @@ from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, 
 from adcli.input.points import complete, parts, within
 from adcli.lang.ir import Program, Result
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
 from adcli.task.derive import looked_at
@@ -33,16 +35,17 @@ NO_TEXT = Source("<program>", "")
 
 
 def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,
-           cotangent: str | Given | None, naming: str, element: str | None) -> View:
+           cotangent: str | Given | None, naming: str, element: str | None,
+           precision: str) -> View:
     """See `Looks.trace`."""
     from adcli.trace.command import Tables, TraceOptions, prepared
     from adcli.trace.tables import RENDERERS
     naming = one_of("names", naming, ("textbook", "program"))
     if element is not None:
         word("element", element)
-    request = Request("eval", program.source or NO_TEXT, names(of), names(wrt))
-    options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None,
-                           element=element)
+    request = Request("eval", program.source or NO_TEXT, names(of), names(wrt), precision=precision)
+    options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None, element=element,
+                           precision=precision)
     said: list[str] = []
     tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), plain(program))
     tables = Tables(tasks, options, heard(said))
@@ -147,7 +150,7 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
 
 
 def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
-              limit: bool) -> View:
+              limit: bool, precision: str) -> View:
     """See `Looks.why`."""
     from adcli.output.tensors import point_lists
     from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
@@ -155,8 +158,9 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
     forward = one_of("mode", mode, SWEEPS) == "forward"
     primal, inputs = looked_at(plain(program), names(of), names(wrt))
     said = [str(note) for note in primal.notes]
-    point = given_point(primal, together(at, values), said)
-    asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit))
+    real = PRECISIONS[precision]
+    point = rounded_point(given_point(primal, together(at, values), said), real)
+    asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit), real)
     found = groups(asked, point)
     told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked, point)], html.paragraph)
     at_lists = point_lists(point, lambda x: np.asarray(x).tolist())

@@ -355,6 +355,10 @@ def plot_option(what: str) -> Decorator:
                   help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers).")
 
 
+def precision_option(help: str) -> Decorator:
+    return option(OTHER, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"), help=help)
+
+
 FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
 """What --precision says where numbers are doubles."""
 
@@ -430,8 +434,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": option(OTHER, "--fast-math", is_flag=True,
                             help="Let code fuse products with sums and multiply by reciprocals; the last digits may change."),
-        "precision": option(OTHER, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
-                            help=said["precision"]),
+        "precision": precision_option(said["precision"]),
         "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
                        help="Code: a tape (of numbers) is there sooner, compiled code is faster; auto counts which pays."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),

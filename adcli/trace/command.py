@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adcli.answers.evaluation import rounded_point
 from adcli.answers.seeding import seeded
 from adcli.answers.watch import ROUGH, Watch
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
@@ -24,6 +25,7 @@ from adcli.command.options import (
     option,
     output_option,
     points_option,
+    precision_option,
     program_options,
     quiet_option,
     seed_option,
@@ -32,15 +34,16 @@ from adcli.command.options import (
 from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.trace import traced
-from adcli.lang.evaluate import evaluate
+from adcli.lang.evaluate import evaluate, rounded_arithmetic
 from adcli.lang.ir import LEVELS, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes.simplify import prune
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Row
-from adcli.output.numbers import json_text, number_format, shortest
+from adcli.output.numbers import json_text, number_format
 from adcli.output.report import which
 from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.task.request import Request
@@ -65,6 +68,7 @@ class TraceOptions(Options):
     naming: str
     fmt: str | None
     element: str | None
+    precision: str | None
 
 
 @click.command("trace", cls=Command,
@@ -81,6 +85,7 @@ class TraceOptions(Options):
         help="Of a program with tensors the operations that compute one element, h(3,0), or several, h(:,0): step after step.")
 @format_option(("text", "markdown", "latex", "json"), "Format of the table.")
 @option(WRITTEN, "--fmt", metavar="TEMPLATE", help=f"printf template for numbers (default: {READABLE}; all digits in JSON).")
+@precision_option("What numbers are computed in: double, the default, or single.")
 @output_option
 @quiet_option
 @takes(TraceOptions)
@@ -90,7 +95,8 @@ def command(options: TraceOptions) -> int:
     With --tangent the tangent of every line stands beside it; with --cotangent the adjoints, to be read upwards; with both
     there are two tables.
     """
-    tasks = prepared(Request("eval", options.source, options.outputs, options.inputs), options.tangent, options.cotangent)
+    request = Request("eval", options.source, options.outputs, options.inputs, precision=options.precision or "double")
+    tasks = prepared(request, options.tangent, options.cotangent)
     tables = Tables(tasks, options)
     params, watch = tables.primal.params, tables.watches[0]
     require_point(params, options.at)
@@ -126,14 +132,17 @@ class Tables:
 
     def __init__(self, tasks: list[Task], options: TraceOptions, heard: Callable[[object], object] | None = None) -> None:
         self.tasks, self.form = tasks, options.form
-        self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False)
+        self.precision = PRECISIONS[options.precision or "double"]
+        self.arithmetic = rounded_arithmetic(self.precision)
+        self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False, options.precision)
         self.columns = columns_of(options.output) if heard is None else None
         self.element = options.element
         self.watches = [Watch(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
         self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
         self.seeds: dict[str, dict[str, Any]] = {
-            t.verb.seed: {p.seed or "": t.seeds[p.name] for p in t.signature.seeds} for t in tasks if t.verb.seed}
+            t.verb.seed: rounded_point({p.seed or "": t.seeds[p.name] for p in t.signature.seeds}, self.precision)
+            for t in tasks if t.verb.seed}
 
     def written(self, at: Iterable[dict[str, float]], headed: bool) -> Iterator[str]:
         """The text of every point; with `headed` it says which point it is."""
@@ -142,13 +151,15 @@ class Tables:
 
     def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
         """What writes each trace, with its point and the worst status there."""
+        at = (rounded_point(point, self.precision) for point in at)
         if self.tasks[0].signature.tensors:
             yield from self.of_tensors(at)
             return
         self.refuse_element()
         programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
         for point in at:
-            trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"))
+            trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"),
+                           self.arithmetic)
             yield Writer(trace, self.names, notation), point, self.watched(programs, point)
 
     def refuse_element(self) -> None:
@@ -159,7 +170,7 @@ class Tables:
         """The same of a program with tensors."""
         from adcli.trace.tensors import StatementRows, traced_tensors
         for point in at:
-            found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds)
+            found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds, self.precision)
             level, blamed = found.worst
             if blamed is not None:
                 self.watches[0].note(ROUGH, blamed)
@@ -204,7 +215,7 @@ class Tables:
     def record(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> dict[str, Any]:
         """The same with the numbers themselves, those of formulas with all their digits."""
         if isinstance(writer, Writer):
-            exact = Writer(writer.trace, self.names, Unicode(shortest))
+            exact = Writer(writer.trace, self.names, Unicode(number_format(None, False, self.precision.name)))
             return record(exact, *self.told(writer, point), level)
         return writer.record(point, self.seeds, LEVELS[level], lambda x: x.tolist())
 
@@ -218,8 +229,8 @@ class Tables:
 
     def watched(self, programs: list[Program], point: dict[str, float]) -> int:
         """The worst status at a point, for which a note is given."""
-        full = [{**point, **t.seeds} for t in self.tasks]
-        levels = [int(evaluate(p, at)[p.results[-1].name]) for p, at in zip(programs, full, strict=True)]
+        full = [{**point, **rounded_point(t.seeds, self.precision)} for t in self.tasks]
+        levels = [int(evaluate(p, at, self.arithmetic)[p.results[-1].name]) for p, at in zip(programs, full, strict=True)]
         k = levels.index(max(levels))
         if levels[k]:
             self.watches[k].rough(Row(full[k], [], levels[k]))

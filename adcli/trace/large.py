@@ -14,11 +14,13 @@ import numpy as np
 from adcli.answers.all_values import all_values
 from adcli.codegen.documents.notation import Label
 from adcli.lang.analyse.trace import TANGENT, VALUE, Trace, traced
+from adcli.lang.evaluate import rounded_arithmetic
 from adcli.lang.evaluate.one_element import Element, KnownValues
 from adcli.lang.evaluate.recording import TooLong
 from adcli.lang.ir import Atom, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import in_sums
+from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.forward import jvp_with_sweep
 from adcli.lang.passes.pipeline import adjoint_program
@@ -34,10 +36,11 @@ class LargeTrace:
 
     abridged = True
 
-    def __init__(self, program: Program, at: Mapping[str, Any], wrt: Sequence[str], seeds: Seeds) -> None:
-        self.program, self.wrt, self.seeds = program, wrt, seeds
+    def __init__(self, program: Program, at: Mapping[str, Any], wrt: Sequence[str], seeds: Seeds,
+                 precision: Precision) -> None:
+        self.program, self.wrt, self.seeds, self.precision = program, wrt, seeds, precision
         self.at = {name: np.asarray(x) for name, x in at.items()}
-        self.values = all_values(program, at)
+        self.values = all_values(program, at, precision.name)
 
     def numbers(self, atom: Atom, kind: str) -> np.ndarray | None:
         """The values, tangents or adjoints of all elements; None for adjoints that are not known."""
@@ -51,7 +54,7 @@ class LargeTrace:
         moved, sweep = jvp_with_sweep(self.program, self.wrt)
         values = [v for v in self.values if not v.integer]
         results = tuple([Result(f"r{i}", sweep.derivative(v)) for i, v in enumerate(values)])
-        kernel = native(replace(moved, equations=tuple(sweep.b.equations), results=results))
+        kernel = native(replace(moved, equations=tuple(sweep.b.equations), results=results), precision=self.precision.name)
         found = kernel({**self.at, **self.filled(moved, self.seeds[TANGENT])})
         return {v: found[r.name] for v, r in zip(values, results, strict=True)}
 
@@ -59,7 +62,7 @@ class LargeTrace:
     def adjoints(self) -> dict[Var, Any]:
         swept = adjoint_program(self.program, self.wrt)
         weights = self.filled(swept, self.seeds["cotangent"])
-        found = native(swept)({**self.at, **weights})
+        found = native(swept, precision=self.precision.name)({**self.at, **weights})
         of = {r.name: r.atom for r in self.program.results if isinstance(r.atom, Var)}
         names = [r.name for r in swept.results[len(self.program.results):]]
         return {**{of[p.seed]: weights[p.name] for p in swept.params if p.seed in of},
@@ -75,7 +78,7 @@ class LargeTrace:
         """The worst status at the point; what has it is found natively."""
         program = with_status(self.program, self.program, self.wrt)
         only = replace(program, results=program.results[-1:])
-        return int(native(only)(self.at)[only.results[0].name]), None
+        return int(native(only, precision=self.precision.name)(self.at)[only.results[0].name]), None
 
     def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
         """The operations that compute one element, and what their values are called. AdError where it is none, or they are too
@@ -83,7 +86,8 @@ class LargeTrace:
         if ":" in wanted:
             raise AdError("of a point as large as this --element takes one element", help="name it: --element 'h(3, 0)'")
         plain = in_sums(self.program)
-        elements = KnownValues(plain, self.values if plain is self.program else all_values(plain, self.at))
+        elements = KnownValues(plain, self.values if plain is self.program else
+                               all_values(plain, self.at, self.precision.name), rounded_arithmetic(self.precision))
         name, _, places = wanted.replace(" ", "").rstrip(")").partition("(")
         computed = {n: o for o, n in elements.names.items() if o in elements.makers and not o.temp}
         place = tuple([int(p) for p in places.split(",") if p.isdecimal()])
@@ -95,5 +99,5 @@ class LargeTrace:
         except TooLong:
             raise AdError(f"too many operations compute {wanted} to be written out",
                           help="give smaller tensors: fewer rows of a batch, fewer units") from None
-        trace = traced(how.program, how.at, [], None, None)
+        trace = traced(how.program, how.at, [], None, None, elements.arithmetic)
         return trace, element_labels(trace, {}, list(self.at))

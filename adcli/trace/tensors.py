@@ -16,11 +16,13 @@ import numpy as np
 from adcli.answers.diagnose import blame, worst_operation
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
+from adcli.lang.evaluate import rounded_arithmetic
 from adcli.lang.evaluate.recording import element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import Note
 from adcli.lang.ir.names import name_table, tensor_of
+from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.trace.labels import element_labels, no_element
@@ -64,18 +66,21 @@ class TracedTensors(NamedTuple):
         return of_elements(self, wanted)
 
 
-def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds) -> TracedTensors | LargeTrace:
+def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds,
+                   precision: Precision) -> TracedTensors | LargeTrace:
     """The trace at a point, by native code where the program is too long to be written out."""
     if length(program, at) > MOST_OPERATIONS:
-        return LargeTrace(program, at, wrt, seeds)
-    whole = unfolded(program, at)
+        return LargeTrace(program, at, wrt, seeds, precision)
+    arithmetic = rounded_arithmetic(precision)
+    whole = unfolded(program, at, arithmetic)
     results = {r.name: whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results}
     shapes = {TANGENT: {p.name: np.shape(at[p.name]) for p in program.params}, "cotangent": results}
     spread = {kind: {element(name, place): float(x) for name, given in those.items()
                      for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
               for kind, those in seeds.items()}
     moved = [x for x in whole.at if tensor_of(x) in wrt]
-    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent")))
+    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent"),
+                                                arithmetic))
 
 
 # ---------------------------------------------------------------- a row for every statement

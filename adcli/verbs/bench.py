@@ -18,14 +18,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
+from adcli.command.options import (
+    Options,
+    derivative_options,
+    format_option,
+    option,
+    output_option,
+    precision_option,
+    program_options,
+    takes,
+)
 from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
 from adcli.input.points import Point, one_point
-from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.columns import table
 from adcli.output.fitting import fitted
 from adcli.output.streams import columns_of, packed_destination, say
-from adcli.verbs.timing import best, timed
+from adcli.verbs.timing import best, headline, timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +59,7 @@ class BenchOptions(Options):
     size: str | None
     seconds: float
     form: str
+    precision: str | None
 
 
 @click.command("bench", cls=Command,
@@ -63,6 +74,7 @@ class BenchOptions(Options):
 @option(OTHER, "--size", metavar="N=1024,…", help="Sizes of tensors; 32 where none is given.")
 @option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="S",
         help="Minimum seconds per measurement.")
+@precision_option("What is computed in: double, the default, or single.")
 @format_option(("text", "json"), "Format of the figures.")
 @output_option
 @takes(BenchOptions)
@@ -92,12 +104,13 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
         raise AdError(f"--size {options.size}: the point of --at has its sizes", help="give one of the two")
     point = one_point(program.params, options.at, say, options.source, "the times are those of one point",
                       "give one number for each input: --at x=2,y=5") if options.at else {}
+    precision = options.precision or "double"
     if not has_tensors(program):
-        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point), report
+        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point, precision), report
     from adcli.verbs import bench_tensors
     given = sizes(options.size or "")
-    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds, point),
-            bench_tensors.report)
+    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds, point,
+                                   precision), bench_tensors.report)
 
 
 def sizes(text: str) -> dict[str, int]:
@@ -112,39 +125,40 @@ def sizes(text: str) -> dict[str, int]:
 
 
 def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float,
-             point: Point) -> dict[str, Any]:
+             point: Point, precision: str) -> dict[str, Any]:
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds. Inputs that the point lacks are sampled."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
     from adcli.codegen.machine.memory import require_room
     from adcli.lang.lower.frontend import parse_source
-    f = Function(parse_source(source))
+    f = Function(parse_source(source), precision=precision)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows
     widest = max(len(g.inputs) + len(g.outputs) for g in functions.values())
-    require_room(f"a batch of {BATCH} × {rows:,} rows", 8 * widest * many, "time fewer --rows")
+    require_room(f"a batch of {BATCH} × {rows:,} rows", PRECISIONS[precision].bytes * widest * many, "time fewer --rows")
     per_row = {name: best(call(g, rows, 1, point), seconds) / rows * 1e9 for name, g in functions.items()}
     batches = {name: {str(jobs): best(call(g, many, jobs, point), seconds) / many * 1e9 for jobs in sorted({1, threads})}
                for name, g in functions.items()}
     return {
-        "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs),
+        "program": source.name, "precision": precision, "inputs": len(f.inputs), "outputs": len(f.outputs),
         "equations": {name: len(g.program.equations) for name, g in functions.items()},
         "rows": rows, "ns_per_row": per_row,
         "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
         "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
         "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
         "tiers": tiers_beside(functions["gradient"], rows, seconds, point),
-        "compile_ms": phases(source, wrt, of), "start_up_ms": start_up(source, f.program, point),
+        "compile_ms": phases(source, wrt, of, precision), "start_up_ms": start_up(source, f.program, point, precision),
     }
 
 
 def sampled(g: Function, rows: int, point: Point) -> dict[str, Any]:
     """Columns of the inputs."""
     import numpy as np
-    r = np.random.default_rng(0)
-    return {p.name: np.full(rows, point[p.name]) if p.name in point else
-            r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows) for p in g.program.params}
+    r, code = np.random.default_rng(0), PRECISIONS[g.precision].code
+    return {p.name: np.full(rows, point[p.name], code) if p.name in point else
+            r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows).astype(code)
+            for p in g.program.params}
 
 
 def call(g: Function, rows: int, jobs: int, point: Point) -> Callable[[], object]:
@@ -164,15 +178,16 @@ def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[s
     from adcli.codegen.machine import veclib
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.tiers import made_player, native, player
-    player(None)
+    code = PRECISIONS[g.precision].code
+    player(None, code)
     program = for_machine(g.program)
     columns, figures = list(sampled(g, rows, point).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
-        kernel, made = timed(partial(native, program, tier))
+        kernel, made = timed(partial(native, program, tier, precision=g.precision))
         single, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
         figures[tier] = {"made_ms": made * 1e3, "us_per_point": single * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
-    figures["tape"]["player_ms"] = timed(lambda: made_player(None, veclib.lanes()))[1] * 1e3
+    figures["tape"]["player_ms"] = timed(lambda: made_player(None, veclib.lanes(PRECISIONS[g.precision].bytes), code))[1] * 1e3
     return figures
 
 
@@ -184,7 +199,7 @@ def on_rows(kernel: Kernel, columns: Sequence[np.ndarray], rows: int) -> Callabl
     return lambda: run_arrays(kernel, given, rows, out)
 
 
-def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:
+def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precision: str) -> dict[str, float]:
     """Milliseconds from text to callable gradient, phase by phase. Here each ends before the next begins; otherwise LLVM compiles
     the first texts of a long program while the next are emitted, and all processors take part in both."""
     from adcli.codegen.machine import veclib
@@ -193,7 +208,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     from adcli.codegen.rows.expand import for_machine
     from adcli.lang.derive.derivatives import gradient
     from adcli.lang.lower.frontend import parse_source
-    found: dict[str, float] = {}
+    found, real = dict[str, float](), PRECISIONS[precision]
 
     def phase(name: str, work: Callable[[], Any]) -> Any:
         made, seconds = timed(work)
@@ -203,19 +218,21 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     program = phase("parse", lambda: parse_source(source))
     derived = phase("differentiate", lambda: gradient(program, wrt, of))
     expanded = phase("expand", lambda: for_machine(derived))
-    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(), veclib.host()), tuple(k.texts)))
+    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), precision=real),
+                                             tuple(k.texts)))
     code = phase("llvm", lambda: jit.object_codes(texts, kernel.level))
     phase("link", lambda: jit.link(code, kernel.entry))
     return found
 
 
-def start_up(source: Source, program: Program, point: Point) -> dict[str, float]:
+def start_up(source: Source, program: Program, point: Point, precision: str) -> dict[str, float]:
     """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling. (-P: no
     module of the folder one is in is imported.)"""
     r = random.Random(0)
     sampled = {p.name: r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low for p in program.params}
     at = ",".join(f"{name}={x!r}" for name, x in {**sampled, **point}.items())
-    command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", *(["--at", at] if at else [])]
+    command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", "--precision", precision,
+               *(["--at", at] if at else [])]
     found = {}
     for name, more in (("warm", []), ("cold", ["--no-cache"])):
         times: list[float] = []
@@ -246,7 +263,7 @@ def report(figures: dict[str, Any], columns: int | None = None) -> str:
                       f"{found['ns_per_row_and_equation']:.3f}"))
     shown = {kind: ", ".join(f"{k} {v:.1f}" for k, v in figures[kind].items()) for kind in ("compile_ms", "start_up_ms")}
     return fitted("\n".join([
-        f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
+        headline(figures),
         f"ns/row: {figures['rows']} rows per call on one thread, then {figures['batch_rows']} on 1 and {threads} threads",
         "", *table(modes, "<>>>>>>", columns, " ", PER_ROW), "", *table(tiers, "<>>>>", columns, " ", TIERS), "",
         f"compile    {shown['compile_ms']} ms", f"player     {figures['tiers']['tape']['player_ms']:.1f} ms, once for all tapes",

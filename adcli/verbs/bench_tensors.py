@@ -16,11 +16,12 @@ from adcli.codegen.machine.memory import require_room
 from adcli.input.points import Point
 from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.sizes import bind, number
 from adcli.output.columns import table
 from adcli.task.nest_code import HASTE, native
-from adcli.verbs.timing import best, timed
+from adcli.verbs.timing import best, headline, timed
 
 if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source
@@ -30,11 +31,11 @@ USUAL_SIZE, SMALLEST = 32, 4
 
 
 def measured(source: Source, program: Program, wrt: list[str] | None, of: list[str] | None, given: Mapping[str, int],
-             seconds: float, point: Point) -> dict[str, Any]:
+             seconds: float, point: Point, precision: str) -> dict[str, Any]:
     """All figures: times in microseconds a call, phases in milliseconds. Inputs that the point lacks are drawn. AdError where the
     sizes do not fit the program."""
     sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point) if point else chosen(program, given)
-    f = Function(program)
+    f = Function(program, precision=precision)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of)}
     with suppress(AdError):   # of one number only
         functions["gradient"] = f.grad(wrt, of)
@@ -42,17 +43,17 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
     inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
     times, memory = dict[str, dict[str, float]](), dict[str, int]()
     for name, g in functions.items():
-        kernel, at = native(g.program, hasty=False), values(g.program, sizes, inside, point)
+        kernel, at = native(g.program, precision=precision, hasty=False), values(g.program, sizes, inside, point, precision)
         times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
         memory[name] = max(plan.memory for plan in kernel.plans.values())
     alone = {name: us["1"] for name, us in times.items()}
     return {
-        "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs), "sizes": sizes,
+        "program": source.name, "precision": precision, "inputs": len(f.inputs), "outputs": len(f.outputs), "sizes": sizes,
         "equations": {name: len(g.program.equations) for name, g in functions.items()},
         "threads": threads[-1], "us_per_call": times,
         "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
         "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
-        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point),
+        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point, precision),
     }
 
 
@@ -78,16 +79,17 @@ def chosen(program: Program, given: Mapping[str, int]) -> dict[str, int]:
                   f"give the sizes: --size {example}", program.source)
 
 
-def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int], point: Point) -> dict[str, Any]:
+def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int], point: Point,
+           precision: str) -> dict[str, Any]:
     """The inputs of a point, and others of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and
     integers are subscripts that are inside."""
-    r, found = np.random.default_rng(0), dict[str, Any]()
+    r, found, code = np.random.default_rng(0), dict[str, Any](), PRECISIONS[precision].code
     shapes = {p.name: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
     require_room("a point of these sizes", 8 * sum(map(prod, shapes.values())), "give smaller ones: --size")
     for p in program.params:
         shape = shapes[p.name]
         if p.name in point:
-            found[p.name] = np.asarray(point[p.name])
+            found[p.name] = np.asarray(point[p.name], None if p.var.integer else code)
         elif p.name in sizes:
             found[p.name] = np.int64(sizes[p.name])
         elif p.var.integer:
@@ -97,11 +99,12 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
             x = r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), shape)
             heavy = p.low is None and len(shape) > 1 and shape[-1] == shape[-2]
             found[p.name] = (x + np.swapaxes(x, -1, -2)) / 2 + 2 * shape[-1] * np.eye(shape[-1]) if heavy else np.asarray(x)
+            found[p.name] = found[p.name].astype(code)
     return found
 
 
 def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: Mapping[str, int],
-           inside: Mapping[str, int], point: Point) -> dict[str, float]:
+           inside: Mapping[str, int], point: Point, precision: str) -> dict[str, float]:
     """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
@@ -110,11 +113,12 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: M
     from adcli.codegen.rows.compiled import linked
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
-    found: dict[str, float] = {}
+    found, real = dict[str, float](), PRECISIONS[precision]
     program, found["parse"] = timed(lambda: parse_source(source))
     derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
-    module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(), veclib.host()))
-    kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point)
+    module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(real.bytes), veclib.host(),
+                                                       precision=real))
+    kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point, precision)
     plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
     module, found["emit"] = timed(lambda: written(module, nests=kernel.nests(plan)))
     code, found["llvm in haste"] = timed(lambda: jit.object_code(module.text, level=HASTE[True]))
@@ -133,6 +137,5 @@ def report(figures: dict[str, Any], columns: int | None = None) -> str:
                      f"{figures['speed_up'][name]:.2f}", f"{figures['memory_bytes'][name]:,}"))
     sizes = ", ".join(f"{name} = {n:,}" for name, n in figures["sizes"].items())
     return "\n".join([
-        f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
-        f"sizes: {sizes}" if sizes else "no sizes", "", *table(rows, "<>>>>>>", columns, "  "), "",
+        headline(figures), f"sizes: {sizes}" if sizes else "no sizes", "", *table(rows, "<>>>>>>", columns, "  "), "",
         f"compile    {', '.join(f'{k} {v:.1f}' for k, v in figures['compile_ms'].items())} ms, reverse", ""])

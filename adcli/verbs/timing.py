@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from adcli.lang.ir.errors import plural
 
 Made = TypeVar("Made")
 
@@ -24,3 +26,9 @@ def best(run: Callable[[], object], seconds: float) -> float:
         run()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def headline(figures: Mapping[str, Any]) -> str:
+    """What is timed."""
+    single = ", in single precision" if figures["precision"] == "single" else ""
+    return f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}{single}"

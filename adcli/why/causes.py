@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from adcli.answers.cause_texts import FORMS, HOW, PARTIALS, PRODUCTS, SENTENCES, TERMS
 from adcli.answers.diagnose import described, few, letter, shown, some
@@ -10,7 +11,9 @@ from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.matrix import NoValue
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
+from adcli.output.numbers import number_format
 
 LONGEST = 40
 """Characters of source text that a sentence takes in."""
@@ -24,13 +27,21 @@ SELECT, DIV, ADD, CLAMP = (TABLE[n] for n in ("select", "div", "add", "clamp"))
 
 class Words:
     """Sentences about one program at one point. Of a program with tensors it is the one of numbers, and `element_of` says which
-    element a value belongs to."""
+    element a value belongs to; numbers have a `precision`, and are written by `number`."""
 
-    def __init__(self, explainer: Explainer, element_of: Mapping[Atom, str] | None = None) -> None:
-        self.explainer, self.element_of = explainer, element_of or {}
+    def __init__(self, explainer: Explainer, element_of: Mapping[Atom, str] | None = None, precision: Precision = DOUBLE) -> None:
+        self.explainer, self.element_of, self.precision = explainer, element_of or {}, precision
+        self.number = number_format(None, False, precision.name)
         self.source: Source | None = explainer.program.source
 
     # -- pieces of text
+
+    def of_numbers(self, text: str) -> str:
+        """What is said of doubles, of the numbers that there are."""
+        return text.replace(DOUBLE.name, self.precision.name)
+
+    def shown(self, x: Any) -> str:
+        return shown(x, self.number)
 
     def cut(self, text: str) -> str:
         text = " ".join(text.split())
@@ -57,7 +68,7 @@ class Words:
 
     def operand(self, e: Equation, i: int) -> str:
         """u = x - 1 = 0.0."""
-        name, x = self.named(e.args[i], e), shown(self.explainer.number(e.args[i]))
+        name, x = self.named(e.args[i], e), self.shown(self.explainer.number(e.args[i]))
         return f"{letter(i)} = {name} = {x}" if name else f"{letter(i)} = {x}"
 
     def at(self, e: Equation) -> str:
@@ -85,7 +96,7 @@ class Words:
         if isinstance(e.op, NoValue):
             return self.inside(e) + self.undefined_matrix(e.op, cause, e)
         if cause.position is None:
-            said = {"operation": described(e, ""), "at": self.at(e), "result": shown(self.explainer.values[e.outs[0]])}
+            said = {"operation": described(e, ""), "at": self.at(e), "result": self.shown(self.explainer.values[e.outs[0]])}
             form = "form" if cause.kind in FORMS else "result"
             return self.inside(e) + SENTENCES[form].format(**said, how=self.how(cause, e))
         return self.inside(e) + LINEAR[cause.kind](self, cause, e)
@@ -97,11 +108,11 @@ class Words:
     def without_operation(self, cause: Cause) -> str:
         if cause.kind == "absent":
             return f"it does not depend on {cause.name}"
-        return SENTENCES[cause.kind].format(name=cause.name, value=shown(cause.partial))
+        return SENTENCES[cause.kind].format(name=cause.name, value=self.shown(cause.partial))
 
     def undefined_matrix(self, op: NoValue, cause: Cause, e: Equation) -> str:
         """Which pivot or element of its matrix an operation on matrices has no value for."""
-        result, blamed = shown(self.explainer.values[e.outs[0]]), shown(self.explainer.number(e.args[0]))
+        result, blamed = self.shown(self.explainer.values[e.outs[0]]), self.shown(self.explainer.number(e.args[0]))
         operation = self.written(e).rpartition(" = ")[2]
         if op.name == "logdet" and op.pivot is None and math.isfinite(self.explainer.number(e.args[0])):
             return SENTENCES["determinant"].format(operation=operation, result=result)
@@ -119,7 +130,7 @@ class Words:
                 if isinstance(x, Var) and x.temp:
                     waiting.append(x)
                 elif isinstance(x, Var) and len(found) <= MOST_READ:
-                    found[self.named(x) or ""] = f"{self.named(x)} = {shown(self.explainer.number(x))}"
+                    found[self.named(x) or ""] = f"{self.named(x)} = {self.shown(self.explainer.number(x))}"
             if len(found) > MOST_READ:
                 return [*list(found.values())[:MOST_READ], "…"]
         return list(found.values())
@@ -135,7 +146,7 @@ class Words:
             return HOW["division"]
         if cause.kind == "domain" and cause.because and e.op.periodic:
             return HOW["no limit"]
-        return HOW["itself" if cause.kind == "cancellation" and e.args[0] is e.args[-1] else cause.kind]
+        return self.of_numbers(HOW["itself" if cause.kind == "cancellation" and e.args[0] is e.args[-1] else cause.kind])
 
     def since(self, cause: Cause, depth: int = 0) -> str:
         """The sentence for a cause with what it goes back to, on one line."""
@@ -154,10 +165,10 @@ class Words:
         for question in cause.because:
             found = self.explainer.causes(question)
             if question.sweep is not None:
-                x = shown(question.sweep.numbers.get(question.atom, 0.0))
+                x = self.shown(question.sweep.numbers.get(question.atom, 0.0))
                 yield SENTENCES["because derivative"].format(sweep=question.sweep.word, value=x, cause=self.since(found[0]))
             elif question.atom in self.explainer.defined and found != (cause,):
-                x = shown(self.explainer.number(question.atom))
+                x = self.shown(self.explainer.number(question.atom))
                 name = self.named(question.atom, cause.equation) or "that"
                 yield SENTENCES["because value"].format(name=name, value=x, cause=self.since(found[0]))
 
@@ -167,7 +178,7 @@ class Words:
         assert isinstance(atom, Var)
         made = self.explainer.defined[atom]
         outcome = "true" if self.explainer.values[atom] else "false"
-        numbers = ", ".join(f"{name} = {shown(self.explainer.number(a))}" for a in made.args
+        numbers = ", ".join(f"{name} = {self.shown(self.explainer.number(a))}" for a in made.args
                             if (name := self.named(a)) and not isinstance(a, Lit))
         return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
 
@@ -176,24 +187,24 @@ def _plain(kind: str) -> Callable[[Words, Cause, Equation], str]:
     """The partial derivative at its operands, and a remark."""
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
-        x = "0.0" if c.partial is None or c.partial == 0 else shown(c.partial)
+        x = "0.0" if c.partial is None or c.partial == 0 else w.shown(c.partial)
         return SENTENCES["partial"].format(partial=w.partial(e, c.position), at=w.at(e), value=x, end=PARTIALS[kind])
     return sentence
 
 
 def _meets(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
-    return SENTENCES["meets"].format(partial=w.partial(e, c.position), at=w.at(e), value=shown(c.partial), sweep=c.sweep,
-                                     seed=shown(c.seed), how=HOW[c.kind])
+    return SENTENCES["meets"].format(partial=w.partial(e, c.position), at=w.at(e), value=w.shown(c.partial), sweep=c.sweep,
+                                     seed=w.shown(c.seed), how=w.of_numbers(HOW[c.kind]))
 
 
 def _product(kind: str) -> Callable[[Words, Cause, Equation], str]:
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
-        said = {"partial": w.partial(e, c.position), "at": w.at(e), "value": "0.0" if c.partial == 0 else shown(c.partial)}
+        said = {"partial": w.partial(e, c.position), "at": w.at(e), "value": "0.0" if c.partial == 0 else w.shown(c.partial)}
         if c.partial == 0 or (c.partial is not None and math.isinf(c.partial)):
-            return SENTENCES["extreme"].format(**said, how=HOW["overflow" if c.partial else "underflow"])
-        return SENTENCES["product"].format(**said, sweep=c.sweep, seed=shown(c.seed), end=PRODUCTS[kind])
+            return SENTENCES["extreme"].format(**said, how=w.of_numbers(HOW["overflow" if c.partial else "underflow"]))
+        return SENTENCES["product"].format(**said, sweep=c.sweep, seed=w.shown(c.seed), end=w.of_numbers(PRODUCTS[kind]))
     return sentence
 
 
@@ -212,7 +223,7 @@ def _terms(kind: str) -> Callable[[Words, Cause, Equation], str]:
 def _factor(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
     zero = next((a for i, a in enumerate(e.args) if i != c.position and w.explainer.number(a) == 0), e.args[c.position])
-    x = shown(w.explainer.number(zero))
+    x = w.shown(w.explainer.number(zero))
     if e.group:
         return f"one factor of {w.partial(e, c.position)} is {x}"
     name = "the constant" if isinstance(zero, Lit) else f"{w.named(zero)} ="

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
 
+from adcli.answers.evaluation import rounded_point
 from adcli.command.options import (
     Options,
     derivative_options,
@@ -14,6 +16,7 @@ from adcli.command.options import (
     option,
     output_option,
     points_option,
+    precision_option,
     program_options,
     quiet_option,
     takes,
@@ -24,10 +27,11 @@ from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import excerpt
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.fitting import fitted
 from adcli.output.layout import Row
-from adcli.output.numbers import json_number, json_text, shortest
+from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import heading as heading_of_point
 from adcli.output.report import scalars
 from adcli.output.streams import columns_of, packed_destination, say, write_points
@@ -52,6 +56,7 @@ class WhyOptions(Options):
     mode: str
     order: int
     limit: bool
+    precision: str | None
 
 
 @click.command("why", cls=Command,
@@ -65,6 +70,7 @@ class WhyOptions(Options):
 @option(WHAT, "--limit", is_flag=True,
         help="Find limits of what is NaN, infinite or at a kink, along each input and from either side.")
 @format_option(("text", "json"), "Paragraphs, or one JSON object per point.")
+@precision_option("What numbers are computed in: double, the default, or single.")
 @output_option
 @quiet_option
 @takes(WhyOptions)
@@ -79,8 +85,9 @@ def command(options: WhyOptions) -> int:
     for note in primal.notes:
         remark(note)
     require_point(primal.params, options.at)
-    at = located(primal.params, options.at, remark, primal.source)
-    asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
+    precision = PRECISIONS[options.precision or "double"]
+    at = (rounded_point(x, precision) for x in located(primal.params, options.at, remark, primal.source))
+    asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit, precision)
     headed = need_headings(primal.params, options.at)
     with packed_destination(options.output) as stream:
         columns = columns_of(options.output)
@@ -97,12 +104,18 @@ def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
     return groups_of_numbers(asked, at)
 
 
+def number_of(asked: WhyAt) -> Number:
+    """How numbers are written."""
+    return number_format(None, False, asked.precision.name)
+
+
 # ---------------------------------------------------------------- text
 
 def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
+    number = number_of(asked)
     for i, point in enumerate(at):
-        head = "\n" * bool(i) + f"{heading_of_point(i, Row(dict(point), [], 0), shortest)}\n" if headed else ""
+        head = "\n" * bool(i) + f"{heading_of_point(i, Row(dict(point), [], 0), number)}\n" if headed else ""
         yield head + "\n\n".join(paragraphs(groups(asked, point)) or [nothing(asked, point)]) + "\n"
 
 
@@ -123,7 +136,8 @@ def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
     """What a group says: the numbers, the operation with its place, where its operands came from, what helps. `told` holds
     the rewrites that were shown before."""
-    yield heading(group.findings)
+    number = group.words.number
+    yield heading(group.findings, number)
     causes = group.findings[0].causes
     for cause in causes[:CAUSES_SHOWN]:
         yield from reported(group.words, cause)
@@ -135,7 +149,7 @@ def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
         yield f"and {len(causes) - CAUSES_SHOWN} more such places"
     if group.other:
         mode = "reverse" if "tangent" in {c.sweep for c in causes} else "forward"
-        there = listed([f"{name} is {shortest(x)}" for name, x in group.other.items()])
+        there = listed([f"{name} is {number(x)}" for name, x in group.other.items()])
         yield f"{mode} mode multiplies in another order: there {there}"
     for limit in group.limits:
         yield f"limit: {limit.text}"
@@ -151,11 +165,11 @@ def shortened(way: Sequence[str]) -> Sequence[str]:
     return way if len(way) <= NAMES_LISTED else [*way[:NAMES_LISTED - 2], "…", *way[-2:]]
 
 
-def heading(findings: Sequence[Finding]) -> str:
+def heading(findings: Sequence[Finding], number: Number) -> str:
     """dv_dx and dv_dy are nan; v is inf."""
     by_value: dict[str, list[str]] = {}
     for f in findings:
-        by_value.setdefault(shortest(f.value), []).append(f.name)
+        by_value.setdefault(number(f.value), []).append(f.name)
     return "; ".join(f"{listed(found)} {'is' if len(found) == 1 else 'are'} {x}" for x, found in by_value.items())
 
 
@@ -183,16 +197,18 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
 
 def as_json(asked: WhyAt, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
+    number = number_of(asked)
     for point in at:
-        yield json_text({"at": json_values(point), "why": [record(g, json_number) for g in groups(asked, point)]}) + "\n"
+        found = [record(g, partial(json_number, number=number)) for g in groups(asked, point)]
+        yield json_text({"at": json_values(point, number), "why": found}) + "\n"
 
 
-def json_values(point: Mapping[str, Any]) -> dict[str, object]:
+def json_values(point: Mapping[str, Any], number: Number) -> dict[str, object]:
     """A point with its numbers, as `point_lists` has it."""
     if scalars(point.values()):
-        return {name: json_number(x) for name, x in point.items()}
+        return {name: json_number(x, number) for name, x in point.items()}
     from adcli.output.tensors import json_tensor, point_lists
-    return point_lists(point, lambda x: json_tensor(x, shortest))
+    return point_lists(point, lambda x: json_tensor(x, number))
 
 
 def record(group: Explanation, number: Callable[[float], object]) -> dict[str, Any]:

@@ -32,13 +32,14 @@ def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]
     if is_large(asked, at):
         from adcli.why.large import groups_of_large
         return groups_of_large(asked, at)
-    whole = unfolded(asked.primal, at)
+    whole = unfolded(asked.primal, at, asked.arithmetic)
     wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
     of = differentiated(asked, whole, wrt)
     found: list[Explanation] = []
     chosen = Choice(whole.program, wrt).chosen
-    for explainer, findings in explained(whole.program, whole.at, wrt, asked.forward, asked.order, chosen, of):
-        words = Words(explainer, elements_of(explainer.program))
+    for explainer, findings in explained(whole.program, whole.at, wrt, asked.forward, asked.order, chosen, of,
+                                         asked.arithmetic):
+        words = Words(explainer, elements_of(explainer.program), asked.precision)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[Hashable, list[Finding]] = {}
         for f in findings:

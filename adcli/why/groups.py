@@ -8,7 +8,9 @@ from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
+from adcli.lang.evaluate import Arithmetic, rounded_arithmetic
 from adcli.lang.ir import Program
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.why.causes import Words
 
 COMPARED = 2_000_000
@@ -23,6 +25,13 @@ class WhyAt(NamedTuple):
     forward: bool
     order: int
     limit: bool
+    precision: Precision = DOUBLE
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What numbers are computed in."""
+        return rounded_arithmetic(self.precision)
+
 
 
 class Explanation(NamedTuple):
@@ -42,8 +51,9 @@ class Explanation(NamedTuple):
 def groups_of_numbers(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
     found: list[Explanation] = []
-    for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order):
-        words = Words(explainer)
+    for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order,
+                                         arithmetic=asked.arithmetic):
+        words = Words(explainer, precision=asked.precision)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[tuple[Cause, ...], list[Finding]] = {}
         for f in findings:

@@ -42,7 +42,7 @@ class MadeAt(NamedTuple):
 
 def groups_of_large(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
     """What is not finite, first among the values; where all of them are finite, among the derivatives of each output."""
-    found = explanations(asked.primal, at, {r.name: r.name for r in asked.primal.results})
+    found = explanations(asked, asked.primal, at, {r.name: r.name for r in asked.primal.results})
     for output in [] if found else asked.primal.results:
         found += of_derivatives(asked, at, output.name)
     return found
@@ -55,13 +55,13 @@ def of_derivatives(asked: WhyAt, at: Mapping[str, Any], output: str) -> list[Exp
     made = evaluation_program(swept)
     plain = replace(made, params=tuple([replace(p, seed=None) for p in made.params]))
     names, called = [r.name for r in plain.results[-len(asked.wrt):]], PartialNames(asked.primal)
-    return explanations(plain, point, {n: called(output, [x]) for n, x in zip(names, asked.wrt, strict=True)})
+    return explanations(asked, plain, point, {n: called(output, [x]) for n, x in zip(names, asked.wrt, strict=True)})
 
 
-def explanations(program: Program, at: Mapping[str, Any], names: Mapping[str, str]) -> list[Explanation]:
+def explanations(asked: WhyAt, program: Program, at: Mapping[str, Any], names: Mapping[str, str]) -> list[Explanation]:
     """The results of these names that are not finite, by the element that made them so; they are called as `names` has it."""
     plain = in_sums(program)
-    elements = KnownValues(plain, all_values(plain, at))
+    elements = KnownValues(plain, all_values(plain, at, asked.precision.name), asked.arithmetic)
     origins: dict[tuple[str, str], tuple[MadeAt, list[Finding]]] = {}
     for r in plain.results:
         if r.name in names and isinstance(r.atom, Var):
@@ -69,7 +69,7 @@ def explanations(program: Program, at: Mapping[str, Any], names: Mapping[str, st
                 origin = origin_of(elements, x)
                 known = origins.setdefault((kind, elements.name(origin.made)), (origin, []))
                 known[1].append(Finding(name, elements.number(x), ()))
-    found = [each for origin, findings in origins.values() for each in told(elements, origin, findings)]
+    found = [each for origin, findings in origins.values() for each in told(asked, elements, origin, findings)]
     return sorted(found, key=lambda g: rank(g.findings[0].value))
 
 
@@ -108,12 +108,13 @@ def made(elements: KnownValues, x: Element) -> MadeElement:
                       " written out", help="give smaller tensors: fewer rows of a batch, fewer units") from None
 
 
-def told(elements: KnownValues, origin: MadeAt, findings: Sequence[Finding]) -> Iterator[Explanation]:
+def told(asked: WhyAt, elements: KnownValues, origin: MadeAt, findings: Sequence[Finding]) -> Iterator[Explanation]:
     """What made an element, and where the infinities come from that a NaN was made of."""
-    ((explainer, (found, *_)),) = explained(origin.how.program, origin.how.at, [], False, 1)
+    ((explainer, (found, *_)),) = explained(origin.how.program, origin.how.at, [], False, 1,
+                                              arithmetic=asked.arithmetic)
     own = [replace(found, name=f.name, value=f.value) for f in findings]
-    yield Explanation(own, Words(explainer, elements_of(explainer.program)), None, [], {}, origin.way[1:])
+    yield Explanation(own, Words(explainer, elements_of(explainer.program), asked.precision), None, [], {}, origin.way[1:])
     if math.isnan(elements.number(origin.made)):
         infinite = [x for x in origin.how.read.values() if math.isinf(elements.number(x)) and x.of in elements.makers]
         for x in infinite[:MOST_CAUSES]:
-            yield from told(elements, origin_of(elements, x), [Finding(elements.name(x), elements.number(x), ())])
+            yield from told(asked, elements, origin_of(elements, x), [Finding(elements.name(x), elements.number(x), ())])

@@ -5,21 +5,18 @@ end. So many digits are carried that a difference such as 1 − tanh² keeps som
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 from adcli.lang.analyse.numeric_rules import arguments, by_rule
-from adcli.lang.evaluate import MOST_EXPONENT_BITS, mpmath_arithmetic
-from adcli.lang.ir import Equation, Var
+from adcli.lang.evaluate import MOST_EXPONENT_BITS, ValuesAt, mpmath_arithmetic
+from adcli.lang.ir import Equation
 
 ZERO_DIGITS = 400
-SMALLEST = math.ulp(0.0)
 ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unverified"
-"""What a 0 is: exact; smaller than any double; lost to rounding; one or the other of these, where that is not known."""
+"""What a 0 is: exact; smaller than any other number; lost to rounding; one or the other of these, where that is not known."""
 
 
-def nature(e: Equation, values: Mapping[Var, Any], position: int | None = None) -> str:
+def nature(e: Equation, values: ValuesAt, position: int | None = None) -> str:
     """What the 0 of an operation is, or that of its partial derivative with respect to an argument; operands are finite."""
     args = arguments(e, values)
     far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even for mpmath
@@ -31,7 +28,7 @@ def nature(e: Equation, values: Mapping[Var, Any], position: int | None = None) 
         return UNVERIFIED
     if x == 0 and not (e.op.saturates and (far or position is not None)):   # what levels off never reaches its limit
         return ZERO
-    return UNDERFLOW if abs(x) < SMALLEST else ROUNDING
+    return UNDERFLOW if abs(x) < values.arithmetic.least else ROUNDING
 
 
 def exactly(e: Equation, args: list[Any], position: int | None) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from adcli.lang.analyse.exact_zeros import ROUNDING, UNDERFLOW, UNVERIFIED, ZERO, nature
 from adcli.lang.analyse.numeric_rules import contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import FLOAT, every_value, read
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.matrix import NoValue
@@ -78,9 +78,9 @@ def alike(c: Cause, d: Cause) -> bool:
 class Explainer:
     """A program at a point, and the answers to questions about it."""
 
-    def __init__(self, program: Program, at: Mapping[str, float], wrt: Sequence[str]) -> None:
+    def __init__(self, program: Program, at: Mapping[str, float], wrt: Sequence[str], arithmetic: Arithmetic = FLOAT) -> None:
         self.program, self.at, self.wrt = program, at, list(wrt)
-        self.values: dict[Var, Any] = every_value(program, at, FLOAT)
+        self.values = every_value(program, at, arithmetic)
         self.defined = {o: e for e in program.equations for o in e.outs}
         self.names = {p.var: p.name for p in program.params}
         self.depends, self.active = dependent(program, wrt), active_values(program, wrt)
@@ -111,7 +111,7 @@ class Explainer:
         return found
 
     def number(self, atom: Atom) -> Any:
-        return read(self.values, atom, FLOAT)
+        return read(self.values, atom, self.values.arithmetic)
 
     # -- questions
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
 from adcli.lang.derive.derivatives import PartialNames, gradient
+from adcli.lang.evaluate import FLOAT, Arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.passes.simplify import simplify
 
@@ -39,12 +40,12 @@ def each_bad(found: Iterable[Asked]) -> Iterable[Asked]:
 
 def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool, order: int,
               chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
-              of: Collection[str] | None = None) -> Iterator[tuple[Explainer, list[Finding]]]:
+              of: Collection[str] | None = None, arithmetic: Arithmetic = FLOAT) -> Iterator[tuple[Explainer, list[Finding]]]:
     """What there is to explain in the values and first derivatives of a program; then, for `order` 2, in the second ones,
     which are the first derivatives of the gradient. `chosen` picks what is explained; `of` are the outputs whose derivatives are
-    looked at, all by default."""
+    looked at, all by default; numbers are those of the `arithmetic`."""
     program = simplify(primal)
-    explainer, names = Explainer(program, at, wrt), PartialNames(primal)
+    explainer, names = Explainer(program, at, wrt, arithmetic), PartialNames(primal)
     differentiated = [r for r in program.results if of is None or r.name in of]
 
     def numbers() -> Iterator[Asked]:
@@ -56,7 +57,7 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
     yield explainer, [replace(f, causes=explainer.causes(question), question=question) for f, question in chosen(numbers())]
     if order == 2:
         gradients = gradient(primal, wrt, None, "forward" if forward else "reverse")
-        second, place = Explainer(gradients, at, wrt), {x: i for i, x in enumerate(wrt)}
+        second, place = Explainer(gradients, at, wrt, arithmetic), {x: i for i, x in enumerate(wrt)}
 
         def curvatures() -> Iterator[Asked]:
             for r, x, number, question in second.derivatives([r for r in gradients.results if r.wrt], forward):

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT, Arithmetic, read
+from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, read
 from adcli.lang.ir import Equation, Status, Var
 from adcli.lang.ir.build import many
 from adcli.lang.ir.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule
-
-Values = Mapping[Var, Any]
 
 ARGUMENTS_KEPT = 16
 """Arguments up to which rules that are as long as their number are kept."""
@@ -36,7 +34,7 @@ def run(rule: Rule, seed: Any, out: Any, args: Sequence[Any], numbers: Arithmeti
     return outcome(rule, every_number(rule, seed, out, args, numbers), numbers)
 
 
-def outcome(rule: Rule, values: Values, numbers: Arithmetic = FLOAT) -> Any:
+def outcome(rule: Rule, values: Mapping[Var, Any], numbers: Arithmetic = FLOAT) -> Any:
     """What a rule comes to where everything in it is known; None where its condition fails."""
     if rule.condition is not None and not read(values, rule.condition, numbers):
         return None
@@ -52,9 +50,9 @@ def every_number(rule: Rule, seed: Any, out: Any, args: Sequence[Any], numbers: 
     return values
 
 
-def arguments(e: Equation, values: Values) -> list[Any]:
+def arguments(e: Equation, values: ValuesAt) -> list[Any]:
     """The values of the arguments of an operation."""
-    return [read(values, a, FLOAT) for a in e.args]
+    return [read(values, a, values.arithmetic) for a in e.args]
 
 
 def by_rule(e: Equation, position: int, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
@@ -66,16 +64,16 @@ def by_rule(e: Equation, position: int, seed: Any, out: Any, args: list[Any], nu
     return run(rule, seed, out, read_by(e.op, position, args, lambda: shared_of(e, out, args, numbers)), numbers)
 
 
-def contribution(e: Equation, position: int, values: Values, seed: float) -> float | None:
+def contribution(e: Equation, position: int, values: ValuesAt, seed: float) -> float | None:
     """The same from the values of a program."""
-    found: float | None = by_rule(e, position, seed, values[e.outs[0]], arguments(e, values))
+    found: float | None = by_rule(e, position, seed, values[e.outs[0]], arguments(e, values), values.arithmetic)
     return found
 
 
-def met(e: Equation, values: Values) -> Iterator[Status]:
+def met(e: Equation, values: ValuesAt) -> Iterator[Status]:
     """The entries of the row's `status` that hold at these values."""
     args = arguments(e, values)
     for number, status in enumerate(e.op.status):
         rule = (_status if len(args) <= ARGUMENTS_KEPT else status_rule)(e.op, number, statics(e), len(args))
-        if run(rule, 0.0, values[e.outs[0]], args):
+        if run(rule, 0.0, values[e.outs[0]], args, values.arithmetic):
             yield status

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import Values, arguments, every_number, outcome, rule_of, shared_of
+from adcli.lang.analyse.numeric_rules import arguments, every_number, outcome, rule_of, shared_of
+from adcli.lang.evaluate import ValuesAt
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
@@ -56,7 +57,7 @@ class Sweep:
     seeds one after another, each with the derivative that received it before and after.
     """
 
-    def __init__(self, forward: bool, seeds: Iterable[tuple[Atom, float]], values: Values, lines: int,
+    def __init__(self, forward: bool, seeds: Iterable[tuple[Atom, float]], values: ValuesAt, lines: int,
                  keep: bool = False) -> None:
         self.forward, self.values = forward, values
         self.derivatives: dict[Atom, Derivative] = {}
@@ -76,7 +77,7 @@ class Sweep:
     def receive(self, target: Atom, derivative: Derivative) -> Derivative:
         """Add to the derivative of `target`; returns the sum."""
         before = self.derivatives.get(target)
-        after = self.derivatives[target] = derivative if before is None else plus(derivative, before)
+        after = self.derivatives[target] = derivative if before is None else self.plus(derivative, before)
         if not after.absent:
             self.numbers[target] = after.value
         return after
@@ -104,10 +105,11 @@ class Sweep:
         rule = rule_of(e, position)
         if rule is None:
             return None
-        numbers = every_number(rule, given.value, self.values[e.outs[0]], self.operands(use))
+        arithmetic = self.values.arithmetic
+        numbers = every_number(rule, given.value, self.values[e.outs[0]], self.operands(use), arithmetic)
         if self.kept is not None:
             self.kept[use] = numbers
-        value = outcome(rule, numbers)
+        value = outcome(rule, numbers, arithmetic)
         if value is None:
             return Derivative(0.0, STEP if e.op.pieces == "step" else ARM)
         return Derivative(0.0, given.absent) if given.absent else Derivative(value)
@@ -119,9 +121,15 @@ class Sweep:
             return arguments(e, self.values)
         if e not in self.of_many:
             args = arguments(e, self.values)
-            self.of_many[e] = args, shared_of(e, self.values[e.outs[0]], args)
+            self.of_many[e] = args, shared_of(e, self.values[e.outs[0]], args, self.values.arithmetic)
         args, shared = self.of_many[e]
         return read_by(e.op, position, args, lambda: shared)
+
+    def plus(self, x: Derivative, y: Derivative) -> Derivative:
+        """The sum of what exists."""
+        if x.absent or y.absent:
+            return y if x.absent else x
+        return Derivative(self.values.arithmetic.functions["add"](x.value, y.value))
 
     def block(self, target: Atom, uses: tuple[ArgumentUse, ...]) -> None:
         known = self.blocked.get(target, ())
@@ -134,12 +142,7 @@ def seed(number: float) -> Derivative:
     return Derivative(number, "" if number != 0 else NO_SEED)
 
 
-def plus(x: Derivative, y: Derivative) -> Derivative:
-    """The sum of what exists."""
-    return Derivative(x.value + y.value) if not (x.absent or y.absent) else y if x.absent else x
-
-
-def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]], keep: bool = False) -> Sweep:
+def forward_sweep(program: Program, values: ValuesAt, seeds: Iterable[tuple[Atom, float]], keep: bool = False) -> Sweep:
     """The tangents, from those of some inputs."""
     sweep = Sweep(True, seeds, values, len(program.equations), keep)
     for line, e in enumerate(program.equations):
@@ -149,7 +152,7 @@ def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, 
     return sweep
 
 
-def reverse_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]], depends: Collection[Atom],
+def reverse_sweep(program: Program, values: ValuesAt, seeds: Iterable[tuple[Atom, float]], depends: Collection[Atom],
                   active: Collection[Atom], keep: bool = False) -> Sweep:
     """The adjoints, from those of some results, for the values in `depends`; those not in `active` can only be reached by
     truth values. Of an argument that occurs twice the last occurrence comes first, as its copies do in `reverse.py`."""

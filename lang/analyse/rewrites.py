@@ -249,7 +249,8 @@ def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: R
         return None
     line, column = source.place(span[0])
     return Trial(row, source.text[slice(*span)], placed, f"{source.name}:{line}:{column}", names,
-                 Explainer(rewritten, at, [x for x in explainer.wrt if any(p.name == x for p in rewritten.params)]))
+                 Explainer(rewritten, at, [x for x in explainer.wrt if any(p.name == x for p in rewritten.params)],
+                           explainer.values.arithmetic))
 
 
 def closed(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from adcli.lang.analyse.numeric_rules import outcome, rule_of
 from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import FLOAT, every_value, read
+from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
@@ -75,7 +75,7 @@ class Trace(NamedTuple):
     `tangents` and `adjoints` stands what has a derivative at all."""
 
     program: Program
-    values: Mapping[Var, float]
+    values: ValuesAt
     lines: Sequence[TracedLine]
     seeds: Mapping[str, AdjointStep]
     tangents: Mapping[Atom, Derivative]
@@ -83,10 +83,10 @@ class Trace(NamedTuple):
 
 
 def traced(program: Program, at: Mapping[str, float], wrt: Sequence[str], tangent: Mapping[str, float] | None = None,
-           cotangent: Mapping[str, float] | None = None) -> Trace:
+           cotangent: Mapping[str, float] | None = None, arithmetic: Arithmetic = FLOAT) -> Trace:
     """The trace at a point: `tangent` has a number for every input in `wrt`, `cotangent` one for every output; either may
-    be left out. Time is linear in the number of equations."""
-    values = every_value(program, at, FLOAT)
+    be left out. Numbers are those of the `arithmetic`. Time is linear in the number of equations."""
+    values = every_value(program, at, arithmetic)
     seeded = [(program.param(x).var, tangent[x]) for x in wrt] if tangent is not None else []
     forward = forward_sweep(program, values, seeded, keep=True)
     sown = [(r.name, r.atom) for r in reversed(program.results) if cotangent is not None and isinstance(r.atom, Var)]
@@ -120,7 +120,7 @@ def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
     e, rule = part.equation, rule_of(part.equation, part.position)
     assert rule is not None and sweep.kept is not None
     numbers = sweep.kept[e, part.position]
-    value = outcome(rule, numbers)
+    value = outcome(rule, numbers, sweep.values.arithmetic)
     if value is None or (part.derivative.absent and value != 0):
         return None
     shown: dict[Var, Formula] = {rule.t: leaf, rule.z: Leaf(VALUE, e.outs[0], sweep.values[e.outs[0]])}
@@ -130,7 +130,7 @@ def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
             shown[x] = Lit(numbers[x]) if a is None else Leaf(VALUE, a, numbers[x])
     for made in rule.equations:
         operands = tuple([a if isinstance(a, Lit) else shown[a] for a in made.args])
-        shown[made.outs[0]] = tidy(made.op, [read(numbers, a, FLOAT) for a in made.args], operands)
+        shown[made.outs[0]] = tidy(made.op, [read(numbers, a, sweep.values.arithmetic) for a in made.args], operands)
     return rule.value if isinstance(rule.value, Lit) else shown[rule.value]
 
 

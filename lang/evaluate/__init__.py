@@ -29,11 +29,13 @@ from adcli.lang.ir.rounded import meant
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Constants by `constant`, primitives by `functions`; `compositions` remembers the expanded ones."""
+    """Constants by `constant`, primitives by `functions`; `compositions` remembers the expanded ones. Of floats `least` is the
+    smallest that is larger than 0."""
 
     functions: Mapping[str, Callable[..., Any]]
     constant: Callable[[float], Any] = float
     compositions: dict[Any, Program] = field(default_factory=dict)
+    least: float = math.ulp(0.0)
 
     def enter(self, e: Equation) -> None:
         """Hear of an equation between tensors, or of a statement of a loop at a step, before it is carried out."""
@@ -61,9 +63,17 @@ def evaluate(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic | N
     return {r.name: read(values, r.atom, arithmetic) for r in program.results}
 
 
-def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic) -> dict[Var, Any]:
+class ValuesAt(dict[Var, Any]):
+    """The value of every variable of a program at a point, and the `arithmetic` they were computed in."""
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        super().__init__()
+        self.arithmetic = arithmetic
+
+
+def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic) -> ValuesAt:
     """The value of every variable of a program at a point."""
-    values: dict[Var, Any] = {}
+    values = ValuesAt(arithmetic)
     for p in program.params:
         given = at.get(p.name)
         if given is None:
@@ -256,7 +266,7 @@ def rounded_arithmetic(precision: Precision) -> Arithmetic:
     functions = {name: f if name in same else rounding(f) for name, f in FLOAT.functions.items()}
     functions["fma"] = lambda a, b, c: precision.rounded(_to_odd(a * b, c))
     functions["powi"] = lambda x, n: _product(x, n, precision.rounded)
-    return Arithmetic(functions, precision.nearest)
+    return Arithmetic(functions, precision.nearest, least=precision.least)
 
 
 def _to_odd(x: float, y: float) -> float:

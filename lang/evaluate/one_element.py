@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.evaluate import evaluate
+from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate
 from adcli.lang.evaluate.comprehensions import bound, numbers, points, subscripts_at
 from adcli.lang.evaluate.matrices import by_elimination
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, atom_of, element
@@ -47,9 +47,9 @@ class MadeElement(NamedTuple):
 class KnownValues:
     """A program at a point with the values of all its variables, log-sum-exps being written out."""
 
-    def __init__(self, program: Program, values: Mapping[Var, Any]) -> None:
+    def __init__(self, program: Program, values: Mapping[Var, Any], arithmetic: Arithmetic = FLOAT) -> None:
         assert program.equations == in_sums(program).equations, "log-sum-exps are written out"
-        self.program, self.values = program, values
+        self.program, self.values, self.arithmetic = program, values, arithmetic
         self.sizes: dict[Any, int] = dict(bound(program, values))
         self.makers: dict[Var, list[Equation]] = {}
         self.starts: dict[Var, Atom] = {}
@@ -80,7 +80,7 @@ class _Maker:
 
     def __init__(self, elements: KnownValues, x: Element) -> None:
         self.elements, self.x = elements, x
-        self.tape = NumberTape(MOST_POINTS, verbatim=True)
+        self.tape = NumberTape(MOST_POINTS, verbatim=True, numbers=elements.arithmetic)
         self.read: dict[str, Element] = {}
         self.inputs: dict[Element, NumberOnTape] = {}
 

@@ -98,6 +98,8 @@ class NumberTape:
 
     most: float = math.inf
     verbatim: bool = False
+    numbers: Arithmetic = FLOAT
+    """What numbers are computed in."""
     equations: list[Equation] = field(default_factory=list)
     params: list[Param] = field(default_factory=list)
     at: dict[str, float] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class NumberTape:
         """A number that is no input; one `Lit` for each."""
         key = "constant", math.copysign(1.0, value), meaning(value)
         if key not in self.known:
-            self.known[key] = NumberOnTape(Lit(value), float(value))
+            self.known[key] = NumberOnTape(Lit(value), self.numbers.constant(float(value)))
         return self.known[key]
 
     def inputs(self, params: Iterable[Param], at: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +199,7 @@ class NumberTape:
         atoms = tuple([x.atom for x in numbers])
         out = Var(temp=True, truth=op.truth)
         self.equations.append(Equation((out,), op, atoms, span, group))
-        return NumberOnTape(out, FLOAT.apply(op, [x.value for x in numbers], atoms))
+        return NumberOnTape(out, self.numbers.apply(op, [x.value for x in numbers], atoms))
 
     def stopped(self, x: NumberOnTape) -> NumberOnTape:
         """What a `stop` holds, as an input."""

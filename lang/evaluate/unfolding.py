@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.evaluate import FLOAT, every_value
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value
 from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, Pivots, atom_of, element, elements
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
@@ -87,9 +87,9 @@ def box_points(op: Comprehension | MatrixOperation, sizes: Mapping[Any, int]) ->
     return spans
 
 
-def unfolded(program: Program, at: Mapping[str, Any]) -> Unfolded:
-    """The program at a point, which has every input."""
-    tape = NumberTape(verbatim=True)
+def unfolded(program: Program, at: Mapping[str, Any], numbers: Arithmetic = FLOAT) -> Unfolded:
+    """The program at a point, which has every input; what decides about its operations are `numbers` of an arithmetic."""
+    tape = NumberTape(verbatim=True, numbers=numbers)
     values = every_value(program, tape.inputs(program.params, at), tape.arithmetic)
     env = named(program, values)
     written = tuple([e.substituted(env) for e in tape.equations])

@@ -25,6 +25,11 @@ class Precision:
     smallest: float
 
     @property
+    def least(self) -> float:
+        """The smallest number that is larger than 0."""
+        return math.ldexp(self.smallest, 1 - self.digits)
+
+    @property
     def bytes(self) -> int:
         """The bytes of a number."""
         return struct.calcsize(self.code)

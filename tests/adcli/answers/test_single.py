@@ -127,6 +127,65 @@ def test_the_note_is_about_what_was_computed() -> None:
     assert ended.err == "-e:1:19: note: abs'(u) at u = 0.0, i = 1: kink\n"
 
 
+def singles(found: dict[str, object]) -> list[float]:
+    return [SINGLE.rounded(float(x)) for x in np.ravel(list(found.values()))]   # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text, at, seed", [
+    ("v = (x*y + 0.1)/(x - y*y) - sqrt(x*y)", "x=0.7,y=0.3", "v=0.3"),
+    ("v = fma(x, y, x) * abs(x - y) + max(x, 3*y)/7", "x=0.7,y=0.3", "v=1"),
+    ("input x(N); y(i) = x(i)*x(i)/3; v +=! y(i)/(x(i) + 0.1)", "x=[0.7,0.3,1e-30]", "v=0.1")])
+def test_a_trace_has_the_numbers_that_are_computed(text: str, at: str, seed: str) -> None:
+    """Of every bit: its last values are the results, its adjoints those of the program that vjp runs."""
+    args = "-e", text, "--at", at, *SINGLES, "--format", "json"
+    record = succeeds("trace", *args, "--cotangent", seed).records[0]
+    computed = succeeds("vjp", *args, "--cotangent", seed).records[0]
+    assert singles({"v": record["outputs"][0]["value"]}) == singles(computed["value"])
+    for each in record["inputs"]:
+        assert singles({"x": each["adjoint"]}) == singles({"x": computed["vjp"][each.get("input", each["name"])]})
+    assert record != succeeds("trace", *args[:4], "--format", "json", "--cotangent", seed).records[0]
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("text, at, said", [
+    ("input x(N); y(i) = exp(x(i)); v +=! y(i)", "x=[100,0.1]",
+     ["v ", "in y(0), exp(u) at u = x(0) = 100.0 is inf: overflow, larger than any single"]),
+    ("input x(N); y(i) = x(i)*x(i); v +=! y(i)/y(i)", "x=[1e-30,0.1]", ["nan", "= y(0) = 0.0"])])
+def test_why_explains_what_is_not_finite_in_singles_alone(text: str, at: str, said: list[str], large: bool, monkeypatch) -> None:
+    if large:
+        monkeypatch.setattr("adcli.why.elements.MOST_OPERATIONS", 0)
+    out = succeeds("why", "-e", text, "--at", at, *SINGLES).out
+    assert [x for x in said if x not in out] == [], out
+    assert "nan" not in (double := succeeds("why", "-e", text, "--at", at).out) and "inf" not in double.replace("finite", "")
+
+
+def test_why_of_numbers_in_single_precision() -> None:
+    args = "-e", "v = exp(-x)*y + 0.1/z", "--at", "x=110,y=0.1,z=1e39"
+    assert adcli("why", *args, *SINGLES).err == ("adcli: error: z=1e+39 is too large for a number of single precision\n"
+                                                 "help: use double precision, the default; infinity is written inf\n")
+    args = "-e", "v = exp(-x)*y", "--at", "x=110.1,y=0.1"
+    assert "nothing to explain" in succeeds("why", *args).out
+    out = succeeds("why", *args, *SINGLES).out
+    assert "exp(u) at u = -x = -110.1 is 0.0: underflow, smaller than any single" in out
+    record = succeeds("why", *args, *SINGLES, "--format", "json").records[0]
+    assert record["at"] == {"x": 110.1, "y": 0.1} and record["why"][0]["results"] == {"v": 0.0}
+    assert "underflow" in str(adcli_function(args[1]).why(x=110.1, y=0.1))
+    traced = adcli_function("v = x/3").trace(x=0.1)
+    assert traced.data["outputs"][0]["value"] == float(np.float32(0.1) / np.float32(3))
+
+
+def adcli_function(text: str):   # type: ignore[no-untyped-def]
+    import adcli
+    return adcli.compile(text, precision="single")
+
+
+def test_bench_times_either_precision() -> None:
+    args = "--rows", "64", "--seconds", "0.001", "--format", "json"
+    for more, name in ((SINGLES, "single"), ((), "double")):
+        assert succeeds("bench", *PROGRAM, *args, *more).records[0]["precision"] == name
+    assert ", in single precision\n" in succeeds("bench", "-e", "input x(N); v +=! x(i)**2", "--seconds", "0.001", *SINGLES).out
+
+
 def test_a_verb_about_doubles() -> None:
     ended = adcli("solve", "-e", "v = x - 1", "--at", "x=2", *SINGLES)
     assert (ended.code, ended.err) == (2, "adcli: error: --precision needs --emit TARGET\n")
