@@ -36,7 +36,7 @@ def test_sizes_that_follow_from_others_fit():
     program = parse("input a(H), b(K), c(H - K + 1)\ny +=! a(i + j)*b(j)*c(i)")
     sizes = chosen(program, {"K": 5})
     assert sizes["K"] == 5 and sizes["H"] >= 5
-    found = values(program, sizes, {}, {})
+    found = values(program, sizes, {}, {}, "double")
     assert found["c"].shape == (sizes["H"] - 4,)
 
 
