@@ -362,13 +362,16 @@ field:
   %wanted = icmp ne ptr %column, null
   %c = load i8, ptr %at
   %quoted = icmp eq i8 %c, 34
-  br i1 %quoted, label %inside, label %bare
+  br i1 %quoted, label %quote, label %bare
 
 bare:
   br i1 %wanted, label %blanks, label %skip
+quote:
+  %quote.next = getelementptr i8, ptr %at, i64 1
+  br i1 %wanted, label %blanks, label %inside
 
 blanks:                                                    ; in front of a number
-  %b.at = phi ptr [ %at, %bare ], [ %b.next, %blank ]
+  %b.at = phi ptr [ %at, %bare ], [ %quote.next, %quote ], [ %b.next, %blank ]
   %b.c = load i8, ptr %b.at
   %b.space = icmp eq i8 %b.c, 32
   %b.tab = icmp eq i8 %b.c, 9
@@ -387,7 +390,7 @@ value:
   %x.at = getelementptr double, ptr %column, i64 %i
   store double %x, ptr %x.at
   %x.odd = icmp eq ptr %x.end, null
-  br i1 %x.odd, label %skip, label %blanks.behind
+  br i1 %x.odd, label %strange.begin, label %blanks.behind
 
 blanks.behind:                                             ; up to the end of the field
   %a.at = phi ptr [ %x.end, %value ], [ %a.next, %blank.behind ]
@@ -395,7 +398,7 @@ blanks.behind:                                             ; up to the end of th
   %a.separates = icmp eq i8 %a.c, %separator
   %a.lf = icmp eq i8 %a.c, 10
   %a.ends = or i1 %a.separates, %a.lf
-  br i1 %a.ends, label %field.end, label %behind.other
+  br i1 %a.ends, label %bare.end, label %behind.other
 behind.other:
   %a.next = getelementptr i8, ptr %a.at, i64 1
   %a.cr = icmp eq i8 %a.c, 13
@@ -403,20 +406,27 @@ behind.other:
 behind.return:
   %a.second = load i8, ptr %a.next
   %a.crlf = icmp eq i8 %a.second, 10
-  br i1 %a.crlf, label %field.end, label %skip
+  br i1 %a.crlf, label %bare.end, label %strange.begin
 behind.blank:
   %a.space = icmp eq i8 %a.c, 32
   %a.tab = icmp eq i8 %a.c, 9
   %a.blank = or i1 %a.space, %a.tab
-  br i1 %a.blank, label %blank.behind, label %skip
+  br i1 %a.blank, label %blank.behind, label %behind.quote
 blank.behind:
   br label %blanks.behind
+behind.quote:
+  %a.quote = icmp eq i8 %a.c, 34
+  %a.closes = and i1 %a.quote, %quoted
+  br i1 %a.closes, label %closing, label %strange.begin
+bare.end:                                                  ; not in quotes
+  br i1 %quoted, label %inside, label %field.end
+strange.begin:
+  br i1 %quoted, label %inside, label %skip
 
 skip:                                                      ; any text, or an odd number
-  %s.from = phi ptr [ %at, %bare ], [ %at, %value ], [ %at, %behind.return ], [ %at, %behind.blank ]
   br label %skipping
 skipping:
-  %s.at = phi ptr [ %s.from, %skip ], [ %s.next, %skipped ]
+  %s.at = phi ptr [ %at, %skip ], [ %s.next, %skipped ]
   %s.c = load i8, ptr %s.at
   %s.separates = icmp eq i8 %s.c, %separator
   br i1 %s.separates, label %strange.end, label %skip.other
@@ -437,7 +447,7 @@ skip.line:                                                 ; a return before the
   br label %strange.end
 
 inside:                                                    ; quotes; two of them are none
-  %q.from = phi ptr [ %at, %field ], [ %q.second, %doubled ]
+  %q.from = phi ptr [ %at, %quote ], [ %at, %bare.end ], [ %at, %strange.begin ], [ %q.second, %doubled ]
   br label %inside.next
 inside.next:
   %q.before = phi ptr [ %q.from, %inside ], [ %q.at, %inside.other ]
@@ -449,7 +459,9 @@ inside.other:
   %q.lf = icmp eq i8 %q.c, 10
   br i1 %q.lf, label %irregular, label %inside.next
 closing:
-  %q.second = getelementptr i8, ptr %q.at, i64 1
+  %q.last = phi ptr [ %q.at, %inside.next ], [ %a.at, %behind.quote ]
+  %q.odd = phi i1 [ %wanted, %inside.next ], [ false, %behind.quote ]
+  %q.second = getelementptr i8, ptr %q.last, i64 1
   %q.behind = load i8, ptr %q.second
   %q.twice = icmp eq i8 %q.behind, 34
   br i1 %q.twice, label %doubled, label %closed
@@ -471,7 +483,8 @@ closed.return:
 
 strange.end:                                               ; odd, where its number is wanted
   %o.end = phi ptr [ %s.at, %skipping ], [ %s.end, %skip.line ], [ %q.second, %closed ], [ %q.second, %closed.return ]
-  br i1 %wanted, label %note, label %field.end
+  %o.odd = phi i1 [ %wanted, %skipping ], [ %wanted, %skip.line ], [ %q.odd, %closed ], [ %q.odd, %closed.return ]
+  br i1 %o.odd, label %note, label %field.end
 note:
   %o.at = getelementptr [{ODD} x i64], ptr %odd, i64 %strange
   %o.field = getelementptr i64, ptr %o.at, i64 1
@@ -486,8 +499,8 @@ note:
   br label %field.end
 
 field.end:
-  %f.end = phi ptr [ %a.at, %blanks.behind ], [ %a.at, %behind.return ], [ %o.end, %strange.end ], [ %o.end, %note ]
-  %f.odd = phi i64 [ 0, %blanks.behind ], [ 0, %behind.return ], [ 0, %strange.end ], [ 1, %note ]
+  %f.end = phi ptr [ %a.at, %bare.end ], [ %o.end, %strange.end ], [ %o.end, %note ]
+  %f.odd = phi i64 [ 0, %bare.end ], [ 0, %strange.end ], [ 1, %note ]
   %strange.next = add i64 %strange, %f.odd
   %f.long = ptrtoint ptr %f.end to i64
   %f.place = sub i64 %f.long, %text.begin

@@ -72,8 +72,8 @@ def test_numbers_are_those_that_python_reads() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "x", "1 2", "1_0", "0x10", "nan", "inf", ".", "-", "+-1", "1e", "1e+", "e5", "1.5.2",
-                                  '"1"', '"1', "1\r1", "1e99999", "1e400", "1e-400", "1\0", "١", "1d5",
-                                  "--1"])
+                                  '"1', '"x"', '""', '"1"";"', '"1;"', '"1 2"', '"1\r"', "1\r1", "1e99999", "1e400", "1e-400",
+                                  "1\0", "١", "1d5", "--1"])
 def test_what_is_no_plain_number_is_odd(text: str) -> None:
     data = text.encode()
     if text == '"1':
@@ -98,6 +98,21 @@ def test_a_wrong_bit_is_noticed(wrong: tuple[str, str]) -> None:
     texts = [*EDGES, *shapes(random, 400), *between(random, 400), "10000000000000000000", "1e23", "20000000000000000001", "1e-22"]
     found = column(broken, texts)
     assert any(x is not None and repr(x) != repr(float(t)) for t, x in zip(texts, found, strict=True))
+
+
+@pytest.mark.parametrize("separator", [b",", b"\t", b" "])
+def test_a_number_in_quotes_is_read_as_one_without(separator: bytes) -> None:
+    random = drawn("numbers in quotes", separator)
+    texts = [*EDGES[:6], *shapes(random, 30), "  7", "7 ", "\t7\t"]
+    for end in ("\n", "\r\n"):
+        data = "".join(f'"{t}"{separator.decode()}"{t}"{end}' for t in texts).encode()
+        found = scanned(reader(), data, separator, 2, [0, 1], [1])
+        assert found is not None and [data[a:b].decode() for a, b in found.texts[1].tolist()] == [f'"{t}"' for t in texts]
+        for field in (0, 1):
+            odd = {row for row, at, *_ in found.odd.tolist() if at == field}
+            assert len(odd) < len(texts) / 4, "nearly all take the fast way"
+            assert [repr(x) for i, x in enumerate(found.numbers[field].tolist()) if i not in odd] == [
+                repr(float(t)) for i, t in enumerate(texts) if i not in odd]
 
 
 def rows(text: bytes, fields: int, separator: bytes = b",") -> list[list[bytes]] | None:
