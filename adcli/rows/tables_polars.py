@@ -60,7 +60,7 @@ def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
                               help="keep the columns of numbers, of lists of numbers and of text, as with polars: frame.drop(…)")
         rows = file.rows - start if count is None else count
         yield pl.DataFrame(schema=dict.fromkeys(file.schema, pl.String)).write_csv(separator=separator).encode()
-        lists = [list_text(pl.col(name), kind) for name, kind in file.schema.items() if dimensions(kind)]
+        lists = lists_as_text(file.schema)
         for frame in file.frames(start, start + rows, PARQUET_ROWS):
             most = max(1, len(frame) * TEXT_BYTES // max(1, int(frame.estimated_size()))) if lists else PARQUET_ROWS
             for part in frame.iter_slices(most):
@@ -69,6 +69,11 @@ def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
             told(done / rows)
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
+
+
+def lists_as_text(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """The columns of lists of numbers as JSON arrays."""
+    return [list_text(pl.col(name), kind) for name, kind in schema.items() if dimensions(kind)]
 
 
 def frames(path: str, places: Sequence[int], told: Callable[[float], object], start: int = 0,
@@ -111,7 +116,8 @@ def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
 def as_csv(table: Table, frame: pl.DataFrame) -> bytes:
     """The rows of a piece of a Parquet file as text, with nothing in the columns that it lacks."""
     names, separator = [f"column_{i + 1}" for i in range(len(table.names))], (table.separator or b",").decode()
-    whole = frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
+    whole = frame.with_columns(lists_as_text(frame.schema)).select(
+        pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
     return whole.write_csv(include_header=False, separator=separator).encode()
 
 

@@ -237,6 +237,16 @@ def test_no_groups_have_columns_all_the_same(tmp_path):
         assert {name: a.shape for name, a in arrays.items()} == {"g": (0,), "rows": (0,), "v": (0,)}
 
 
+def test_lists_in_parquet_are_groups_as_their_text_is(tmp_path):
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "g": [[1, 2], [], [1, 2], None], "h": [[0.5], [0.5], [0.5], [float("inf")]]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    run = ["eval", "-e", "v = x", "--data", tmp_path / "a.parquet", "--sum", "--format", "csv", "--group-by"]
+    assert succeeds(*run, "g,h").out == \
+        'g,h,rows,v\n"[1,2]",[0.5],2,4.0\n[],[0.5],1,2.0\n,[Infinity],1,4.0\n'
+    ended = adcli("eval", "-e", "v = h", "--data", tmp_path / "a.parquet", "--sum")
+    assert (ended.code, ended.err.splitlines()[0]) == (5, f"{tmp_path}/a.parquet:1: column 'h': '[0.5]' is not a number")
+
+
 # ---------------------------------------------------------------- points
 
 def test_points_are_summed_as_rows_are(tmp_path, monkeypatch):
