@@ -155,8 +155,9 @@ def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: b
     row may have anything there. Memory does not depend on the number of rows."""
     results, comma = form.names, form.table.dialect.comma
     real = pl.Float32() if form.table.dialect.single else pl.Float64()
-    known = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
-             **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()},
+    old = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
+           **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}}
+    known = {**({} if form.only else old),   # which are left out then: a result may have the name of one
              **{name: nested(rank, real) for name, rank in zip(results, form.ranks, strict=False) if rank}}
     with open(rows, "rb") as file:
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)

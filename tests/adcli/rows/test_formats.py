@@ -269,3 +269,10 @@ def test_parquet_keeps_its_types(tmp_path):
     frame.with_columns(list=polars.Series([["a"], ["b"], []])).write_parquet(tmp_path / "a.parquet")
     ended = adcli("eval", "-e", XY, "--data", tmp_path / "a.parquet")
     assert (ended.code, "column 'list' is of type List" in ended.err) == (2, True), ended.err
+
+
+def test_a_result_has_its_own_type_where_it_has_the_name_of_a_column_that_is_left_out(tmp_path):
+    frame = polars.DataFrame({"x": [1.5, 2.5], "y": [1, 2], "v": [7, 8], "status": [True, False]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    succeeds("eval", "-e", XY, "--data", tmp_path / "a.parquet", "--only", "--status", "-o", tmp_path / "b.parquet")
+    assert polars.read_parquet(tmp_path / "b.parquet").rows() == [(1.5, "smooth"), (5.0, "smooth")]
