@@ -94,8 +94,9 @@ class RowFormat:
     def separable(self, block: bytes) -> bool:
         """Whether rows become what they are to be by another separator alone: nothing is quoted, and nothing has to be."""
         own = self.table.separator
-        return self.kind in ("delimited", "columns") and own is not None and not any(
-            mark in block for mark in (b'"', b",", b"\t", self.separator) if mark != own)
+        if self.kind not in ("delimited", "columns") or own is None or block.count(b"\r") > block.count(b"\r\n"):
+            return False
+        return not any(mark in block for mark in (b'"', b",", b"\t", self.separator) if mark != own)
 
     # ------------------------------------------------------------ what a row becomes
 

@@ -5,6 +5,7 @@ import math
 import re
 
 import numpy as np
+import polars
 import pytest
 from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.lang.ir import Param, Var
@@ -129,6 +130,17 @@ def test_a_quoted_tab_between_tabs_is_escaped_in_json():
     """Tabs that separate are no characters of a field, others are."""
     ended = same(outcomes(b'x\ty\tn\n1\t2\ta\n3\t4\t"\t"\n', "v = x*y", "--format", "json", "--input-format", "tsv"))
     assert [row["n"] for row in ended.records] == ["a", "\t"]
+
+
+@pytest.mark.parametrize("form", ["tsv", "parquet", "json"])
+def test_a_return_in_a_field_is_kept_in_every_format(form, tmp_path):
+    found = outcomes(b"n,x,y\r\na\rb,1,2\r\nw\r,3,4\r\n", "v = x*y", "--format", form, *(
+        ["-o", tmp_path / "o.parquet"] if form == "parquet" else []), verb="eval")
+    ended = same(found)
+    assert ended.out == {"tsv": 'n\tx\ty\tv\n"a\rb"\t1\t2\t2.0\n"w\r"\t3\t4\t12.0\n', "parquet": "",
+                         "json": '{"n":"a\\rb","x":1,"y":2,"v":2.0}\n{"n":"w\\r","x":3,"y":4,"v":12.0}\n'}[form]
+    if form == "parquet":
+        assert polars.read_parquet(tmp_path / "o.parquet")["n"].to_list() == ["a\rb", "w\r"]
 
 
 # ---------------------------------------------------------------- what is said
