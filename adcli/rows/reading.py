@@ -13,7 +13,7 @@ from adcli.rows.blocks import Work, parquet_tables
 from adcli.rows.dialect import dialect
 from adcli.rows.rows import Table, members
 from adcli.rows.sources import Location
-from adcli.rows.tables import BadTable, blocks, flushed, json_items, kind_of, without_mark
+from adcli.rows.tables import BadTable, beginning, blocks, flushed, json_items, kind_of, without_mark
 from adcli.task.tasks import Task
 
 
@@ -62,7 +62,7 @@ class Reading:
         if self.parquet:
             return "csv"
         pieces = without_mark(self.source.pieces(), self.source.name)
-        start = next((p for p in pieces if p), b"")
+        start = beginning(pieces)
         self.pieces = _after(start, pieces)
         kind = kind_of(self.source.path, self.options.input_format, start)
         if kind != "json":

@@ -282,6 +282,17 @@ def without_mark(pieces: Pieces, name: str) -> Pieces:
     yield from pieces
 
 
+def beginning(pieces: Pieces) -> bytes:
+    """The first pieces of a text, as many as `kind_of` needs: up to a bracket or the end of the first line."""
+    start = b""
+    for piece in pieces:
+        start += piece or b""
+        text = start.lstrip()
+        if text.startswith((b"{", b"[")) or b"\n" in text or len(text) > LONGEST_ROW:
+            break
+    return start
+
+
 # ---------------------------------------------------------------- JSON that is not written in lines
 
 GAP = re.compile(r"[ \t\n\r]*")

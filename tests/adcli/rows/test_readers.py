@@ -143,6 +143,15 @@ def test_a_return_in_a_field_is_kept_in_every_format(form, tmp_path):
         assert polars.read_parquet(tmp_path / "o.parquet")["n"].to_list() == ["a\rb", "w\r"]
 
 
+@pytest.mark.parametrize(("rows", "want"), [
+    (b"a long name\tx\ty\nn\t2\t3\n", "a long name\tx\ty\tv\nn\t2\t3\t6.0\n"),
+    (b'\n          {"x":2,"y":3}\n', '          {"x":2,"y":3,"v":6.0}\n'),
+    (b'\n          [{"x":2,"y":3}]', '{"x":2,"y":3,"v":6.0}\n')])
+def test_what_a_table_is_does_not_depend_on_how_much_of_it_has_come(rows, want):
+    for cut in (False, True):
+        assert same(outcomes(rows, "v = x*y", verb="eval", cut=cut)).out == want
+
+
 # ---------------------------------------------------------------- what is said
 
 @pytest.mark.parametrize(("how", "said", "help"), [
