@@ -217,6 +217,11 @@ def real_array(what: str, value: Any, real: np.dtype = DOUBLE) -> np.ndarray:
     except Exception as error:   # an object says in its own way that it is no array
         from adcli.input.arrays import no_array
         raise no_array(what, value, error) from None
+    if array.dtype == object and type(value) is int:   # of more than 64 bits
+        try:
+            array = np.asarray(float(value))
+        except OverflowError:
+            raise AdError(f"{what} is too large for {'double' if real == DOUBLE else 'single'} precision") from None
     if array.dtype.kind not in "fiub":
         found = f"an array of {array.dtype}" if array.ndim else type(value).__name__
         raise AdError(f"{what} must be real numbers, not {found}")

@@ -38,6 +38,12 @@ def worked():
 
 # ---------------------------------------------------------------- values
 
+def test_a_whole_number_of_any_size_stands_beside_an_array() -> None:
+    f = adcli.compile("v = x*y")
+    for y in (10**30, -2**63, 2**63, 2**64):
+        assert f(x=np.array([1.0, 2.0]), y=y)["v"].tolist() == [float(y), 2 * float(y)] and f(x=2.0, y=y)["v"] == 2 * float(y)
+
+
 def test_numbers(worked):
     assert worked(x=2.0, y=5.0) == {"v": 3920.6}
     assert worked({"x": 2, "y": 5}) == {"v": 3920.6}
@@ -256,6 +262,7 @@ CALLS = [
     (lambda f: f(x=np.array([1j]), y=2), "input 'x' must be real numbers, not an array of complex128", None),
     (lambda f: f(x=np.array(["a"]), y=2), "input 'x' must be real numbers, not an array of <U1", None),
     (lambda f: f(x=10**400, y=2), "input 'x' is too large for double precision", None),
+    (lambda f: f(x=10**400, y=[1.0, 2.0]), "input 'x' is too large for double precision", None),
     (lambda f: f(x=[10**400], y=2), "input 'x' must be real numbers, not an array of object", None),
     (lambda f: f(x=np.zeros(2), y=np.zeros(3)), "the shapes of the inputs do not broadcast: x (2,), y (3,)", None),
     (lambda f: f(x=1, y=2, out=[]), "out= must be a dictionary of arrays, such as a call returns",
