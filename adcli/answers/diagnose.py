@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adcli.lang.analyse.numeric_rules import met
+from adcli.lang.analyse.numeric_rules import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read, rounded_arithmetic
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
@@ -120,9 +120,8 @@ def levels(program: Program, values: ValuesAt) -> Iterator[tuple[Equation, int]]
 
 def level_of(e: Equation, values: ValuesAt, least: int) -> int:
     """The worst level from `least` on that an operation meets at its operands, or -1; a NaN counts where it is made."""
-    args = [read(values, a, FLOAT) for a in e.args]
     out = values[e.outs[0]]
-    if not e.op.truth and out != out and all(a == a for a in args):
+    if not e.op.truth and out != out and all(a == a for a in arguments(e, values)):
         return DOMAIN
     return max((s.level for s in met(e, values) if s.level >= least), default=-1)
 

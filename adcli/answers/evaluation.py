@@ -11,7 +11,7 @@ from adcli.command.usage import Unfit
 from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import Precision
+from adcli.lang.ir.precision import SINGLE, Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -51,7 +51,6 @@ def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
 
 def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
     """AdError where a number of a point is too large for single precision."""
-    from adcli.lang.ir.precision import SINGLE
     for name, column in columns.items():
         if (large := next((x for x in column if not SINGLE.holds(x)), None)) is not None:
             raise AdError(f"{name}={large!r} is too large for a number of single precision",
@@ -62,14 +61,17 @@ def rounded_point(at: Mapping[str, Any], precision: Precision) -> dict[str, Any]
     """A point in numbers of a precision; integers are as they are. AdError where a number is too large for it."""
     if precision.name == "double":
         return dict(at)
-    import numpy as np
-    found = {}
-    for name, given in at.items():
-        x = np.asarray(given)
-        whole = x.dtype.kind in "iu"
-        require_singles({name: () if whole else x.ravel().tolist()})
-        rounded = x if whole else x.astype(precision.code).astype(np.float64)
-        found[name] = rounded if x.shape else rounded.item()
+    found: dict[str, Any] = {}
+    for name, x in at.items():
+        if isinstance(x, int | float):
+            require_singles({name: [x] if isinstance(x, float) else ()})
+            found[name] = precision.rounded(x) if isinstance(x, float) else x
+            continue
+        import numpy as np  # start-up: points of numbers do without
+        array = np.asarray(x)
+        whole = array.dtype.kind in "iu"
+        require_singles({name: () if whole else array.ravel().tolist()})
+        found[name] = array if whole else array.astype(precision.code).astype(np.float64)
     return found
 
 

@@ -140,9 +140,10 @@ class Tables:
         self.watches = [Watch(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
         self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
+        self.given = [rounded_point(t.seeds, self.precision) for t in tasks]
         self.seeds: dict[str, dict[str, Any]] = {
-            t.verb.seed: rounded_point({p.seed or "": t.seeds[p.name] for p in t.signature.seeds}, self.precision)
-            for t in tasks if t.verb.seed}
+            t.verb.seed: {p.seed or "": seeds[p.name] for p in t.signature.seeds}
+            for t, seeds in zip(tasks, self.given, strict=True) if t.verb.seed}
 
     def written(self, at: Iterable[dict[str, float]], headed: bool) -> Iterator[str]:
         """The text of every point; with `headed` it says which point it is."""
@@ -229,7 +230,7 @@ class Tables:
 
     def watched(self, programs: list[Program], point: dict[str, float]) -> int:
         """The worst status at a point, for which a note is given."""
-        full = [{**point, **rounded_point(t.seeds, self.precision)} for t in self.tasks]
+        full = [{**point, **seeds} for seeds in self.given]
         levels = [int(evaluate(p, at, self.arithmetic)[p.results[-1].name]) for p, at in zip(programs, full, strict=True)]
         k = levels.index(max(levels))
         if levels[k]:
