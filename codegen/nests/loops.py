@@ -26,6 +26,8 @@ from adcli.lang.ir.affine import Index
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
+TURNS = 4
+"""Turns that the innermost loop of a tile does at a time where its rows lie apart."""
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
@@ -163,14 +165,14 @@ class NestWriter(IndexLoops):
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
         saved = self.floor, list(self.undecided)
-        unrolled = self.unrolls(rows, blocks)
-        whole = left[:-1] if self.nest.by_rows or unrolled else left
+        turns = self.turns(rows, blocks)
+        whole = left[:-1] if self.nest.by_rows or turns > 1 else left
         for index in whole:
             sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
         if self.nest.by_rows:
             sums = self.last_by_rows(left[-1], rows, blocks, sums)
-        elif unrolled:
-            sums = self.two_turns(left[-1], rows, blocks, sums)
+        elif turns > 1:
+            sums = self.several_turns(left[-1], turns, rows, blocks, sums)
         else:
             sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
         for index in reversed(whole):
@@ -178,26 +180,29 @@ class NestWriter(IndexLoops):
         self.floor, self.undecided = saved
         return sums
 
-    def unrolls(self, rows: int, blocks: int) -> bool:
-        """Whether the innermost loop of a tile does two turns at a time: in whole tiles that read nothing but copies, at places
-        that need no address to be computed."""
-        return bool(self.nest.banded) and rows > 1 and blocks == self.nest.blocks and not self.nest.powers
+    def turns(self, rows: int, blocks: int) -> int:
+        """How many turns the innermost loop of a tile does at a time: several in whole tiles that read copies along the vector,
+        and more of them where the rows lie apart, as one address serves several turns there."""
+        if not self.nest.packed or self.nest.powers or rows == 1 or blocks != self.nest.blocks:
+            return 1
+        return 2 if self.nest.banded else TURNS
 
-    def two_turns(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
-        """The innermost loop by two values of its index at a time, then the last one if it is left, in the same order."""
+    def several_turns(self, index: Index, turns: int, rows: int, blocks: int, sums: list[str]) -> list[str]:
+        """The innermost loop by so many values of its index at a time, where all of them have points, then one by one by those
+        that are left, in the same order."""
         low, high = self.limits(index)
-        middle = self.whole(low, high, 2)
-        sums = self.open_loop(index, low, middle, 2, [(self.real, s) for s in sums])
-        self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
-        level, now = len(self.frames) - 1, self.frames[-1].index
-        sums = self.combined(rows, blocks, sums)
-        self.bound[index] = self.place(level, f"add nsw i64 {now}, 1"), level
-        sums = self.close(index, self.combined(rows, blocks, sums))
-        self.open_condition(self.put(f"icmp slt i64 {middle}, {high}"), [(self.real, s) for s in sums])
-        self.bound[index] = middle, len(self.frames) - 1
-        sums = self.close_condition(self.combined(rows, blocks, sums))
-        del self.bound[index]
-        return sums
+        if not self.undecided:
+            begin, low = low, self.whole(low, high, turns)
+            sums = self.open_loop(index, begin, low, turns, [(self.real, s) for s in sums])
+            if self.nest.banded:
+                self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
+            level, now = len(self.frames) - 1, self.frames[-1].index
+            for k in range(turns):
+                self.bound[index] = self.place(level, f"add nsw i64 {now}, {k}") if k else now, level
+                sums = self.point(rows, blocks, sums)
+            sums = self.close(index, sums)
+        sums = self.open_loop(index, low, high, 1, [(self.real, s) for s in sums])
+        return self.close(index, self.point(rows, blocks, sums))
 
     def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
         """The innermost loop in three: first where some rows have points, then where all have, and where some have again."""
