@@ -278,7 +278,7 @@ def _banded(nest: Nest, wide: bool) -> Nest | None:
                 and nest.vector is not None and how(nest.tile) in (CONSECUTIVE, STRIDED) and how(nest.vector) == STILL
                 and all(how(i) != WILD for i in nest.inner))
     rows = tuple(s for _, s in nest.op.reads() if differs(s))
-    if not rows or not nest.packed or nest.op.guards:
+    if not rows or not nest.packed or len(nest.late) != len(nest.op.guards):
         return None
     blocks = nest.blocks + 1 if wide and nest.blocks == 2 and len(nest.op.body.equations) <= SHORT_BODY else nest.blocks
     less = [_per_point(nest.op, nest.vector, False, nest.tile, nest.rows, n) for n in (nest.blocks, blocks)]
