@@ -46,11 +46,12 @@ class Looks:
 
         `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell,
         within `time_limit` seconds (60). With `plot` there is also a picture of the remainders of Taylor's expansion. Where there
-        are many entries, some are drawn; with `all` every one is looked at.
+        are many entries, some are drawn; with `all` every one is looked at. Of a Function of single precision its code is
+        looked at beside that in doubles, at points of such numbers.
         """
         from adcli.api.verbs import checked
         return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit,
-                       truth("plot", plot), truth("all", all))
+                       truth("plot", plot), truth("all", all), self.precision)
 
     def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:

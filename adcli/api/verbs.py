@@ -87,7 +87,7 @@ def heard(said: list[str]) -> Callable[[object], None]:
 
 def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
             seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None,
-            plot: bool, everything: bool) -> View:
+            plot: bool, everything: bool, precision: str) -> View:
     """See `Looks.check`."""
     from adcli.check.command import (
         MOST_POINTS,
@@ -119,7 +119,7 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         seed=whole("seed", seed, 0, 1 << 53),
         digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
         time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS),
-        everything=everything, plot=None)
+        everything=everything, precision=precision, plot=None)
     primal, inputs = differentiated(plain(program), names(of), names(wrt))
     check = check_of(primal, inputs, options)
     said = list[str]()
@@ -129,6 +129,7 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)
+    at_points = [rounded_point(x, check.precision) for x in at_points]
     check.run(at_points)
     told = View("check", record(check, summary, float), in_python(text_report(check, summary)),
                 in_python(html_report(check, summary)), tuple(said))

@@ -27,8 +27,6 @@ from adcli.lang.ir.names import tensor_of
 
 ALLOWED = 8.0
 """So many times our bound is allowed."""
-MOST_DIGITS = 15.95
-"""Decimal digits of a double."""
 SINGLE = 1e-5
 """Relative differences up to which single precision may be the reason."""
 SMALL = 1e-12
@@ -149,7 +147,7 @@ class Against:
                 self.tally.skip(f"{LEVELS[s.level]} at the point")
                 continue
             (expected, bound), name = ours[mine], called(key)
-            allowed = ALLOWED * (bound + math.ulp(expected))
+            allowed = ALLOWED * (bound + self.subject.precision.ulp(expected))
             if not math.isfinite(expected):
                 self.tally.skip("not finite")
                 continue
@@ -163,7 +161,7 @@ class Against:
 
     def bounded(self, derived: Derived, at: Point) -> dict[EntryKey, Bounded]:
         """Our entries with what rounding can do to them in any order of operations."""
-        rounding = Rounding(derived.machine, at, any_order=True)
+        rounding = Rounding(derived.machine, at, any_order=True, precision=self.subject.precision)
         return {key: rounding.of(r.atom) for key, r in zip(derived.keys, derived.machine.results, strict=True)}
 
     def count_digits(self, got: float, expected: float) -> None:
@@ -171,10 +169,7 @@ class Against:
         self.singles = self.singles and is_single(got)
         if not math.isfinite(got):
             self.tally.digits = 0.0
-        elif expected:
-            wrong = abs(got - expected) / abs(expected)
-            digits = max(0.0, min(MOST_DIGITS, -math.log10(wrong))) if wrong else MOST_DIGITS
-            self.tally.digits = digits if self.tally.digits is None else min(self.tally.digits, digits)
+        self.tally.count_digits(got, expected, self.subject.precision)
 
     # ---------------------------------------------------------------- what is wrong
 
@@ -194,7 +189,8 @@ class Against:
         if key is None or not math.isfinite(worst.got):
             return None
         if self.singles and worst.relative(abs(worst.got - worst.expected)) < SINGLE:
-            return WrongEntry(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree")
+            return WrongEntry(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree;"
+                              " --precision single allows for that")
         return self.printed() or self.exchanged(key) or self.of_a_term(key) or self.lost(key)
 
     def printed(self) -> WrongEntry | None:

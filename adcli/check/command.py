@@ -14,6 +14,7 @@ from adcli.command.options import (
     option,
     output_option,
     plot_option,
+    precision_option,
     program_options,
     takes,
 )
@@ -21,6 +22,7 @@ from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, Who
 from adcli.lang.ir import Primitive, Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.streams import columns_of, packed_destination, say
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class CheckOptions(Options):
     returns: str | None
     time_limit: int
     everything: bool
+    precision: str | None
     plot: str | None
 
 
@@ -70,6 +73,7 @@ class CheckOptions(Options):
         help="Every entry and every point by every method, however long it takes (default: a part of many, which is said).")
 @option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
         help="Decimal digits that multiple precision must settle.")
+@precision_option("Also of code in single precision, at points of such numbers: double, the default, or single.")
 @option(WHAT, "--against", metavar="WHAT",
         help="Compare somebody's value, gradient or Hessian: ./libmodel.so, model.py:grad, or a command that reads and writes"
              " CSV. It is run.")
@@ -94,6 +98,7 @@ def command(options: CheckOptions) -> int:
 
     With --against, somebody's value, gradient or Hessian is compared too, and a wrong entry traced to a part of the formula.
     """
+    from adcli.answers.evaluation import rounded_point
     from adcli.check.subject import Subject, held
     from adcli.lang.lower.frontend import parse_source
     if options.at and options.given("samples"):
@@ -104,6 +109,7 @@ def command(options: CheckOptions) -> int:
         require_place(options.plot, options.form, options.output)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
+    points = [rounded_point(at, check.precision) for at in points]
     program, points = held(check.primal, points) if isinstance(check, Subject) else (check.primal, points)
     if program is not check.primal:
         if options.against is not None:
@@ -112,7 +118,7 @@ def command(options: CheckOptions) -> int:
         if not options.quiet:
             say("what stop holds is kept at its value at each point: derivatives are compared for that")
         check = check_of(program, inputs, options)
-    check.run(points)
+    check.run([rounded_point(at, check.precision) for at in points])
     code = report(check, summary, options)
     if options.plot:
         from adcli.check.pictured import picture
@@ -124,12 +130,13 @@ def command(options: CheckOptions) -> int:
 def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCheck:
     """The methods for a program: of numbers, or of the elements of tensors."""
     from adcli.check.against import Against, AgainstArrays
-    agreed = 10.0 ** -options.digits
+    agreed, precision = 10.0 ** -options.digits, PRECISIONS[options.precision or "double"]
     if all(type(e.op) is Primitive for e in primal.equations) and not any(p.var.shape or p.var.integer for p in primal.params):
         from adcli.check.methods import Check
-        return Check(primal, inputs, options.seed, options.everything, agreed, others(primal, options, Against))
+        return Check(primal, inputs, options.seed, options.everything, precision, agreed, others(primal, options, Against))
     from adcli.check.elements import TensorCheck
-    return TensorCheck(primal, inputs, options.seed, options.everything, agreed, against=others(primal, options, AgainstArrays))
+    return TensorCheck(primal, inputs, options.seed, options.everything, agreed, precision,
+                       against=others(primal, options, AgainstArrays))
 
 
 def differentiated(program: Program, outputs: list[str] | None, inputs: list[str] | None) -> tuple[Program, list[str]]:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from adcli.check.methods import settle
+from adcli.check.methods import in_precision, settle
 from adcli.check.sweeps import TensorDerivatives
 from adcli.check.tally import Tally
 from adcli.codegen.nests.runtime import TensorKernel
@@ -24,6 +24,7 @@ from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.passes.pipeline import tangent_program
@@ -31,8 +32,8 @@ from adcli.task.nest_code import native
 
 PERTURBED, LAST_BITS = 2, 2
 """So many points beside the given one, whose numbers differ from its by up to so many units in the last place."""
-NOISE, ROUNDED = 32.0, 512 * ULP
-"""Rounding may do so many times what is measured, and beside this part of the sum of all terms."""
+NOISE, ROUNDED = 32.0, 512.0
+"""Rounding may do so many times what is measured, and beside so many units in the last place of the sum of all terms."""
 LONGEST_STEP, HALVINGS = 2.0 ** -5, 20
 """Steps along a direction, as parts of the size of the inputs: the first, and how many there are, each half of the one before."""
 LAST_SLOPES = 3
@@ -56,7 +57,7 @@ class DirectionalCheck:
         self.of, self.effort, self.random = of, operations, np.random.default_rng(seed)
         self.given = {p.name: np.asarray(at[p.name]) for p in of.primal.params}
         self.numbers = {n: float(x) for n, x in self.given.items() if not x.shape}
-        self.near = [self.given, *({n: self.moved_a_little(x) for n, x in self.given.items()} for _ in range(PERTURBED))]
+        self.near = self.moved_a_little(DOUBLE)
         self.values = [self.value(at) for at in self.near]
         self.outputs = [r.name for r in of.primal.results]
         self.direction = {x: self.along(of.primal.param(x)) for x in of.wrt}
@@ -73,28 +74,32 @@ class DirectionalCheck:
         adjoints = self.of.adjoints.results[len(self.outputs):]
         return tangent_program(self.of.adjoints, self.of.wrt, [r.name for r in adjoints])
 
-    def moved_a_little(self, x: np.ndarray) -> np.ndarray:
-        if x.dtype.kind != "f":
-            return x
-        return x * (1 + ULP * self.random.integers(-LAST_BITS, LAST_BITS, x.shape, endpoint=True))
+    def moved_a_little(self, precision: Precision) -> list[dict[str, np.ndarray]]:
+        """The point, and others that differ from it in the last bits of a precision."""
+        def moved(x: np.ndarray) -> np.ndarray:
+            if x.dtype.kind != "f":
+                return x
+            return x * (1 + precision.ulp(1.0) * self.random.integers(-LAST_BITS, LAST_BITS, x.shape, endpoint=True))
+        return [self.given, *({n: moved(x) for n, x in self.given.items()} for _ in range(PERTURBED))]
 
     def along(self, p: Param) -> np.ndarray:
         """A direction in which every element moves by about its size, and one that is 0 by about the size of the largest."""
         x = np.abs(self.given[p.name].astype(float))
         size = np.where(x > 0, x, x.max(initial=0.0) or 1.0)
-        return size * self.random.uniform(0.5, 1, x.shape) * self.random.choice((-1.0, 1.0), x.shape)
+        found = size * self.random.uniform(0.5, 1, x.shape) * self.random.choice((-1.0, 1.0), x.shape)
+        return found.astype(self.of.precision.code).astype(float)
 
     def run(self) -> None:
         """Look at the point with every method that there is here."""
         tangents = {x: self.swept(self.of.ahead, self.direction, [x]) for x in self.of.wrt}
         level = int(next(iter(tangents.values()))[0][self.of.ahead.program.results[-1].name]) if tangents else SMOOTH
-        found = {t.method: t for t in (self.by_reference(), self.products(tangents), *self.quotients(tangents, level),
-                                       self.symmetry())}
-        methods = ("forward against reverse", "native against reference", "differences of the value", "complex step",
-                   "multiple precision", "program in multiple precision", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩",
-                   "symmetry of second derivatives", "status of operations", "Taylor remainder, gradient",
-                   "Taylor remainder, Hessian")
-        self.tallies = [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods]
+        found = {t.method: t for t in (self.by_reference(), *self.in_singles(), self.products(tangents),
+                                       *self.quotients(tangents, level), self.symmetry())}
+        methods = ("forward against reverse", "native against reference", in_precision(self.of.precision),
+                   "differences of the value", "complex step", "multiple precision", "program in multiple precision",
+                   "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives", "status of operations",
+                   "Taylor remainder, gradient", "Taylor remainder, Hessian")
+        self.tallies = [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods if name]
 
     # ---------------------------------------------------------------- sweeps
 
@@ -108,7 +113,7 @@ class DirectionalCheck:
         their factors."""
         terms = [np.concatenate([(factors[n] * each[name]).reshape(-1) for n, name in names.items()]) for each in found]
         sums = [float(t.sum()) for t in terms]
-        return sums[0], NOISE * max(abs(s - sums[0]) for s in sums[1:]) + ROUNDED * float(np.abs(terms[0]).sum())
+        return sums[0], NOISE * max(abs(s - sums[0]) for s in sums[1:]) + ROUNDED * ULP * float(np.abs(terms[0]).sum())
 
     def derivative_names(self, program: Program, of: Sequence[str]) -> dict[str, str]:
         """The names of the derivatives in a sweep, which follow the values, by what each belongs to."""
@@ -157,13 +162,33 @@ class DirectionalCheck:
             given = {**self.given, **{p.name: seeds[p.seed] for p in program.params if p.seed}}
             expected = evaluate(program, given, numpy_arithmetic())
             for r in program.results:
-                got, want = np.asarray(found[0][r.name]), np.asarray(expected[r.name])
-                if want.size:
-                    noise = max(float(np.abs(each[r.name] - got).max()) for each in found[1:])
-                    k = int(np.argmax(np.abs(got - want)))
-                    tally.compare(r.name, self.numbers, float(got.flat[k]), float(want.flat[k]),
-                                  NOISE * noise + ROUNDED * float(np.abs(want).max()), int(r.name not in self.outputs))
+                self.compare_worst(tally, r.name, [each[r.name] for each in found], np.asarray(expected[r.name]), DOUBLE)
         return tally
+
+    def in_singles(self) -> list[Tally]:
+        """Native code in another precision against that in doubles: tangents and adjoints, the element that differs most."""
+        precision = self.of.precision
+        if precision is DOUBLE:
+            return []
+        tally, near = Tally(in_precision(precision)), self.moved_a_little(precision)
+        back, ahead = self.of.sweeps_in_precision
+        for kernel, other, seeds in ((self.of.back, back, self.weights), (self.of.ahead, ahead, self.direction)):
+            given = {p.name: seeds[p.seed] for p in kernel.program.params if p.seed}
+            expected = kernel({**self.given, **given})
+            found = [other({**at, **given}) for at in near]
+            for r in kernel.program.results[:-1]:
+                self.compare_worst(tally, r.name, [each[r.name] for each in found], expected[r.name], precision)
+        return [tally]
+
+    def compare_worst(self, tally: Tally, name: str, found: Sequence[np.ndarray], want: np.ndarray, precision: Precision) -> None:
+        """Enter the element of a result that differs most; what rounding does to it is told by what was `found` at points near
+        by."""
+        got = np.asarray(found[0], float)
+        if want.size:
+            noise = max(float(np.abs(np.asarray(each, float) - got).max()) for each in found[1:])
+            k = int(np.argmax(np.abs(got - want)))
+            tally.compare(name, self.numbers, float(got.flat[k]), float(want.flat[k]),
+                          NOISE * noise + ROUNDED * precision.ulp(1.0) * float(np.abs(want).max()), int(name not in self.outputs))
 
     def quotients(self, tangents: Mapping[str, list[dict[str, np.ndarray]]], level: int) -> list[Tally]:
         """Derivatives of every output along a direction of every input: against extrapolated differences, and what is left of

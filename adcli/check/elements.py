@@ -35,6 +35,7 @@ from adcli.lang.evaluate.unfolding import length
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import tensor_of
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -59,7 +60,7 @@ class WrittenOut:
     def __init__(self, of: TensorDerivatives, at: Point) -> None:
         self.of, self.given = of, {p.name: at[p.name] for p in of.primal.params}
         self.sizes = bind(of.primal, {n: np.shape(x) for n, x in self.given.items()}, self.given)
-        self.tape = NumberTape(MOST_WRITTEN)
+        self.tape, self.known_errors = NumberTape(MOST_WRITTEN), dict[Precision, dict[str, float]]()
         self.numbers = self.tape.inputs(of.primal.params, self.given)
         values = written_out(self.tape, of.primal, self.numbers)
         self.values = {n: x for each in values.values() for n, x in each.items()}
@@ -74,13 +75,18 @@ class WrittenOut:
         self.tangents_twice = twice[0] if twice else None
         self.wrt = [n for p in of.primal.params if p.name in of.wrt for n in elements(p.name, self.numbers[p.name])]
 
-    @cached_property
-    def errors(self) -> dict[str, float]:
-        """What rounding may have done to the values that a `stop` holds, which are inputs here."""
+    def errors(self, precision: Precision) -> dict[str, float]:
+        """What rounding in a precision may have done to the values that a `stop` holds, which are inputs here."""
+        if precision not in self.known_errors:
+            self.known_errors[precision] = self.errors_of_held(precision)
+        return self.known_errors[precision]
+
+    def errors_of_held(self, precision: Precision) -> dict[str, float]:
+        """The same, found by going through what leads to them."""
         found, held = dict[str, float](), self.tape.held
         for _ in range(HELD_BY_HELD if held else 0):
             machine = expand(self.program(held))
-            rounding = Rounding(machine, self.at, any_order=True, errors=found)
+            rounding = Rounding(machine, self.at, any_order=True, errors=found, precision=precision)
             found = {r.name: rounding.of(r.atom)[1] for r in machine.results}
         return found
 
@@ -111,15 +117,16 @@ class WrittenOut:
                    *(Result(partial_name(v, (x,)), atoms[v, x], v, (x,)) for v in of for x in wrt)]
         return self.program(results)
 
-    def natively(self, of: Sequence[str], wrt: Sequence[str]) -> tuple[list[dict[EntryKey, float]], int]:
+    def natively(self, of: Sequence[str], wrt: Sequence[str], back: TensorKernel,
+                 ahead: TensorKernel) -> tuple[list[dict[EntryKey, float]], int]:
         """The same from native code, in reverse mode and in forward mode, and the status."""
         levels, forward, backward = list[int](), dict[EntryKey, float](), dict[EntryKey, float]()
         for v in of:
-            values, found, level = self.swept(self.of.back, v)
+            values, found, level = self.swept(back, v)
             levels.append(level)
             backward.update({(v, (x,)): y for x, y in zip(self.wrt, found, strict=True) if x in wrt})
         for x in wrt:
-            values, found, level = self.swept(self.of.ahead, x)
+            values, found, level = self.swept(ahead, x)
             forward.update({(v, (x,)): y for v, y in zip(self.values, found, strict=True) if v in of})
         backward.update({(v, ()): values[v] for v in of})
         forward.update({(v, ()): values[v] for v in of})
@@ -190,7 +197,11 @@ class ElementCheck(Check):
 
     def natively(self, points: Sequence[Point]) -> Iterator[tuple[list[dict[EntryKey, float]], int]]:
         for _ in points:
-            yield self.written.natively(self.some_of, self.some_wrt)
+            yield self.written.natively(self.some_of, self.some_wrt, self.written.of.back, self.written.of.ahead)
+
+    def natively_in(self, points: Sequence[Point], precision: Precision) -> Iterator[list[dict[EntryKey, float]]]:
+        for _ in points:
+            yield self.written.natively(self.some_of, self.some_wrt, *self.written.of.sweeps_in_precision)[0]
 
 
 def whole_name(v: str, x: str) -> str:
@@ -207,11 +218,12 @@ class TensorCheck:
     seed: int = 0
     everything: bool = False
     agreed: float = 1e-19
+    precision: Precision = DOUBLE
     checks: list[ElementCheck | DirectionalCheck] = field(default_factory=list)
     against: AgainstArrays | None = None
 
     def __post_init__(self) -> None:
-        self.tensors = TensorDerivatives(simplify(self.primal), self.wrt)
+        self.tensors = TensorDerivatives(simplify(self.primal), self.wrt, self.precision)
 
     def finite(self, points: Sequence[Point]) -> list[list[bool]]:
         """For every point, which of its inputs and outputs are finite in all elements."""
@@ -243,7 +255,8 @@ class TensorCheck:
             if self.against is not None:
                 self.against.pass_over()
             return check
-        check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.agreed, self.against, written=written)
+        check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.precision, self.agreed, self.against,
+                             written=written)
         check.run([written.at])
         return check
 

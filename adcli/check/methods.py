@@ -25,6 +25,7 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
 from adcli.lang.ir import Equation
 from adcli.lang.ir.extras import install
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import tangents
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ TINY = 1e-25
 """A part of a number that is too small to show in a double."""
 BELOW_ROUNDING = 1e-60
 """What multiple precision makes of a rounding error in doubles."""
-MOST_DIGITS = 15.95
-"""Decimal digits of a double."""
 COMPLEX_MARGIN = 8.0
 """Complex products and quotients round more often than those of real numbers."""
 
@@ -75,8 +74,8 @@ class Check(Subject):
         self.looked_at = len(points)
         seen = list(self.see(points))
         theirs = [] if self.against is None else self.against.run(self, seen)   # first, since there may be nothing to call
-        for method in (self.modes, self.evaluators, self.differences, self.complex_steps, self.precise, self.products,
-                       self.statuses, self.taylor):
+        for method in (self.modes, self.evaluators, self.in_singles, self.differences, self.complex_steps, self.precise,
+                       self.products, self.statuses, self.taylor):
             self.tallies += method(seen)
         self.tallies += theirs
 
@@ -108,6 +107,19 @@ class Check(Subject):
             for native, reference in zip(s.native, (s.reverse, s.forward), strict=True):
                 for k, (x, bound) in reference.items():
                     tally.compare(self.name(k), s.at, native[k], x, 2 * MARGIN * bound, len(k[1]))
+        return [tally]
+
+    def in_singles(self, seen: Sequence[Seen]) -> list[Tally]:
+        """Native code in another precision against the reference evaluator in doubles."""
+        if self.precision is DOUBLE:
+            return []
+        tally = Tally(in_precision(self.precision))
+        for s, found in zip(seen, self.natively_in([s.at for s in seen], self.precision), strict=True):
+            for native, reference, derived in zip(found, (s.reverse, s.forward), (self.reverse, self.forward), strict=True):
+                for k, (_, bound) in derived.bounded(s.at, self.precision).items():
+                    x, near = reference[k]
+                    tally.compare(self.name(k), s.at, native[k], x, MARGIN * (2 * bound + near), len(k[1]))
+                    tally.count_digits(native[k], x, self.precision)
         return [tally]
 
     # ---------------------------------------------------------------- differences and the complex step
@@ -226,10 +238,7 @@ class Check(Subject):
         for native, (_, bound) in zip(s.native, (s.reverse[key], s.forward[key]), strict=True):
             got = native[key]
             tally.compare(self.name(key), s.at, got, exact, MARGIN * bound + 2 * math.ulp(exact) + error, len(key[1]))
-            if exact and math.isfinite(got):
-                wrong = float(abs(got - want) / abs(want))
-                digits = min(MOST_DIGITS, -math.log10(wrong)) if wrong else MOST_DIGITS
-                tally.digits = max(0.0, digits if tally.digits is None else min(tally.digits, digits))
+            tally.count_digits(got, want)
 
     # ---------------------------------------------------------------- the whole Jacobian at once
 
@@ -324,6 +333,11 @@ class Check(Subject):
             return None
         from adcli.lang.analyse.wrong_rules import culprit
         return culprit(self.primal, at, self.wrt)
+
+
+def in_precision(precision: Precision) -> str:
+    """The name of the method that looks at code in a precision; none for doubles, which all methods look at."""
+    return "" if precision is DOUBLE else f"{precision.name} precision against double"
 
 
 def settle(tally: Tally, name: str, at: Point, derivative: Bounded, quotient: Quotient) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
-PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "symmetry", "Taylor",
-             "against")
+PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "single", "dot", "symmetry",
+             "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
 """Findings and entries that are listed."""
@@ -202,6 +202,8 @@ def elsewhere(check: AnyCheck) -> str:
         return "at smaller points check looks at every operation, and names the one that is wrong: leave out the point"
     if failed == {"native against reference"}:
         return "the reference evaluator agrees with every other method: the fault is in native code"
+    if all(method.startswith("single precision") for method in failed):
+        return "all methods agree in doubles: the fault is in native code of single precision"
     if "forward against reverse" in failed:
         return "no wrong rule found, but the modes differ: the fault is in a sweep"
     return "no wrong rule found"

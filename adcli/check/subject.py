@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -19,12 +19,13 @@ from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point, draw
 from adcli.lang.analyse.differences import masked, scale, sided, stencil
 from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
-from adcli.lang.analyse.rounding import ULP, Bounded, Rounding
+from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, every_value
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import Names
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 from adcli.lang.passes.simplify import simplify
@@ -59,9 +60,9 @@ def held(program: Program, points: Sequence[Point]) -> tuple[Program, list[Point
 class Native:
     """A program as native code; rows of results for points."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, precision: Precision = DOUBLE) -> None:
         self.names = [p.name for p in program.params]
-        self.kernel = compile_program(for_machine(program))
+        self.kernel = compile_program(for_machine(program), precision=precision.name)
 
     def __call__(self, points: Sequence[Point]) -> list[list[float]]:
         """One column for each result."""
@@ -71,22 +72,22 @@ class Native:
 @dataclass(frozen=True)
 class Derived:
     """A derivative program by one mode, with its entries and its form in operations of a machine; `any_order` where native code
-    adds up otherwise, `errors` of inputs."""
+    adds up otherwise, `errors` of inputs where it computes in a precision."""
 
     program: Program
     machine: Program
     keys: list[EntryKey]
     any_order: bool = False
-    errors: Mapping[str, float] = field(default_factory=dict)
+    errors: Callable[[Precision], Mapping[str, float]] = lambda precision: NO_ERRORS
 
     @classmethod
     def of(cls, program: Program) -> Derived:
         keys = [(r.of or r.name, r.wrt) for r in program.results]
         return cls(program, expand(program), keys)
 
-    def bounded(self, at: Point) -> dict[EntryKey, Bounded]:
-        """Every entry with its error bound, by the reference evaluator."""
-        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors)
+    def bounded(self, at: Point, precision: Precision = DOUBLE) -> dict[EntryKey, Bounded]:
+        """Every entry by the reference evaluator, with its error bound where it is computed in this precision."""
+        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors(precision), precision=precision)
         return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
 
 
@@ -126,11 +127,12 @@ class Subject(FirstSweeps):
     """The derivatives of `primal` (with the outputs asked for) with respect to `wrt`, and what is computed of them.
 
     Where a program is long, `some_wrt` and `some_of` are the inputs and outputs whose entries are looked at one by one;
-    not if `everything` is to be.
+    not if `everything` is to be. The `precision` is one in which native code is looked at beside that in doubles.
     """
 
     seed: int = 0
     everything: bool = False
+    precision: Precision = DOUBLE
 
     def __post_init__(self) -> None:
         self.primal = simplify(self.primal)
@@ -223,6 +225,12 @@ class Subject(FirstSweeps):
         for i in range(len(points)):
             yield [{k: c[i] for k, c in zip(d.keys, found, strict=True)}
                    for d, found in ((self.reverse, columns), (self.forward, ahead))], int(level[i])
+
+    def natively_in(self, points: Sequence[Point], precision: Precision) -> Iterator[list[dict[EntryKey, float]]]:
+        """Every entry at every point as native code of a precision has it, in reverse mode and in forward mode."""
+        columns = [(d.keys, Native(d.program, precision)(points)) for d in (self.reverse, self.forward)]
+        for i in range(len(points)):
+            yield [{k: c[i] for k, c in zip(keys, found, strict=True)} for keys, found in columns]
 
     def name(self, key: EntryKey) -> str:
         of, wrt = key

@@ -1,7 +1,7 @@
 """The derivatives of a program with tensors by both modes, as programs and as native code: made once, for all points."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from adcli.codegen.nests.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
@@ -21,7 +22,10 @@ from adcli.task.nest_code import native
 
 @dataclass
 class TensorDerivatives(FirstSweeps):
-    """A program with tensors, what it is differentiated by, and the native code of its derivatives for all points."""
+    """A program with tensors, what it is differentiated by, and the native code of its derivatives for all points, in doubles and
+    in another precision that it is looked at in."""
+
+    precision: Precision = DOUBLE
 
     @cached_property
     def tangents_twice(self) -> Program:
@@ -30,12 +34,21 @@ class TensorDerivatives(FirstSweeps):
     @cached_property
     def ahead(self) -> TensorKernel:
         """Values, tangents along a direction, and the status."""
-        return native(with_status(tangent_program(self.primal, self.wrt), self.primal, self.wrt))
+        return self.coded(tangent_program)
 
     @cached_property
     def back(self) -> TensorKernel:
         """Values, adjoints for weights of the outputs, and the status."""
-        return native(with_status(adjoint_program(self.primal, self.wrt), self.primal, self.wrt))
+        return self.coded(adjoint_program)
+
+    @cached_property
+    def sweeps_in_precision(self) -> tuple[TensorKernel, TensorKernel]:
+        """`back` and `ahead` in the other precision."""
+        return self.coded(adjoint_program, self.precision), self.coded(tangent_program, self.precision)
+
+    def coded(self, sweep: Callable[[Program, list[str]], Program], precision: Precision = DOUBLE) -> TensorKernel:
+        """Native code of a sweep, with the status."""
+        return native(with_status(sweep(self.primal, self.wrt), self.primal, self.wrt), precision=precision.name)
 
     def finite(self, at: Point) -> list[bool]:
         """Which of the inputs and then of the outputs are finite in all elements; an output without any is not. AdError where

@@ -5,9 +5,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.analyse.taylor_remainder import ORDERS
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,13 @@ class Tally:
         self.compare(f"slope of the remainder of {name}", at, got, wanted, allowed)
         if slope < math.inf:
             self.slope = slope if self.slope is None else min(self.slope, slope)
+
+    def count_digits(self, got: float, exact: Any, precision: Precision = DOUBLE) -> None:
+        """The decimal digits that all numbers have; `exact` may have more than a double."""
+        if exact and math.isfinite(got):
+            wrong = float(abs(got - exact) / abs(exact))
+            digits = max(0.0, min(precision.decimals, -math.log10(wrong))) if wrong else precision.decimals
+            self.digits = digits if self.digits is None else min(self.digits, digits)
 
     def find(self, message: str, at: dict[str, float]) -> None:
         """Enter a finding."""

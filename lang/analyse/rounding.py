@@ -16,6 +16,7 @@ from typing import Any
 
 from adcli.lang.evaluate import FLOAT, mpmath_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
 
 ULP = 2.0 ** -52
@@ -37,37 +38,42 @@ class Rounding:
     `program` must be written in operations that a machine has (adcli.codegen.rows.expand), so that every rounding is seen. A
     sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well. With `any_order` they are
     for whoever computes the same in another order of operations: inputs may be rounded, and a sum costs a rounding of its
-    larger operand. `errors` are those that inputs come with.
+    larger operand. `errors` are those that inputs come with. In another `precision` they are for whoever computes in that one:
+    the values are those of doubles all the same.
     """
 
     def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False,
-                 errors: Mapping[str, float] = NO_ERRORS) -> None:
-        self.near, self.any_order = near, any_order
+                 errors: Mapping[str, float] = NO_ERRORS, precision: Precision = DOUBLE) -> None:
+        self.near, self.any_order, self.precision, self.ulp = near, any_order, precision, precision.ulp
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
         self.undecided: set[Atom] = set()
         for p in program.params:
             given = at.get(p.name, p.default)
             assert given is not None, f"no value for {p.name}"
-            self.values[p.var], self.errors[p.var] = given, errors.get(p.name, math.ulp(given) if any_order else 0.0)
+            self.values[p.var], self.errors[p.var] = given, errors.get(p.name, self.ulp(given) if any_order else 0.0)
         for e in program.equations:
             self._step(e)
 
     def of(self, atom: Atom) -> Bounded:
         """The value of an atom and the bound of its error."""
-        return (atom.value, literal_error(atom.value)) if isinstance(atom, Lit) else (self.values[atom], self.errors[atom])
+        return (atom.value, self.literal(atom.value)) if isinstance(atom, Lit) else (self.values[atom], self.errors[atom])
+
+    def literal(self, value: float) -> float:
+        """The error of a constant."""
+        return literal_error(value) + (0.0 if self.precision is DOUBLE else abs(self.precision.nearest(value) - value))
 
     def _step(self, e: Equation) -> None:
         values = self.values
         args = [a.value if isinstance(a, Lit) else values[a] for a in e.args]
-        errors = [literal_error(a.value) if isinstance(a, Lit) else self.errors.get(a, 0.0) for a in e.args]
+        errors = [self.literal(a.value) if isinstance(a, Lit) else self.errors.get(a, 0.0) for a in e.args]
         out = FLOAT.apply(e.op, args, e.args)
         values[e.outs[0]] = out
         if e.op.truth:
             if any(a in self.undecided for a in e.args) or (any(errors) and not apart(args, errors)):
                 self.undecided.add(e.outs[0])
             return
-        if out - out != 0:
+        if out - out != 0 or not self.precision.holds(out):
             self.errors[e.outs[0]] = math.inf
             return
         bound = self._carried(e, args, errors, out)
@@ -77,15 +83,15 @@ class Rounding:
         match e.op.name:
             case "add" | "sub":
                 if self.any_order:
-                    return errors[0] + errors[1] + math.ulp(max(abs(args[0]), abs(args[1]), abs(out)))
-                if self.near:
-                    return errors[0] + errors[1] + math.ulp(out)
+                    return errors[0] + errors[1] + self.ulp(max(abs(args[0]), abs(args[1]), abs(out)))
+                if self.near or self.precision is not DOUBLE:
+                    return errors[0] + errors[1] + self.ulp(out)
                 return errors[0] + errors[1] + abs(rounded_off(args[0], args[1] if e.op.name == "add" else -args[1], out))
             case "mul":
-                return abs(args[0]) * errors[1] + abs(args[1]) * errors[0] + errors[0] * errors[1] + math.ulp(out)
+                return abs(args[0]) * errors[1] + abs(args[1]) * errors[0] + errors[0] * errors[1] + self.ulp(out)
             case "div":
                 nearest = abs(args[1]) - errors[1]
-                return (errors[0] + abs(out) * errors[1]) / nearest + math.ulp(out) if nearest > 0 else math.inf
+                return (errors[0] + abs(out) * errors[1]) / nearest + self.ulp(out) if nearest > 0 else math.inf
             case "neg":
                 return errors[0]
             case "select":
@@ -96,9 +102,9 @@ class Rounding:
         if e.op.name == "powi":   # the product of a whole number of factors
             ulps, errors = max(1.0, abs(args[1])), [errors[0], 0.0]
         assert ulps is not None, f"{e.op.name} is not an operation of a machine"
-        own = ulps * (math.ulp(out) if ulps else 0.0)
+        own = ulps * (self.ulp(out) if ulps else 0.0)
         if e.op.absolute:
-            own += ulps * ULP * max(1.0, abs(args[0]))
+            own += ulps * self.ulp(1.0) * max(1.0, abs(args[0]))
         function, total = moved(e, args), own
         for i, error in enumerate(errors):
             if error:

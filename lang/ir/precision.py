@@ -34,6 +34,17 @@ class Precision:
         """The bytes of a number."""
         return struct.calcsize(self.code)
 
+    @property
+    def decimals(self) -> float:
+        """The decimal digits of a number."""
+        return self.digits * math.log10(2)
+
+    def ulp(self, value: float) -> float:
+        """The unit in the last place of the number of this precision that is nearest to a double."""
+        if self.code == "d" or not math.isfinite(value):
+            return math.ulp(value)
+        return math.ldexp(1.0, math.frexp(max(abs(value), self.smallest))[1] - self.digits)
+
     def rounded(self, value: float) -> float:
         """The number of this precision that is nearest to a double, ties to even; infinite where all are too small."""
         if self.code == "d":

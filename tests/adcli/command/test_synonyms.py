@@ -100,7 +100,7 @@ def test_what_is_proposed_for_an_option_is_taken_by_the_verb():
 
 
 @pytest.mark.parametrize("verb, name, help", [
-    ("check", "--precision", "eval, grad, jacobian, hessian, jvp, vjp, hvp, taylor, trace, why, solve, bench, propagate"),
+    ("fit", "--precision", "eval, grad, jacobian, hessian, jvp, vjp, hvp, taylor, trace, why, check, solve, bench, propagate"),
     ("eval", "--order", "grad, taylor, why"), ("bench", "--order", "grad, taylor, why"),
     ("eval", "--cotangent", "vjp, draw, trace"),
 ])

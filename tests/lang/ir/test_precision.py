@@ -35,3 +35,13 @@ def test_constants_that_it_does_not_have(constant: float, said: str) -> None:
 
 def test_the_smallest_normal_number_stays_one() -> None:
     assert SINGLE.nearest(DOUBLE.smallest) == SINGLE.smallest == float(np.finfo(np.float32).smallest_normal)
+
+
+def test_units_in_the_last_place() -> None:
+    r = drawn("units of singles")
+    for x in [0.0, -0.0, 1.0, 2.0 ** -149, 2.0 ** -127, 2.0 ** -126, -3.5, 1e30, math.inf, *(
+            SINGLE.rounded(r.uniform(-2, 2) * 2.0 ** r.randint(-155, 120)) for _ in range(500))]:
+        assert SINGLE.ulp(x) == abs(float(np.spacing(np.float32(abs(x))))) if math.isfinite(x) else SINGLE.ulp(x) == math.inf, x
+        assert DOUBLE.ulp(x) == math.ulp(x)
+    assert math.isnan(SINGLE.ulp(math.nan))
+    assert 7.2 < SINGLE.decimals < 7.3 and 15.9 < DOUBLE.decimals < 16
