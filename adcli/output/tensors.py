@@ -65,7 +65,7 @@ def is_whole(x: Any) -> bool:
 def nested_lines(x: Any, dimensions: int, number: Number, cut: bool) -> Iterator[str]:
     """The lines of an array, or of nested lists, those within a bracket one place to the right of it."""
     if dimensions == 1:
-        yield from wrapped(["…" if k is None else element(x[k], number) for k in shown(len(x), cut)])
+        yield from wrapped(row_texts(x, number, cut))
         return
     rows = [["…"] if k is None else nested_lines(x[k], dimensions - 1, number, cut) for k in shown(len(x), cut)]
     before = "["
@@ -83,16 +83,25 @@ def shown(count: int, cut: bool) -> Sequence[int | None]:
     return [*range(EDGE), None, *range(count - EDGE, count)] if cut and count > 2 * EDGE + 1 else range(count)
 
 
+def row_texts(x: Any, number: Number, cut: bool) -> list[str]:
+    """The numbers of a row; doubles are written all at once."""
+    places = shown(len(x), cut)
+    if number is shortest and len(places) == len(x):
+        row = x if isinstance(x, list) else x.tolist()
+        if {*map(type, row)} == {float}:
+            return str(row)[1:-1].split(", ")
+    return ["…" if k is None else element(x[k], number) for k in places]
+
+
 def wrapped(items: Sequence[str]) -> Iterator[str]:
     """A list of numbers over lines."""
-    line = "["
+    first, length, last = 0, 1, len(items) - 1
     for i, item in enumerate(items):
-        item += "]" if i == len(items) - 1 else ", "
-        if len(line) + len(item) > TENSOR_WIDTH and line.strip() != "[":
-            yield line.rstrip()
-            line = " "
-        line += item
-    yield line if items else "[]"
+        length += len(item) + (1 if i == last else 2)
+        if length > TENSOR_WIDTH and i > first:
+            yield ("[" if first == 0 else " ") + ", ".join(items[first:i]) + ","
+            first, length = i, 1 + len(item) + (1 if i == last else 2)
+    yield ("[" if first == 0 else " ") + ", ".join(items[first:]) + "]"
 
 
 def marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
