@@ -48,7 +48,7 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("hessian", "--format", "coo"), "curvature", ""), (("jvp", "--tangent", "DIRECTION"), "slope", ""),
     (("vjp", "--cotangent", "v=1"), "slope", ""), (("hvp", "--tangent", "DIRECTION"), "curvature", ""),
     (("taylor", "--tangent", "DIRECTION"), "half", ""), (("propagate",), "uncertainty", ""),
-    (("eval", "--digits"), "value", ""), (("grad", "--precision", "single"), "slope", ""),
+    (("eval", "--digits"), "value", ""),
     (("grad", "--sum"), "slope", "needs rows"),
     (("trace",), "value", ""), (("why",), "all values and derivatives here are finite", ""), (("check",), "no disagreement", ""),
     (("draw", "--format", "dot"), "slope", ""),
@@ -56,6 +56,10 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("eval", "--tier", "tape"), "value", "is for programs of numbers"),
     (("eval", "--fast-math"), "value", "no such choice"),
 ]
+IN_SINGLE = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor", "trace", "why", "check")
+"""Verbs that compute in single precision where they are told to, with options that do not say of what arithmetic they are."""
+CELLS += [((*words, "--precision", "single"), wanted, reason) for words, wanted, reason in CELLS
+          if words[0] in IN_SINGLE and not {*words} & {"--digits", "--enclose", "--tier", "--fast-math"}]
 
 
 def numbers(text: str) -> list[float]:
