@@ -10,7 +10,6 @@ from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nest import (
     BAND,
-    BAND_IN_PLACE,
     GROUP,
     GROUP_OF_BANDS,
     LONG_SUM,
@@ -292,7 +291,7 @@ class Addresses(FunctionWriter):
         units = self.quotient(self.points(), 0, POINTS_OF_A_ROW * SHORTEST_BAND)
         rows = self.place(0, f"mul i64 {units}, {SHORTEST_BAND}", ("rows", units)), 0
         some = self.extreme(rows, (str(SHORTEST_BAND), 0), True)
-        return self.extreme(some, (str(BAND if self.nest.banded else BAND_IN_PLACE), 0), False)[0]
+        return self.extreme(some, (str(BAND), 0), False)[0]
 
     def among_points(self, at: str, width: int, along: Index, begin: str, points: str) -> Placed:
         """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index, and
@@ -332,21 +331,31 @@ class Addresses(FunctionWriter):
         return self.product([self.length(r) for r in self.op.ranges if r.index in self.nest.inner])
 
     def group(self) -> str:
-        """How many values of the vectorised index are copied before their rows are computed: whole panels."""
+        """How many values of the vectorised index are copied before their rows are computed: whole panels, about as many in each
+        group."""
         width = self.lanes * self.nest.blocks
-        points = self.extreme((self.points(), 0), ("1", 0), True)[0]
-        numbers = GROUP_OF_BANDS if self.nest.banded else GROUP
-        most = self.place(0, f"sdiv i64 {numbers // len(self.nest.packed) // width}, {points}", ("panels", points))
-        panels = self.extreme((most, 0), ("1", 0), True)[0]
-        return self.place(0, f"mul i64 {panels}, {width}", ("group", panels))
+        points = self.at_least_one(self.points())
+        numbers = (GROUP_OF_BANDS if self.nest.banded else GROUP) // len(self.nest.packed) // width
+        most = self.at_least_one(self.place(0, f"sdiv i64 {numbers}, {points}"))
+        panels = self.panels()
+        halves = self.place(0, f"add i64 {self.place(0, f'shl i64 {panels}, 1')}, {most}")
+        groups = self.at_least_one(self.place(0, f"sdiv i64 {halves}, {self.place(0, f'shl i64 {most}, 1')}"))
+        above = self.place(0, f"add i64 {panels}, {groups}")
+        each = self.at_least_one(self.place(0, f"sdiv i64 {self.place(0, f'sub i64 {above}, 1')}, {groups}"))
+        return self.place(0, f"mul i64 {each}, {width}", ("group", each))
+
+    def panels(self) -> str:
+        """How many panels the vectorised index has."""
+        assert self.nest.vector is not None
+        r, width = self.nest.range(self.nest.vector), self.lanes * self.nest.blocks
+        return self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, width)
+
+    def at_least_one(self, text: str) -> str:
+        return self.extreme((text, 0), ("1", 0), True)[0]
 
     def scratch(self, s: Read) -> str:
         """Memory on the stack for the copies of a read."""
-        assert self.nest.vector is not None
-        r, width = self.nest.range(self.nest.vector), self.lanes * self.nest.blocks
-        panels = self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, width)
-        most = self.extreme((self.group(), 0), (self.place(0, f"mul i64 {panels}, {width}"), 0), False)[0]
-        size = self.product([most, self.points()])
+        size = self.product([self.group(), self.points()])
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
     def short_sum(self) -> str:

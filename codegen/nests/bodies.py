@@ -30,6 +30,8 @@ class BodyValue:
     level: int
 
 
+AHEAD = 16
+"""Points of a sum by which what a tile reads of a panel is asked for earlier, where panels come from the second cache."""
 NOBODYS = BodyValue([], False, True, 0)
 """A value that is computed on the way to another one, which alone reads it."""
 
@@ -228,6 +230,8 @@ class BodyWriter:
             return BodyValue([[at.scalars.constant(atom.value)]], False, False, 0)
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
+            if at.unrolled and nest.banded:
+                at.fetch(address, AHEAD * at.copies, at.copies)
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
         if at.band is not None and s in nest.banded and self.rows > 1:
             return self.rows_of_band(s)

@@ -197,9 +197,11 @@ class NestWriter(IndexLoops):
             if self.nest.banded:
                 self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
             level, now = len(self.frames) - 1, self.frames[-1].index
+            self.unrolled = True
             for k in range(turns):
                 self.bound[index] = self.place(level, f"add nsw i64 {now}, {k}") if k else now, level
                 sums = self.point(rows, blocks, sums)
+            self.unrolled = False
             sums = self.close(index, sums)
         sums = self.open_loop(index, low, high, 1, [(self.real, s) for s in sums])
         return self.close(index, self.point(rows, blocks, sums))

@@ -40,9 +40,8 @@ LONG_SUM = 512
 """Points of a sum beyond which each piece has sums of its own, which are added up. A shorter one is one piece where no rows are
 copied; else each piece goes on with the sums of the piece before. What is read along a vector for more points takes twice as
 long, if it is not copied to one place."""
-BAND, BAND_IN_PLACE, SHORTEST_BAND = 128, 32, 16
-"""Rows that are done for all panels of a group before others are: at most where they are copied, and where they are not, and at
-least; whole tiles."""
+BAND, SHORTEST_BAND = 32, 16
+"""Rows that are done for all panels of a group before others are, at most and at least; whole tiles."""
 POINTS_OF_A_ROW = 4
 """Points of a sum for each row of a band: where few make a panel's elements, those of the next panel, which stand beside them in
 memory, are written as soon as these."""

@@ -3,11 +3,11 @@
     for each piece of a reduced index
         for each group of panels: copy them
             for each band of rows: copy those that lie apart from point to point
-                for each panel of the group, for each tile of the band
+                for each tile of the band, for each panel of the group
 
-The copies of a group and what a band of rows reads for a piece stay in the second cache together, and a panel is read from there
-by all tiles of a band (K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication, 2008). The order of the
-points of one element is that of the pieces.
+The copies of a group stay in the second cache (K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication,
+2008): each tile reads them all in their order, and asks for them before it does. Where rows are not copied the panels are the
+outer loop: each is read by all tiles of a band from the first cache. The order of the points of one element is that of the pieces.
 """
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from functools import partial
 from adcli.codegen.nests.bands import band_copied
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
+from adcli.codegen.nests.nest import CONSECUTIVE, movement
 from adcli.lang.ir.comprehension import Range, Read
-
-CACHE_LINE = 64
-"""Bytes that are fetched together."""
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
@@ -55,23 +53,31 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         low, high = whole_panels(f, f.nest.range(f.nest.vector), low, high)
     kept = {s for s, _ in f.nest.kept}
     mine = [s for s in f.nest.packed if s not in kept]
-    for first, last, step, blocks in f.passes(low, high):
-        f.open_loop(None, first, last, f.group(), ())
-        begin = f.frames[-1].index
-        end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {last})")
-        f.group_begin = begin
-        if mine:
-            f.vector_loop(begin, end, step, blocks, high, lambda count: copied(f, count, mine))
-        rows = f.nest.range(f.nest.tile)
-        f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], f.band_rows(), ())
-        top = f.frames[-1].index
-        f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
-        if f.nest.banded:
-            band_copied(f)
-        f.vector_loop(begin, end, step, blocks, high, lambda count: tiles(f, count, tile))
-        f.band = None
-        f.close_loop([])
-        f.close_loop([])
+    f.open_loop(None, low, high, f.group(), ())
+    begin = f.frames[-1].index
+    end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {high})")
+    f.group_begin, panels = begin, f.passes(begin, end)
+
+    def each_panel(inside: Callable[[int], None]) -> None:
+        saved = f.floor, list(f.undecided)
+        for first, last, step, blocks in panels:
+            f.vector_loop(first, last, step, blocks, end, inside)
+            f.floor, f.undecided = saved[0], list(saved[1])
+
+    if mine:
+        panels_copied(f, mine, each_panel)
+    rows = f.nest.range(f.nest.tile)
+    f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], f.band_rows(), ())
+    top = f.frames[-1].index
+    f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
+    if f.nest.banded:
+        band_copied(f)
+        f.rows(lambda rows: each_panel(lambda count: one_tile(f, rows, count, tile)))
+    else:
+        each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
+    f.band = None
+    f.close_loop([])
+    f.close_loop([])
 
 
 def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:
@@ -101,12 +107,33 @@ def write_kept(f: IndexLoops) -> list[str]:
     return [*f.text(), "}", ""]
 
 
+def panels_copied(f: IndexLoops, reads: Sequence[Read], each_panel: Callable[[Callable[[int], None]], None]) -> None:
+    """All panels of a group are copied: point by point where elements of panels side by side lie together, so that memory is read
+    in its order, else panel by panel."""
+    if f.undecided or any(movement(s.subscripts, f.nest.vector) != CONSECUTIVE for s in reads):
+        each_panel(lambda count: copied(f, count, reads))
+        return
+    for index in f.nest.inner:
+        f.open_loop(index, *f.limits(index), 1, ())
+    each_panel(lambda count: point_copied(f, count, reads))
+    for index in reversed(f.nest.inner):
+        f.close(index, [])
+
+
 def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
     """One panel of each of these reads is copied."""
     saved = f.floor, list(f.undecided)
     for index in f.nest.inner:
         f.open_loop(index, *f.limits(index), 1, ())
-    condition = f.condition()
+    point_copied(f, blocks, reads)
+    for index in reversed(f.nest.inner):
+        f.close(index, [])
+    f.floor, f.undecided = saved
+
+
+def point_copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
+    """What a panel has for a point is copied, where the point is there."""
+    saved, condition = f.floor, f.condition()
     if condition is not None:
         f.open_condition(condition)
         f.floor = len(f.frames) - 1
@@ -117,29 +144,14 @@ def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
             f.say(f"store {f.real} {x}, ptr {f.step_over(at, u)}, align {f.bytes}")
     if condition is not None:
         f.close_condition()
-    for index in reversed(f.nest.inner):
-        f.close(index, [])
-    f.mask = None
-    f.floor, f.undecided = saved
+    f.floor, f.mask = saved, None
 
 
-def tiles(f: IndexLoops, blocks: int, tile: Callable[[int, int], None]) -> None:
-    """The tiles of a band for one panel; what a whole one writes is fetched while it is made."""
-    def one(rows: int) -> None:
-        if rows > 1:
-            fetch(f, rows, blocks)
-        tile(rows, blocks)
-    saved = f.floor, list(f.undecided)
+def one_tile(f: IndexLoops, rows: int, blocks: int, tile: Callable[[int, int], None]) -> None:
+    """A tile of a band in one panel; what a whole one writes is fetched while it is made."""
+    if rows > 1:
+        for t in range(rows):
+            f.fetch(f.address(f.equation.outs[0], f.op.write, t)[0], 0, blocks * f.lanes, written=True)
     f.copies = f.lanes * blocks
-    f.rows(one)
+    tile(rows, blocks)
     f.copies = 0
-    f.floor, f.undecided = saved
-
-
-def fetch(f: IndexLoops, rows: int, blocks: int) -> None:
-    """The cache lines of a tile are asked for."""
-    f.env.declare("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    for t in range(rows):
-        at = f.address(f.equation.outs[0], f.op.write, t)[0]
-        for u in range(0, blocks, max(1, CACHE_LINE // (f.lanes * f.bytes))):
-            f.say(f"call void @llvm.prefetch.p0(ptr {f.step_over(at, u)}, i32 1, i32 3, i32 1)")
