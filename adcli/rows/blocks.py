@@ -223,7 +223,7 @@ def parquet_tables(what: str) -> Any:
     """The module that reads and writes Parquet. AdError where polars is not installed; where it cannot be loaded, its own error
     says why."""
     try:
-        from adcli.rows import tables_polars
+        from adcli.rows import parquet_tables
     except ModuleNotFoundError:
         raise missing(what, "polars") from None
-    return tables_polars
+    return parquet_tables

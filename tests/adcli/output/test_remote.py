@@ -186,15 +186,15 @@ def test_nobody_is_let_in_without_credentials(bucket, monkeypatch):
 @pytest.mark.engine
 def test_the_rows_of_a_parquet_file_by_url(bucket):
     """Any range of them, as from a file of this machine, and their types."""
-    from adcli.rows import tables_polars
+    from adcli.rows import parquet_tables
     with bucket.open("data/t/part-10.parquet") as file:
         frame = pl.read_parquet(file.read())
     url = "s3://data/t/part-10.parquet"
     for start, count in ((0, None), (0, 10_000), (2999, 2), (3000, 3000), (9999, 1), (5, 0), *((s, random.randint(0, 10_000 - s))
                          for s in random.sample(range(10_000), 5))):
         want = frame[start:start + count] if count is not None else frame[start:]
-        assert b"".join(tables_polars.parquet(url, ";", start, count)) == want.write_csv(separator=";").encode()
-    assert tables_polars.parquet_types(url) == dict(frame.schema)
+        assert b"".join(parquet_tables.parquet(url, ";", start, count)) == want.write_csv(separator=";").encode()
+    assert parquet_tables.parquet_types(url) == dict(frame.schema)
 
 
 @pytest.mark.engine
@@ -202,7 +202,7 @@ def test_both_readers_of_parquet_give_the_same_text(tmp_path):
     """Every type that a field holds, and lists, by URL and from a file of this machine; as polars writes it, but for lists."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("fsspec")
-    from adcli.rows import tables_polars
+    from adcli.rows import parquet_tables
     numbers = [1, None, 3]
     kinds = (pl.Int8, pl.Int64, pl.UInt64, pl.Float32, pl.Float64, pl.Date, pl.Datetime("us"), pl.Datetime("ns", "UTC"), pl.Time,
              pl.Decimal(10, 2), pl.String, pl.Boolean)
@@ -212,7 +212,7 @@ def test_both_readers_of_parquet_give_the_same_text(tmp_path):
     lists = pl.DataFrame({"l": [[1.0, 2.0], [], None], "a.b": pl.Series([[[1], [2]]] * 3, dtype=pl.Array(pl.Int8, (2, 1)))})
     for table in (frame, lists, pl.concat([frame, lists], how="horizontal")):
         table.write_parquet(tmp_path / "t.parquet", row_group_size=2)
-        here, there = (b"".join(tables_polars.parquet(f"{scheme}{tmp_path}/t.parquet", ",")) for scheme in ("", "file://"))
+        here, there = (b"".join(parquet_tables.parquet(f"{scheme}{tmp_path}/t.parquet", ",")) for scheme in ("", "file://"))
         assert here == there
         assert table is not frame or here == frame.write_csv().encode()
 

@@ -268,7 +268,7 @@ def test_the_progress_is_over_all_bytes(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr("adcli.output.progress.Progress.update", lambda self, rows, taken: shown.append((rows, taken, self.size)))
     monkeypatch.setattr("adcli.rows.tables.PIECE", 16)
-    monkeypatch.setattr("adcli.rows.tables_polars.PARQUET_ROWS", 2)
+    monkeypatch.setattr("adcli.rows.parquet_tables.PARQUET_ROWS", 2)
     pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}).write_parquet(tmp_path / "a.parquet")
     for i in range(3):
         (tmp_path / f"{i}.csv").write_bytes(b"x\n%d\n" % i)

@@ -14,7 +14,7 @@ from command import adcli, numbers, succeeds
 from session_seed import drawn, half
 
 from adcli.answers import evaluation
-from adcli.rows import blocks, summed_points, summing, tables, tables_polars
+from adcli.rows import blocks, parquet_tables, summed_points, summing, tables
 
 PROGRAM = ["-e", "param k = 2", "-e", "v = x*sin(y)", "-e", "u = abs(x) + k"]
 VERBS = {"eval": [], "grad": ["--order", "2"], "jacobian": ["--wrt", "x,y,k"], "hessian": ["--of", "v"],
@@ -69,7 +69,7 @@ def ways(request, monkeypatch):
     if request.param == "large":
         for module, name, value in ((tables, "PIECE", 900), (tables, "BLOCK", 500), (blocks, "PIECE", 400), (blocks, "LARGE", 0),
                                     (summing, "PIECE", 400), (evaluation, "NUMBERS_AT_ONCE", 3),
-                                    (tables_polars, "PARQUET_ROWS", 16), (tables_polars, "FRAME_ROWS", 50)):
+                                    (parquet_tables, "PARQUET_ROWS", 16), (parquet_tables, "FRAME_ROWS", 50)):
             monkeypatch.setattr(module, name, value)
 
 

@@ -18,7 +18,7 @@ from adcli.rows.parquet_files import parquet_file
 from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces, named
 
-__all__ = ["as_csv", "frames", "parquet", "parquet_types", "taken", "write_columns"]
+__all__ = ["as_csv", "frames", "parquet", "parquet_lists", "parquet_types", "taken", "write_columns"]
 
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""

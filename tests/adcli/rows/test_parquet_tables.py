@@ -6,7 +6,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli, succeeds
 
-from adcli.rows import tables_polars
+from adcli.rows import parquet_tables
 
 TYPES = [
     # fields of a column, its type, its values
@@ -47,13 +47,13 @@ def test_no_rows_have_columns_all_the_same(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 4, 7])
 def test_long_files_are_read_a_part_at_a_time(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables_polars, "PARQUET_ROWS", 3)
+    monkeypatch.setattr(parquet_tables, "PARQUET_ROWS", 3)
     frame = pl.DataFrame({"x": [i + 0.5 for i in range(rows)], "n": ["a,b"] * rows}, schema={"x": pl.Float64, "n": pl.String})
     frame.write_parquet(tmp_path / "in.parquet")
-    pieces = list(tables_polars.parquet(str(tmp_path / "in.parquet"), ","))
+    pieces = list(parquet_tables.parquet(str(tmp_path / "in.parquet"), ","))
     assert b"".join(pieces) == frame.write_csv().encode()
     assert [p.count(b"\n") for p in pieces] == [1, *(min(3, rows - i) for i in range(0, rows, 3))]
-    assert b"".join(tables_polars.parquet(str(tmp_path / "in.parquet"), ";")) == frame.write_csv(separator=";").encode()
+    assert b"".join(parquet_tables.parquet(str(tmp_path / "in.parquet"), ";")) == frame.write_csv(separator=";").encode()
     out = succeeds("eval", "-e", "v = 2*x", "--data", tmp_path / "in.parquet", "--only").out
     assert out == "".join(["v\n", *(f"{2.0*i + 1}\n" for i in range(rows))])
 
@@ -64,7 +64,7 @@ def test_long_files_are_read_a_part_at_a_time(rows, tmp_path, monkeypatch):
 def test_what_no_field_holds_is_refused(kind, tmp_path):
     pl.DataFrame(schema={"x": pl.Float64, "m": kind}).write_parquet(tmp_path / "in.parquet")
     with pytest.raises(AdError) as found:
-        list(tables_polars.parquet(str(tmp_path / "in.parquet"), ","))
+        list(parquet_tables.parquet(str(tmp_path / "in.parquet"), ","))
     said = str(found.value.message)
     assert said.startswith(f"{tmp_path}/in.parquet: column 'm' is of type ") and said.endswith("which no field of a row holds")
     assert found.value.help == "keep the columns of numbers, of lists of numbers and of text, as with polars: frame.drop(…)"
