@@ -56,7 +56,7 @@ TESTED_AS = {
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
     "codegen/rows/test_tiers.py": ("codegen/rows/succession",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
-    "codegen/rows/test_direct.py": ("codegen/rows/calls",),
+    "codegen/rows/test_direct.py": ("codegen/rows/call*",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/check/test_check_faults.py": ("lang/analyse/taylor_remainder", "lang/analyse/wrong_rules"),

@@ -18,7 +18,7 @@ from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, Call
 from adcli.codegen.nests.matrices import MatrixCaller
 from adcli.codegen.nests.module import TensorModule, emit, written
 from adcli.codegen.nests.plans import CallPlanner, named
-from adcli.codegen.rows import calls
+from adcli.codegen.rows.call_layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
@@ -132,7 +132,7 @@ class TensorKernel(PlannedKernel):
                        for k, ((p, *_), shape) in enumerate(zip(self.inputs, key, strict=False))]
             columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
             actions = [x for a in plan.actions if isinstance(a, Stretch)
-                       for x in (*[(cell, value, 0) for cell, value in a.cells], (calls.RUN, a.first, a.last))]
+                       for x in (*[(cell, value, 0) for cell, value in a.cells], (RUN, a.first, a.last))]
             shaped = Shaped(columns, actions, self.interface.flag)
             names = [name for _, name, _ in self.inputs], [*self.made]
             plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
@@ -182,7 +182,7 @@ def given_column(size: int, integer: bool, shape: tuple[int, ...], count: int | 
     """How a value with elements of `size` bytes is handed over by a call from Python; `count` is the value of an integer that is
     a size."""
     if shape:
-        return ShapedValue(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), size * prod(shape))
+        return ShapedValue(WHOLES if integer else REALS, (len(shape), *shape), size * prod(shape))
     if count is not None:
-        return ShapedValue(calls.COUNT, (count,), 0)
-    return ShapedValue(calls.WHOLE if integer else calls.REAL, (), 0)
+        return ShapedValue(COUNT, (count,), 0)
+    return ShapedValue(WHOLE if integer else REAL, (), 0)

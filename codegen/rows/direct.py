@@ -15,6 +15,20 @@ from typing import Any, NamedTuple
 from adcli.codegen.machine.cache import Store, location
 from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows import calls
+from adcli.codegen.rows.call_layout import (
+    API,
+    CONTENT,
+    DATA,
+    DIMENSIONS,
+    DTYPE,
+    FLAGS,
+    OBJECTS,
+    PLAN,
+    READABLE,
+    SHAPE,
+    TYPE,
+    WRITABLE,
+)
 from adcli.codegen.rows.compiled import kept_or_made
 from adcli.lang.ir.precision import PRECISIONS
 
@@ -28,14 +42,14 @@ Quick = Callable[..., Any]
 
 
 class Plan(bytes):
-    """What a builtin is bound to: the words of `calls.PLAN`, and the objects that these and the builtin have addresses of, which
-    it may outlive where Python ends."""
+    """What a builtin is bound to: the words of PLAN, and the objects that these and the builtin have addresses of, which it may
+    outlive where Python ends."""
 
     kept: tuple[object, ...]
 
 
 class Gathered(NamedTuple):
-    """How a vector goes into a kernel, and what of its results goes where: see `calls.PLAN`."""
+    """How a vector goes into a kernel, and what of its results goes where: see `call_layout`."""
 
     components: int
     origins: Sequence[int]
@@ -45,7 +59,7 @@ class Gathered(NamedTuple):
 
 
 class ShapedValue(NamedTuple):
-    """An input or a result of nests, of one of the kinds of `calls`: rank and extents, or the value of a COUNT, and bytes."""
+    """An input or a result of nests, of a kind of `call_layout`: rank and extents, or the value of a COUNT, and bytes."""
 
     kind: int
     shape: tuple[int, ...]
@@ -53,7 +67,7 @@ class ShapedValue(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Inputs and results of nests for one set of shapes, and what is run: see `calls.PLAN`."""
+    """Inputs and results of nests for one set of shapes, and what is run: see `call_layout`."""
 
     columns: Sequence[ShapedValue]
     actions: Sequence[tuple[int, int, int]]
@@ -154,7 +168,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         "kinds": table("q", [c.kind for c in shaped.columns]), "shapes": table("q", [n for c in shaped.columns for n in c.shape]),
         "bytes": table("q", [c.bytes for c in shaped.columns]),
         "actions": table("q", [n for action in shaped.actions for n in action]), "acts": len(shaped.actions), "flag": shaped.flag}
-    plan = Plan(array("Q", [words[name] for name in calls.PLAN]).tobytes())
+    plan = Plan(array("Q", [words[name] for name in PLAN]).tobytes())
     plan.kept = tuple(kept)
     return plan
 
@@ -165,7 +179,7 @@ def builtins(code: str = "d") -> Callable[[str, Plan], Quick] | None:
 
 
 def with_arrays(code: str = "d") -> bool:
-    """Let builtins know NumPy; False where its arrays are not as `calls` has them."""
+    """Let builtins know NumPy; False where its arrays are not as `call_layout` has them."""
     return once(_with_arrays, code)
 
 
@@ -212,25 +226,25 @@ def _with_arrays(code: str) -> bool:
     a = np.empty((2, 3), code)
     a.flags.writeable = False
     dtype, at = np.dtype(code), id(a)
-    extents = at_address(ctypes.c_void_p, at + calls.SHAPE)
-    fits = (at_address(ctypes.c_void_p, at + calls.DATA) == a.ctypes.data
-            and at_address(ctypes.c_int, at + calls.DIMENSIONS) == 2
+    extents = at_address(ctypes.c_void_p, at + SHAPE)
+    fits = (at_address(ctypes.c_void_p, at + DATA) == a.ctypes.data
+            and at_address(ctypes.c_int, at + DIMENSIONS) == 2
             and extents is not None and [at_address(ctypes.c_ssize_t, extents + 8 * k) for k in range(2)] == [2, 3]
-            and at_address(ctypes.c_void_p, at + calls.DTYPE) == id(dtype)
-            and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
+            and at_address(ctypes.c_void_p, at + DTYPE) == id(dtype)
+            and at_address(ctypes.c_int, at + FLAGS) & WRITABLE == READABLE)
     if fits:
         for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype), ("int64", np.dtype(np.int64))):
-            api(code)[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
+            api(code)[len(API) + OBJECTS.index(name)] = id(known)
     return fits
 
 
 @cache
 def api(code: str) -> Any:
     """The table of Python's functions and objects, for numbers with this letter."""
-    functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
+    functions = [pointed(getattr(ctypes.pythonapi, name)) for name in API]
     known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int),
              "Exception": id(Exception)}
-    return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
+    return (ctypes.c_void_p * (len(functions) + len(OBJECTS)))(*functions, *[known.get(name, 0) for name in OBJECTS])
 
 
 def at_address(kind: Any, address: int) -> Any:
@@ -243,12 +257,12 @@ def pointed(function: Any) -> int:
 
 
 def known_python() -> bool:
-    """Whether objects lie in memory as `calls` has them: CPython for 64 bits, with its lock."""
+    """Whether objects lie in memory as `call_layout` has them: CPython for 64 bits, with its lock."""
     if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     word, number = Plan(b"words of a plan."), 1.5
-    return (at_address(ctypes.c_void_p, id(number) + calls.TYPE) == id(float)
-            and ctypes.string_at(id(word) + calls.CONTENT, len(word)) == word)
+    return (at_address(ctypes.c_void_p, id(number) + TYPE) == id(float)
+            and ctypes.string_at(id(word) + CONTENT, len(word)) == word)
 
 
 def compiled(code: str) -> Kernel:

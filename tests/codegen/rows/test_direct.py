@@ -21,6 +21,7 @@ import pytest
 from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import calls, direct, jit, tiers
+from adcli.codegen.rows.call_layout import API
 from adcli.codegen.rows.interpreted import Interpreted
 from adcli.lang.ir.precision import DOUBLE, SINGLE
 from outcomes import outcome
@@ -495,7 +496,7 @@ def test_the_evaluator_in_the_place_of_code_has_no_builtins():
 def test_what_is_assumed_of_objects_holds_here():
     assert direct.known_python()
     assert direct.with_arrays()
-    assert set(calls.API) <= {name for name in calls.API if hasattr(ctypes.pythonapi, name)}
+    assert set(API) <= {name for name in API if hasattr(ctypes.pythonapi, name)}
 
 
 def test_the_text_is_the_same_everywhere_and_accepted():
