@@ -1,71 +1,15 @@
-"""Texts of doubles against Python's `repr`, which is another algorithm; and rows of texts."""
+"""Rows of texts: their pieces in order, room for the longest, and fields as JSON has them."""
 from __future__ import annotations
 
 import json
 import math
-import struct
 from contextlib import suppress
-from random import Random
 
 import numpy as np
-import pytest
-from adcli.codegen.machine.kernel import Kernel
-from adcli.codegen.rows.compiled import linked
-from adcli.codegen.rows.jit import object_code
-from adcli.codegen.texts import writing
+from adcli.codegen.texts.shortest import NAME
 from adcli.codegen.texts.writing import FieldColumn, NumberSpelling, TextColumn, WordColumn, filled, writer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_seed import drawn
-
-
-def bits(x: float) -> int:
-    return int.from_bytes(struct.pack("<d", x), "little")
-
-
-def neighbours(x: float) -> list[float]:
-    return [math.nextafter(x, 0), x, math.nextafter(x, math.inf)]
-
-
-def edges() -> list[float]:
-    """Where notations, lengths and distances to the neighbours change; whole numbers and the smallest."""
-    found = [0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan, *(math.ldexp(n, -1074) for n in range(1, 400))]
-    for exponent in range(-1074, 1024, 2):
-        found += neighbours(math.ldexp(1.0, exponent))
-    for exponent in range(-323, 309):
-        found += [*neighbours(float(f"1e{exponent}")), float(f"5e{exponent - 1}"), -float(f"9.5e{exponent - 1}")]
-    return [*found, *(float(10**k - 1) for k in range(1, 18)), *(10.0**k + 0.5 for k in range(16))]
-
-
-def wild(random: Random, count: int) -> list[float]:
-    """Doubles of any bits, and such as people have: few digits, and results."""
-    any_bits = struct.unpack(f"<{count}d", random.randbytes(8 * count))
-    return [*any_bits, *(round(random.uniform(-1e4, 1e4), random.randrange(6)) for _ in range(count)),
-            *(random.gauss(0, 1) for _ in range(count))]
-
-
-def texts(kernel: Kernel, values: list[float]) -> list[str]:
-    return filled(kernel, len(values), [np.array(values), b"\n"], NumberSpelling()).decode().split("\n")[:-1]
-
-
-def test_numbers_are_written_as_python_writes_them() -> None:
-    values = [*edges(), *wild(drawn("texts of doubles"), 30_000)]
-    assert texts(writer(), values) == list(map(repr, values))
-
-
-@pytest.mark.parametrize("wrong", [
-    ("sub i64 %vbr, %outside", "sub i64 %vbr, 0"), ("%closer, i64 1, i64 2", "%closer, i64 2, i64 2"),
-    ("add i64 %q.log, 1", "add i64 %q.log, 2"), ("icmp ugt i64 %cut, 1 ", "icmp ugt i64 %cut, -2 "),
-    ("i1 %over, %to.even", "i1 %over, %half"), ("icmp ule i64 %w10, %upper", "icmp ule i64 %w10, 0"),
-    ("icmp ult i64 %exponent, 16", "icmp ult i64 %exponent, 15"), ("icmp ult i64 %above, 4", "icmp ult i64 %above, 3"),
-    ("icmp ne i64 %e.hundreds, 0", "icmp ne i64 %e.hundreds, 1"), ("mul i64 %twos, 103", "mul i64 %twos, 102")],
-    ids=lambda w: w[1])
-def test_a_wrong_digit_is_noticed(wrong: tuple[str, str]) -> None:
-    text = writing.text()
-    assert wrong[0] in text
-    broken = linked(object_code(text.replace(*wrong), level=0), writer().entry)
-    values = [*edges(), *wild(drawn("wrong digits", *wrong), 3000)]
-    assert texts(broken, values) != list(map(repr, values))
 
 
 def test_rows_have_their_pieces_in_order() -> None:
@@ -82,7 +26,7 @@ def test_rows_have_their_pieces_in_order() -> None:
 def test_the_longest_texts_have_room() -> None:
     values = np.full(1000, -2.2250738585072014e-308)
     assert filled(writer(), 1000, [values], NumberSpelling()) == b"-2.2250738585072014e-308" * 1000
-    names = (b"n" * writing.NAME, b"i" * writing.NAME, b"j" * writing.NAME)
+    names = (b"n" * NAME, b"i" * NAME, b"j" * NAME)
     assert filled(writer(), 2, [np.array([math.nan, -math.inf])], NumberSpelling(names=names)) == names[0] + names[2]
 
 
