@@ -12,8 +12,9 @@ from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted, require_rows
+from adcli.solvers.fit import Fitted, fitted, require_rows
 from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
+from adcli.solvers.fit_minimum import Loss, Residuals, Start
 
 if TYPE_CHECKING:
     from adcli.task.tasks import Task

@@ -10,9 +10,11 @@ from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.solvers import because
-from adcli.solvers.fit import EPS, Fitted, connected, said_of
+from adcli.solvers.fit import Fitted
 from adcli.solvers.fit_data import packed
+from adcli.solvers.fit_minimum import EPS
 from adcli.solvers.fit_model import Fit
+from adcli.solvers.fit_undetermined import connected, said_of
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20

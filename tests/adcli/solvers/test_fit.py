@@ -6,7 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adcli.solvers.fit import Fitted, Loss, Residuals, Start, connected, fitted, said_of
+from adcli.solvers.fit import Fitted, fitted
+from adcli.solvers.fit_minimum import Loss, Residuals, Start
+from adcli.solvers.fit_undetermined import connected, said_of
 
 FREE = Loss()
 

@@ -1,0 +1,333 @@
+"""The way to the least squares: SciPy's solvers with an exact Jacobian, then Gauss-Newton steps to the last digits.
+
+Residuals r_i(b), i < n, are already divided by their standard uncertainties; J = ∂r_i/∂b_j. With a loss ρ the cost is
+C²·½Σρ((r_i/C)²), C being `f_scale`; ψ = r·ρ' is its derivative by r, and the cost is that of least squares where ρ(z) = z.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.lang.ir.extras import missing
+from adcli.solvers.fit_algebra import RANK, Matrix, Vector, column_lengths, null_space, shortest_solution, triangular
+
+Influence = Callable[[Vector], tuple[Vector, Vector]]
+"""ρ' and ρ'' of a loss at z."""
+
+EPS = float(np.finfo(float).eps)
+TOLERANCE = 1e-12
+"""Relative change of cost or parameters at which SciPy's solvers stop; the steps of Gauss and Newton go on from there."""
+MOST_STEPS = 60
+"""Steps of Gauss and Newton after a solver."""
+OFFSET = 1e-5
+"""The longest step, in residual standard deviations, from what counts as the minimum (relative offset: Bates and Watts,
+Technometrics 23, 1981)."""
+SMALL = 1e-9
+"""The same relative to the parameters."""
+ROUNDING = 1e-14
+"""What rounding may move a residual by, relative to the largest value that is compared."""
+CURVED = 1e-3
+"""How far residuals are moved for second derivatives of the cost, relative to their scatter; and how negative the least is,
+relative to that of Gauss and Newton, where a point is a saddle."""
+SADDLE_STEP = 0.1
+"""How far residuals are moved from a saddle, relative to their length."""
+MOST_SADDLES, MOST_CURVED = 5, 100
+"""Saddles that are left one after another; parameters of which second derivatives are asked for."""
+BEYOND = 1e100
+"""What MINPACK is given for a residual that is not finite: it takes a shorter step then."""
+
+LOSSES: dict[str, Influence] = {
+    "linear": lambda z: (np.ones_like(z), np.zeros_like(z)),
+    "soft_l1": lambda z: ((1 + z) ** -0.5, -0.5 * (1 + z) ** -1.5),
+    "huber": lambda z: (np.where(z <= 1, 1.0, np.maximum(z, 1) ** -0.5), np.where(z <= 1, 0.0, -0.5 * np.maximum(z, 1) ** -1.5)),
+    "cauchy": lambda z: (1 / (1 + z), -1 / (1 + z) ** 2),
+    "arctan": lambda z: (1 / (1 + z**2), -2 * z / (1 + z**2) ** 2),
+}
+"""The losses of scipy.optimize.least_squares."""
+
+
+class NotFinite(Exception):
+    """Residuals, or the Jacobian at finite residuals, are not finite at a point where a solver needs them."""
+
+    def __init__(self, at: Vector) -> None:
+        super().__init__()
+        self.at = at
+
+
+class Residuals:
+    """r and J as functions of the parameters, computed together, in a `unit` in which squares are doubles; `size` is that of the
+    values compared, to which rounding is relative. The last point is remembered, and calls are counted."""
+
+    def __init__(self, compute: Callable[[Vector], tuple[Vector, Matrix]], size: float, unit: float = 1.0) -> None:
+        self.compute, self.size, self.unit = compute, size, unit
+        self.evaluations = 0
+        self.last: tuple[bytes, tuple[Vector, Matrix]] | None = None
+        self.small: tuple[bytes, tuple[Vector, Matrix]] | None = None
+
+    def __call__(self, b: Vector) -> tuple[Vector, Matrix]:
+        key = b.tobytes()
+        if self.last is None or self.last[0] != key:
+            self.evaluations += 1
+            self.last = key, self.compute(b)
+        return self.last[1]
+
+    def triangular(self, b: Vector) -> tuple[Vector, Matrix]:
+        """The same of as many rows as there are parameters, and one."""
+        key = b.tobytes()
+        if self.small is None or self.small[0] != key:
+            self.small = key, triangular(*self(b))
+        return self.small[1]
+
+    def checked(self, b: Vector) -> tuple[Vector, Matrix]:
+        """r and J. NotFinite where they are not."""
+        r, j = self(b)
+        if not all(np.isfinite(x).all() for x in self.triangular(b)) and not (np.isfinite(r).all() and np.isfinite(j).all()):
+            raise NotFinite(b.copy())
+        return r, j
+
+
+class Loss(NamedTuple):
+    """A loss by its name, and the size C of residuals from which on it differs from squares."""
+
+    name: str = "linear"
+    scale: float = 1.0
+
+    def influence(self, r: Vector) -> tuple[Vector, Vector]:
+        """ψ and ψ'."""
+        if self.name == "linear":
+            return r, np.ones_like(r)
+        z = (r / self.scale) ** 2
+        first, second = LOSSES[self.name](z)
+        return r * first, first + 2 * z * second
+
+    def modified(self, r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
+        """Residuals and a Jacobian whose squares have the gradient of the cost and its Hessian as Gauss and Newton have it."""
+        if self.name == "linear":
+            return r, j
+        psi, slope = self.influence(r)
+        root = np.sqrt(np.maximum(slope, EPS))
+        return psi / root, j * root[:, None]
+
+
+class Start(NamedTuple):
+    """Parameters by name, where a solver begins, and their bounds, infinite where there is none."""
+
+    names: tuple[str, ...]
+    values: Vector
+    low: Vector
+    high: Vector
+
+    @property
+    def bounded(self) -> bool:
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+
+
+class End(NamedTuple):
+    """Where a solver has ended: the point; how many residuals there are, and their length; R of J = QR; which parameters are held
+    by a bound; the step that Gauss and Newton would take from there, and how far it would move the residuals."""
+
+    at: Vector
+    rows: int
+    length: float
+    triangle: Matrix
+    held: Vector
+    step: Vector
+    moved: float
+    cost: float
+    solver: str
+    saddle: bool = False
+
+    def converged(self, size: float) -> bool:
+        """Whether this is no saddle, and the step is none: next to the scatter of the residuals, next to the parameters, or next
+        to rounding."""
+        if self.saddle:
+            return False
+        scatter = self.length / math.sqrt(max(self.rows - int((~self.held).sum()), 1))
+        tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
+        return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.rows) * size
+
+
+def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tuple[End, Vector | None]:
+    """The least cost that is found from a start, and where some solver met numbers that are not finite. NotFinite where there is
+    no cost to begin with.
+
+    The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
+    follow, from its end and from the start, and the best end counts. From a saddle the way goes on downhill.
+    """
+    residuals.checked(start.values)
+    ends: list[End] = []
+    fault: NotFinite | None = None
+    for method, again in attempts(start, loss):
+        begin = ends[-1].at if again and ends else start.values
+        try:
+            end = polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss, method)
+            ends.append(off_saddles(residuals, start, end, loss, most))
+        except NotFinite as error:
+            fault = fault or error
+            continue
+        best = min(ends, key=lambda e: e.cost)
+        if best.converged(residuals.size) and len(independent(best)) == len(start.names):
+            return best, fault.at if fault else None
+    if not ends:
+        assert fault is not None
+        raise fault
+    return min(ends, key=lambda e: e.cost), fault.at if fault else None
+
+
+def off_saddles(residuals: Residuals, start: Start, end: End, loss: Loss, most: int) -> End:
+    """The end, if it is a minimum; where the cost is curved downwards along some direction, an end further down."""
+    for _ in range(MOST_SADDLES):
+        if not end.converged(residuals.size) or (down := downwards(residuals, start, end, loss)) is None:
+            return end
+        below = solved(residuals, start._replace(values=np.clip(end.at + down, start.low, start.high)), loss, "trf", most)
+        following = polished(residuals, start, below, loss, end.solver)
+        if not following.cost < end.cost:
+            return end._replace(saddle=True)
+        end = following
+    return end._replace(saddle=downwards(residuals, start, end, loss) is not None)
+
+
+def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vector | None:
+    """A step from a stationary point along which the cost has a negative second derivative, None where there is none.
+
+    The second derivatives are differences of the gradient along the columns of D, in which JᵀJ is the unit matrix. The Hessian of
+    least squares is that plus Σ r ∂²r, so its eigenvalues are 1 where residuals are small.
+    """
+    free = np.flatnonzero(~end.held)
+    if not 0 < len(free) <= MOST_CURVED:
+        return None
+    lengths = column_lengths(end.triangle[:, free])
+    _, s, vt = np.linalg.svd(end.triangle[:, free] / lengths, full_matrices=False)
+    kept = s > RANK * s[0]
+    d = np.zeros((len(end.at), int(kept.sum())))
+    d[free] = vt[kept].T / s[kept] / lengths[:, None]
+    step = max(CURVED * end.length / math.sqrt(end.rows), SMALL * residuals.size)
+
+    def slope(b: Vector) -> Vector:
+        r, j = residuals(b)
+        found: Vector = d.T @ (j.T @ loss.influence(r)[0])
+        return found
+
+    here, curvature = slope(end.at), np.eye(d.shape[1])
+    for k, along in enumerate(d.T):
+        for sign in (step, -step):
+            b = end.at + sign * along
+            if np.all((start.low <= b) & (b <= start.high)) and np.isfinite(there := slope(b)).all():
+                curvature[k] = (there - here) / sign
+                break
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    if not len(values) or values[0] > -CURVED:
+        return None
+    found: Vector = d @ vectors[:, 0] * SADDLE_STEP * end.length
+    return found
+
+
+def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
+    """Methods of least_squares, each with whether it goes on from the end of the one before."""
+    plain = loss.name == "linear" and not start.bounded
+    return [("trf", False), *([("lm", True), ("lm", False)] if plain else []), ("dogbox", False)]
+
+
+def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: int) -> Vector:
+    """Where a method of SciPy ends."""
+    try:
+        from scipy.optimize import least_squares
+    except ImportError:
+        raise missing("a fit", "scipy") from None
+    # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
+    options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
+        "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}
+    few = residuals.triangular if loss.name == "linear" else residuals
+
+    def fun(b: Vector) -> Vector:
+        r = few(b)[0]
+        return np.nan_to_num(r, nan=BEYOND, posinf=BEYOND, neginf=-BEYOND) if method == "lm" else r
+
+    def jac(b: Vector) -> Matrix:
+        residuals.checked(b)
+        return few(b)[1]
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found: Vector = least_squares(fun, start.values, jac, method=method, x_scale="jac",
+                                          ftol=TOLERANCE, xtol=TOLERANCE, max_nfev=most, **options).x
+        except (np.linalg.LinAlgError, ValueError):   # numbers so large that products of them are not finite
+            return start.values
+    return found
+
+
+def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
+    """From near a minimum by full steps of Gauss and Newton, as long as these become shorter; parameters stay within bounds."""
+    end, length = ended(residuals, start, at, loss, solver), math.inf
+    for _ in range(MOST_STEPS):
+        if not 0 < end.moved < length or not np.isfinite(end.step).all():
+            break
+        new = np.clip(end.at + end.step, start.low, start.high)
+        if np.array_equal(new, end.at):
+            break
+        try:
+            following = ended(residuals, start, new, loss, solver)
+        except NotFinite:
+            break
+        if not following.cost <= end.cost * (1 + SMALL) + (EPS * residuals.size) * (EPS * residuals.size):
+            break
+        end, length = following, end.moved
+    return end
+
+
+def independent(end: End) -> list[int]:
+    """The parameters that are held, or have an influence of their own."""
+    free = np.flatnonzero(~end.held)
+    lost = null_space(end.triangle[:, free])
+    return [i for i in range(len(end.at)) if end.held[i] or not any(d[np.searchsorted(free, i)] for d in lost)]
+
+
+def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
+    """All there is to know of a point, which is moved onto bounds that it all but touches."""
+    near = SMALL * np.abs(at)
+    at = np.where(at - start.low <= near, start.low, np.where(start.high - at <= near, start.high, at))
+    plain, jacobian = residuals.checked(at)
+    small = residuals.triangular(at)
+    r, j = small if loss.name == "linear" else triangular(*loss.modified(plain, jacobian))
+    slope = j.T @ r
+    held = ((at == start.low) & (slope > 0)) | ((at == start.high) & (slope < 0))
+    step = step_within(j, r, at, start, held)
+    moved = float(np.linalg.norm(small[1] @ step))
+    return End(at, len(plain), float(np.linalg.norm(plain)), small[1], held, step, moved, cost(plain, loss), solver)
+
+
+def step_within(j: Matrix, r: Vector, at: Vector, start: Start, held: Vector) -> Vector:
+    """The step of Gauss and Newton for the parameters that are not held; one that it would take beyond a bound goes to the bound,
+    and the others have the step that is best then."""
+    step, free = np.zeros_like(at), ~held
+    while free.any():
+        step[free] = shortest_solution(j[:, free], -(r + j[:, ~free] @ step[~free]))
+        room = np.where(step < 0, start.low, start.high) - at
+        share = np.full(len(at), math.inf)
+        np.divide(room, step, out=share, where=free & (step != 0))
+        if not (first := share.min()) < 1:
+            break
+        reached = share == first
+        step[reached], free = room[reached], free & ~reached
+    return step
+
+
+def cost(r: Vector, loss: Loss) -> float:
+    """Twice the cost: Σr² of least squares."""
+    z, c = (r / loss.scale) ** 2, loss.scale * loss.scale
+    match loss.name:
+        case "linear":
+            return float(r @ r)
+        case "soft_l1":
+            return c * float(np.sum(2 * z / (1 + np.sqrt(1 + z))))
+        case "huber":
+            return c * float(np.sum(np.where(z <= 1, z, 2 * np.sqrt(z) - 1)))
+        case "cauchy":
+            return c * float(np.sum(np.log1p(z)))
+        case _:
+            return c * float(np.sum(np.arctan(z)))
