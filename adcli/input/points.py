@@ -7,20 +7,17 @@ made one by one as they are asked for, so a grid takes no memory.
 """
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import islice, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine.small import shape_of
-from adcli.input.nested import of_lists, of_text, small
-from adcli.input.standard import opened
-from adcli.input.values import DECIMAL, json_number, malformed, one_text, shortened, value
+from adcli.input.nested import of_text, small
+from adcli.input.values import DECIMAL, shortened, value
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
 from adcli.lang.ir.names import composed, repeated, tensor_of
@@ -51,14 +48,6 @@ NO_COMMA = re.compile(r"\s*[;\s]\s*(?=[^\W\d]\w*\s*=[^=])")
 """What people write between two inputs in place of a comma."""
 LISTED = re.compile(r"(?:(?:\w+\.)?(?:array|asarray|tensor|vector|list|tuple|c|SVector|SA) ?)?[(\[]*([^()\[\]]+)[)\]]*")
 """Numbers as other languages put them together: (1, 2), c(1, 2), np.array([1, 2]), and with blanks or semicolons between."""
-TABLES = (".csv", ".tsv", ".tab", ".parquet")
-"""How files of rows end that can be no points."""
-NAMED, _QUOTED = r"""['"]?\b([^\W\d]\w*)['"]?\s*[=:]\s*""", r'"\1": '
-"""A name before its value, and how JSON has it."""
-POINTS = '{"x": 2, "y": 5}', '{"x": [1, 2]}'
-"""Points in JSON, of numbers and of tensors."""
-LONGEST_POINT = 80
-"""Characters of a point that is repeated in a message."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
 """Tensors of so many dimensions, as they are written."""
 
@@ -330,6 +319,7 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
     """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`; `x=0:1` where it may be
     `uncounted`."""
     if part.startswith("@"):
+        from adcli.input.point_files import file_points
         return file_points(part[1:], kinds)
     name, equals, text = (s.strip() for s in part.partition("="))
     name = composed(name)
@@ -341,6 +331,7 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
         from adcli.input.arrays import read_tensor
         return [{name: read_tensor(name, text[1:], kinds.get(name, 2))}]
     if text[:1] == "@":
+        from adcli.input.point_files import file_number
         return [{name: file_number(name, text[1:])}]
     if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
@@ -366,6 +357,7 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
 def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
     """What to write for a part of a point that is not name=value."""
     if FILE.fullmatch(part):
+        from adcli.input.point_files import TABLES  # only after a fault
         return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
             f"a file of values has @: {option} @{part}"
     return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5'}"
@@ -417,104 +409,6 @@ def exact(text: str, double: float) -> Fraction:
     """A number as it is written where that is a decimal, so that the steps of 0:0.3:4 are those of 0.1."""
     from fractions import Fraction
     return Fraction(text.strip()) if DECIMAL.fullmatch(text.strip()) else Fraction(double)
-
-
-# ---------------------------------------------------------------- points from a file
-
-def file_points(path: str, kinds: Mapping[str, int]) -> list[Point]:
-    """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`.
-
-    Where there are tensors an .npz is a point too, and nested lists are tensors. `kinds` as `ranks` gives them.
-    """
-    if not path:
-        raise AdError("'@' needs a file name", help="write --at @points.json")
-    if kinds and path.lower().endswith(".npz"):
-        from adcli.input.arrays import read_npz
-        return [dict(read_npz(path))]
-    if path.lower().endswith((".npy", ".npz")):
-        if not any(kinds.values()):
-            raise AdError(f"{path}: a file of arrays, and every input is a number", help="write --at x=2,y=5, or --data ROWS")
-        raise AdError(f"{path}: an array needs the name of an input", help=f"write {max(kinds, key=kinds.__getitem__)}=@{path}")
-    if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(TABLES):
-        from shlex import quote  # start-up: only faults ask
-        raise AdError(f"{path}: a table of rows, and --at has points as JSON", help=f"write --data {quote(path)}")
-    try:
-        with opened(path) as file:
-            text = file.read().decode("utf-8-sig")
-    except OSError as error:
-        raise AdError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
-    path = "<stdin>" if path == "-" else path
-    return [object_point(path, i, o, bool(kinds)) for i, o in enumerate(objects(path, text, bool(kinds)), 1)]
-
-
-def file_number(name: str, path: str) -> float:
-    """The one number that a file holds, or standard input."""
-    if not path:
-        raise AdError(f"{name}=@ needs a file name", help=f"write {name}=@number.txt, or {name}=@- for standard input")
-    try:
-        with opened(path) as file:
-            words = file.read().decode("utf-8-sig").split()
-    except OSError as error:
-        raise AdError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise AdError(f"{name}=@{path}: expected a number, not a tensor") from None
-    if len(words) != 1:
-        raise AdError(f"{name}=@{path}: '{name}' is one number, and there are {len(words)} words",
-                      help="rows of numbers go to --data" if words else None)
-    return value(name, words[0])
-
-
-def objects(path: str, text: str, tensors: bool) -> list[object]:
-    """What the file holds: one JSON text, or one on every line."""
-    try:
-        return one_text(path, text)
-    except json.JSONDecodeError as error:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2 or error.msg != "Extra data":
-            raise malformed(path, error.lineno, error, as_json(path, error.doc.strip(), tensors)) from None
-    return [item for number, line in lines for item in one_line(path, number, line, tensors)]
-
-
-def one_line(path: str, number: int, line: str, tensors: bool) -> list[object]:
-    try:
-        return one_text(path, line)
-    except json.JSONDecodeError as error:
-        raise malformed(path, number, error, as_json(path, line.strip(), tensors)) from None
-
-
-def as_json(path: str, text: str, tensors: bool) -> str:
-    """What to write for a text that is not JSON: its point as JSON where it is one in other words, or where its rows go."""
-    named = re.sub(NAMED, _QUOTED, re.sub(r"(?<=[^,;\s])\s*\n\s*(?=\w+\s*=)", ", ", text))
-    for meant in (f"{{{named}}}", named) if 0 < len(named) <= LONGEST_POINT else ():
-        with suppress(json.JSONDecodeError):
-            if isinstance(json.loads(meant), dict):
-                return f"write {meant}"
-    if text and not any(c in text for c in "{[=:"):
-        return f"rows go to --data: --data {as_option(path)}"
-    return f"write {POINTS[tensors]}"
-
-
-def as_option(path: str) -> str:
-    """The name of a file as an option has it."""
-    from shlex import quote  # start-up: only faults ask
-    return "-" if path == "<stdin>" else quote(path)
-
-
-def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
-    if isinstance(item, dict) and isinstance(item.get("at"), dict):
-        item = item["at"]
-    if not isinstance(item, dict):
-        raise AdError(f"{path}: item {number} is not an object",
-                      help=f"write {POINTS[tensors]}{f', or name what a file is: --at x=@{as_option(path)}' * tensors}")
-    return {composed(name): json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
-
-
-def json_value(where: str, name: str, x: object, tensors: bool) -> Any:
-    if tensors and isinstance(x, list):
-        return of_lists(name, x, where)
-    return json_number(f"{where}'{name}'", x)
 
 
 def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "input") -> dict[str, Any]:
