@@ -37,7 +37,7 @@ def command(name: str | None, form: str) -> int:
     from adcli.manual.functions import functions, names
     found = functions(name)
     if not found:
-        from adcli.lang.lower.suggestions import SYNONYMS
+        from adcli.lang.lower.counterparts import SYNONYMS
         raise unknown("function", str(name), names(), SYNONYMS)
     columns = columns_of(None)
     if form == "json":
