@@ -1,9 +1,11 @@
 """The statements of a program that has tensors."""
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
+from adcli.lang.ir.allowance import OF_A_STATEMENT
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.lower.assignments import assignment, check_name, check_signature
@@ -11,10 +13,12 @@ from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.contraction import contracted
 from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.program import MainScope
-from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
+from adcli.lang.lower.scope import Context
+from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import (
     Assign,
+    Call,
     Def,
     For,
     Item,
@@ -156,6 +160,7 @@ class MainTensors(MainScope, TensorScope):
                     raise self.context.fault(f"'{inner.text}' is an input or a value and cannot be a size too", inner,
                                              "choose another name for one of them")
         return var
+
     def define(self, definition: Def) -> None:
         token, context = definition.name, self.context
         name = token.text
@@ -168,3 +173,35 @@ class MainTensors(MainScope, TensorScope):
         TensorDefinition(context, definition, [], {}, context.checks).program()
         self.note_hidden(token)
         context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
+
+
+def unfolded(context: Context, definition: Def) -> int:
+    """The operations that a call of a function of tensors makes, counted on its text."""
+    count = 0
+    for statement in assignments(definition.body):
+        count += OF_A_STATEMENT
+        for node in calls(statement):
+            template = context.functions.get(node.name)
+            count += template.size if template else context.sizes.get(node.name, 0)
+    return count
+
+
+def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign | TupleAssign]:
+    """The statements, those of loops too."""
+    for s in statements:
+        if isinstance(s, For):
+            yield from assignments(s.body)
+        elif isinstance(s, Assign | TensorAssign | TupleAssign):
+            yield s
+
+
+def calls(statement: Assign | TensorAssign | TupleAssign) -> Iterator[Call]:
+    """Every call in a statement."""
+    if isinstance(statement, Assign):
+        roots = [*statement.values]
+    elif isinstance(statement, TupleAssign):   # a call is copied for each of its results
+        roots = [*statement.values * (1 if len(statement.values) > 1 else len(statement.targets)),
+                 *[n for nodes in statement.subscripts for n in nodes or ()], *[n for c in statement.clauses for n in c.nodes]]
+    else:
+        roots = [statement.value, *(statement.subscripts or ()), *[n for c in statement.clauses for n in c.nodes]]
+    return (n for root in roots for n in postorder(root) if type(n) is Call)

@@ -6,7 +6,7 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
@@ -522,38 +522,6 @@ def kind(atom: Atom) -> tuple[object, ...]:
     if isinstance(atom, Lit):
         return (atom.bits,)
     return (atom.shape, atom.truth, atom.integer and not atom.shape and atom)
-
-
-def unfolded(context: Context, definition: Def) -> int:
-    """The operations that a call of a function of tensors makes, counted on its text."""
-    count = 0
-    for statement in assignments(definition.body):
-        count += OF_A_STATEMENT
-        for node in calls(statement):
-            template = context.functions.get(node.name)
-            count += template.size if template else context.sizes.get(node.name, 0)
-    return count
-
-
-def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign | TupleAssign]:
-    """The statements, those of loops too."""
-    for s in statements:
-        if isinstance(s, For):
-            yield from assignments(s.body)
-        elif isinstance(s, Assign | TensorAssign | TupleAssign):
-            yield s
-
-
-def calls(statement: Assign | TensorAssign | TupleAssign) -> Iterator[Call]:
-    """Every call in a statement."""
-    if isinstance(statement, Assign):
-        roots = [*statement.values]
-    elif isinstance(statement, TupleAssign):   # a call is copied for each of its results
-        roots = [*statement.values * (1 if len(statement.values) > 1 else len(statement.targets)),
-                 *[n for nodes in statement.subscripts for n in nodes or ()], *[n for c in statement.clauses for n in c.nodes]]
-    else:
-        roots = [statement.value, *(statement.subscripts or ()), *[n for c in statement.clauses for n in c.nodes]]
-    return (n for root in roots for n in postorder(root) if type(n) is Call)
 
 
 def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:
