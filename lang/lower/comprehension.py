@@ -11,10 +11,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, text, weight
 from adcli.lang.ir.comprehension import (
-    COMBINED_BY,
     MOST_DIMENSIONS,
     Agreement,
     Comprehension,
@@ -29,7 +28,6 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, box_of, extent_over, written_region
 from adcli.lang.ir.pieces import EVERYWHERE, SPLITS
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
@@ -47,6 +45,7 @@ from adcli.lang.lower.comprehension_body import (
     require_dimensions,
     shape_of,
 )
+from adcli.lang.lower.earlier_values import combination, compacted, first_place, updated
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.guarded_reads import PlaceComparisons
 from adcli.lang.lower.index_choices import Arm, IndexChoices, choices_of
@@ -156,13 +155,7 @@ class TensorStatement:
                 raise self.context.fault(f"{self.s.symbol} finds the place along one index, and this statement reduces over "
                                          f"{', '.join(repr(i.name) for i in reduced) or 'none'}", self.s.target,
                                          "write the others on the left, and reduce again")
-            x, place, z, same = Var("z"), Var("place"), Var("k"), Var("same", truth=True)
-            lines = (Equation((same,), TABLE["eq"], (op.body.results[0].atom, x)),
-                     Equation((z,), TABLE["select"], (same, place, Lit(math.inf))))
-            params = (*op.body.params, Param(x, "z"), Param(place, "place"))
-            body = Program(params, (*op.body.equations, *lines), (Result("z", z),))
-            sources = (*op.sources, Read(len(args), op.write), affine(reduced[0]))
-            found.append(compacted(replace(op, reduction="min", sources=sources, body=body), [*args, extremum]))
+            found.append(first_place(op, args, extremum, reduced[0]))
         return found
 
     def kept(self, op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
@@ -578,31 +571,3 @@ def lag(read: Affine | None, write: Subscript) -> float | None:
 def is_single(subscript: Subscript) -> bool:
     """Whether a subscript names one element."""
     return isinstance(subscript, Affine) and not subscript.indices()
-
-
-def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
-    """Without sources that only restrict ranges or that the body does not use."""
-    from adcli.lang.ir.elementwise import compact
-    op, kept = compact(op, tuple(args))
-    return op, list(kept)
-
-
-def updated(op: Comprehension, args: list[Atom], onto: Atom) -> tuple[Comprehension, list[Atom]]:
-    """The same with what was there, where nothing is reduced: every element is written once."""
-    old, z, result = Var("old"), Var("z"), op.body.results[0].atom
-    equation = Equation((z,), TABLE[COMBINED_BY[op.reduction]], (old, result))
-    body = Program((Param(old, "old"), *op.body.params), (*op.body.equations, equation), (Result("z", z),))
-    sources = (Read(len(args), op.write), *op.sources)
-    made = replace(op, reduction="=", sources=sources, body=body)
-    return (made, [*args, onto]) if covers(made) else (replace(made, onto=len(args) + 1), [*args, onto, onto])
-
-
-def combination(op: Comprehension, onto: Atom, fresh: Atom) -> tuple[Comprehension, list[Atom]]:
-    """The elementwise product, or log-sum-exp, of what was there and a reduction."""
-    from adcli.lang.ir.elementwise import every_element
-    ranges, here = every_element(op.shape)
-    x, y, z = Var("x"), Var("y"), Var("z")
-    row = TABLE[COMBINED_BY[op.reduction]]
-    body = Program((Param(x, "x"), Param(y, "y")), (Equation((z,), row, (x, y)),), (Result("z", z),))
-    return Comprehension(ranges=ranges, write=here, shape=op.shape, reduction="=", sources=(Read(0, here), Read(1, here)),
-                         body=body), [onto, fresh]
