@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from adcli.answers.evaluation import rounded_point
 from adcli.lang.analyse.numeric_rules import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read, rounded_arithmetic
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
@@ -60,7 +61,7 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     """The operation of the program that is to blame, or that of its derivative."""
     primal, program = task.primal, task.program if task.verb.differentiates else task.primal
     precision = PRECISIONS[task.request.precision]
-    at, arithmetic = {name: precision.rounded(x) for name, x in at.items()}, rounded_arithmetic(precision)
+    at, arithmetic = rounded_point(at, precision), rounded_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
     worst, place = worst_operation(primal, values)
     if place is None:
