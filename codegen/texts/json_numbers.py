@@ -27,3 +27,24 @@ def automaton() -> str:
     after = ", ".join(f"i8 {state}" for row in AFTER for state in (*row, 9))
     return f"@classes = private unnamed_addr constant [256 x i8] [{classes}]\n" \
         f"@after = private unnamed_addr constant [{8 * len(AFTER)} x i8] [{after}]\n"
+
+
+def following_lines(name: str, state: str, c: str) -> str:
+    """The state that follows one where a character comes, as a value of native code."""
+    return f"""\
+  {name}.place = zext i8 {c} to i64
+  {name}.class.at = getelementptr i8, ptr @classes, i64 {name}.place
+  {name}.class = load i8, ptr {name}.class.at
+  {name}.row = shl i8 {state}, 3
+  {name}.entry = or i8 {name}.row, {name}.class
+  {name}.long = zext i8 {name}.entry to i64
+  {name}.at = getelementptr i8, ptr @after, i64 {name}.long
+  {name} = load i8, ptr {name}.at"""
+
+
+def whole_lines(name: str, state: str) -> str:
+    """Whether a number is whole in a state, as a value of native code."""
+    return f"""\
+  {name}.state = zext i8 {state} to i64
+  {name}.bit = lshr i64 {WHOLE}, {name}.state
+  {name} = trunc i64 {name}.bit to i1"""

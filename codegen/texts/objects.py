@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
 from adcli.codegen.rows.compiled import same_for_all
-from adcli.codegen.texts.json_numbers import BAD, WHOLE, automaton
+from adcli.codegen.texts.json_numbers import BAD, automaton, following_lines, whole_lines
 from adcli.codegen.texts.powers import table
 from adcli.codegen.texts.reading import ARGUMENTS, ENDS, ODD, ScannedRows, addresses, number, small_powers
 
@@ -61,23 +61,14 @@ next:
   %p = phi ptr [ %at, %entry ], [ %p.next, %take ]
   %state = phi i8 [ 0, %entry ], [ %after, %take ]
   %c = load i8, ptr %p
-  %class.place = zext i8 %c to i64
-  %class.at = getelementptr i8, ptr @classes, i64 %class.place
-  %class = load i8, ptr %class.at
-  %row = shl i8 %state, 3
-  %entry.place = or i8 %row, %class
-  %entry.long = zext i8 %entry.place to i64
-  %after.at = getelementptr i8, ptr @after, i64 %entry.long
-  %after = load i8, ptr %after.at
+{following_lines("%after", "%state", "%c")}
   %over = icmp eq i8 %after, {BAD}
   br i1 %over, label %end, label %take
 take:
   %p.next = getelementptr i8, ptr %p, i64 1
   br label %next
 end:
-  %state.long = zext i8 %state to i64
-  %accepted = lshr i64 {WHOLE}, %state.long
-  %number = trunc i64 %accepted to i1
+{whole_lines("%number", "%state")}
   %found = select i1 %number, ptr %p, ptr null
   ret ptr %found
 }}
@@ -149,9 +140,6 @@ SCAN_OBJECTS = f"""
 define void @scan_objects(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{
 entry:
 {ARGUMENTS}  %members = load i64, ptr %given
-  %text.begin = ptrtoint ptr %text to i64
-  %text.end = getelementptr i8, ptr %text, i64 %end
-  %strange.at = getelementptr i64, ptr %counts, i64 1
   br label %row
 
 row:

@@ -294,6 +294,9 @@ ARGUMENTS = """\
   %places = load ptr, ptr %out
   %odd = load ptr, ptr %odd.slot
   %counts = load ptr, ptr %counts.slot
+  %text.begin = ptrtoint ptr %text to i64
+  %text.end = getelementptr i8, ptr %text, i64 %end
+  %strange.at = getelementptr i64, ptr %counts, i64 1
 """
 """What a function that scans a text is given, as lines of its entry."""
 
@@ -320,9 +323,6 @@ entry:
   %point.long = load i64, ptr %point.at
   %separator = trunc i64 %separator.long to i8
   %point = trunc i64 %point.long to i8
-  %text.begin = ptrtoint ptr %text to i64
-  %text.end = getelementptr i8, ptr %text, i64 %end
-  %strange.at = getelementptr i64, ptr %counts, i64 1
   br label %row
 
 row:

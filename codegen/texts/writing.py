@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, pointers
 from adcli.codegen.rows.compiled import same_for_all
-from adcli.codegen.texts.json_numbers import WHOLE, automaton
+from adcli.codegen.texts.json_numbers import automaton, following_lines, whole_lines
 from adcli.codegen.texts.shortest import NAME, spelled
 
 ROOM = 40
@@ -141,21 +141,12 @@ character:
   %is.point = icmp eq i8 %c, 46
   %other = select i1 %is.point, i8 0, i8 %c
   %shown = select i1 %is.mark, i8 46, i8 %other
-  %class.place = zext i8 %shown to i64
-  %class.at = getelementptr i8, ptr @classes, i64 %class.place
-  %class = load i8, ptr %class.at
-  %row = shl i8 %state, 3
-  %entry.place = or i8 %row, %class
-  %entry.long = zext i8 %entry.place to i64
-  %state.at = getelementptr i8, ptr @after, i64 %entry.long
-  %state.next = load i8, ptr %state.at
+{following_lines("%state.next", "%state", "%shown")}
   %p.next = getelementptr i8, ptr %p, i64 1
   br label %look
 
 seen:
-  %state.long = zext i8 %state to i64
-  %accepted = lshr i64 {WHOLE}, %state.long
-  %number = trunc i64 %accepted to i1
+{whole_lines("%number", "%state")}
   br i1 %number, label %copy, label %string
 
 copy:
