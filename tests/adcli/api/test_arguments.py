@@ -5,7 +5,6 @@ import copy
 import math
 import pickle
 import sys
-import threading
 import types
 
 import numpy as np
@@ -13,6 +12,7 @@ import polars as pl
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from side_by_side import in_threads
 
 import adcli
 
@@ -182,15 +182,8 @@ def test_text_compiles_to_the_same_function():
 
 
 def test_calls_from_several_threads():
-    g, results = LOSS.grad(), [None] * 8
-    def work(i):
-        results[i] = g(A=A * i, B=B, s=1.0)["dL_dB"]
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    for i, x in enumerate(results):
+    g = LOSS.grad()
+    for i, x in enumerate(in_threads(lambda i: g(A=A * i, B=B, s=1.0)["dL_dB"], 8)):
         np.testing.assert_allclose(x, i * A.T @ np.cos(i * A @ B), rtol=1e-12)
 
 

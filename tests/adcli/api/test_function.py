@@ -22,6 +22,7 @@ from command import adcli as adcli_command
 from hypothesis import given
 from places import WORKED
 from random_programs import Sample, choices, law, point, samples
+from side_by_side import in_threads
 
 import adcli
 from adcli.api.function import Function
@@ -383,10 +384,9 @@ def test_threads():
     g = adcli.compile("".join(f"a{i + 1} = sin(a{i} + x*y)\n" for i in range(60))).grad()
     xs = np.linspace(0, 1, 1001)
     expected = adcli.compile(g.text())(x=xs, y=0.5, a0=1.0)
-    start, wrong = threading.Barrier(8), []
+    wrong = []
 
     def work(k: int) -> None:
-        start.wait()
         for i in range(20):
             j = (97 * k + 13 * i) % 1001
             if g(x=float(xs[j]), y=0.5, a0=1.0) != {name: c[j] for name, c in expected.items()}:
@@ -394,11 +394,7 @@ def test_threads():
             if any(not np.array_equal(c, expected[name]) for name, c in g(x=xs, y=0.5, a0=1.0).items()):
                 wrong.append(-1)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 8)
     assert wrong == []
 
 

@@ -10,7 +10,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import threading
 import time
 from importlib.metadata import version
 
@@ -22,6 +21,7 @@ from command import adcli, succeeds
 from kills import broken, kill_at_random
 from llvmlite import binding
 from places import ROOT
+from side_by_side import in_threads
 
 from adcli.task import tasks
 from adcli.task.request import Request
@@ -745,11 +745,7 @@ def test_threads_that_write_and_read_the_same_entries(store, folder):
             own.put(name, name.encode() * 200)
             if (data := own.get(name)) not in (None, name.encode() * 200):
                 wrong.append(data)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, 8)
     assert wrong == [] and [store.get(n) for n in names] == [n.encode() * 200 for n in names]
     assert len(files(folder)) == len(names)
 

@@ -1,7 +1,6 @@
 """Programs of tensors as builtins of Python: what they give is what the way in Python gives, to the bit and to the letter, for
 whatever they are called with."""
 import sys
-import threading
 from decimal import Decimal
 from functools import partial
 
@@ -11,6 +10,7 @@ from adcli.codegen.nests import calls, plans, result_memory
 from adcli.codegen.rows import direct
 from outcomes import outcome
 from session_seed import drawn
+from side_by_side import in_threads
 
 import adcli
 from adcli.api.function import LOOP
@@ -208,11 +208,7 @@ def test_threads_have_frames_of_their_own(f):
         for _ in range(300):
             if outcome(lambda: f(points[k])) != expected[k]:
                 wrong.append(k)
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, 8)
     assert not wrong
 
 

@@ -5,7 +5,6 @@ import random
 import re
 import subprocess
 import sys
-import threading
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -39,6 +38,7 @@ from places import HELPERS, ROOT
 from random_comprehensions import tensor_samples
 from random_programs import law
 from session_seed import half
+from side_by_side import in_threads
 from tensor_laws import NUMPY, direction
 from tensor_notation import Tensors
 
@@ -379,11 +379,7 @@ def test_a_kernel_is_called_by_several_threads_at_once() -> None:
             if kernel({"x0": inputs[k]})["x9"].tobytes() != want[k].tobytes():
                 faults.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, 8)
     assert not faults
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
@@ -20,6 +19,7 @@ from adcli.codegen.rows.jit import object_code
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
+from side_by_side import in_threads
 
 import adcli
 
@@ -149,7 +149,7 @@ def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel,
         give(hand, run, *more)   # type: ignore[arg-type]
     monkeypatch.setattr(Hand, "give", counted)
 
-    def often() -> None:
+    def often(_: int = 0) -> None:
         for turn in range(60):
             code, given, want = runs[turn % 2]
             passing = code if turn % 5 else TensorKernel(code.module, linked(object_code(code.module.text), code.module.entry))
@@ -162,11 +162,7 @@ def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel,
         often()
     else:
         raise AssertionError("nobody has lingered")
-    threads = [threading.Thread(target=often) for _ in range(3)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(often, 3)
 
 
 def test_a_process_ends_while_a_thread_lingers() -> None:
@@ -178,14 +174,8 @@ def test_a_process_ends_while_a_thread_lingers() -> None:
 
 
 def test_calls_from_several_threads_have_a_team_each(kernel: TensorKernel) -> None:
-    want, found = kernel(AT, jobs=1)["h"], []
-    threads = [threading.Thread(target=lambda: found.append(kernel(AT, jobs=2)["h"])) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(found) == 4
-    for each in found:
+    want = kernel(AT, jobs=1)["h"]
+    for each in in_threads(lambda _: kernel(AT, jobs=2)["h"], 4):
         assert_same_bits(each, want, "h")
 
 

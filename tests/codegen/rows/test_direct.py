@@ -26,6 +26,7 @@ from adcli.codegen.rows.interpreted import Interpreted
 from adcli.lang.ir.precision import DOUBLE, SINGLE
 from outcomes import outcome
 from session_seed import drawn
+from side_by_side import in_threads
 
 import adcli
 from adcli.api.function import LOOP
@@ -315,12 +316,11 @@ def test_threads(monkeypatch, patience):
     points = [(0.5 + k, 1.5 - k) for k in range(4)]
     expected = [f._called({"x": x, "y": y}, None, None) for x, y in points]
     vectors = [[fun(p := np.array(each)), jac(p).tobytes(), hess(p).tobytes()] for each in points]
-    start, wrong, interval = threading.Barrier(4), [], sys.getswitchinterval()
+    wrong, interval = [], sys.getswitchinterval()
 
     def work(k):
         x, y = points[k]
         vector, column = np.array([x, y]), np.full(9, x)
-        start.wait()
         for _ in range(150):
             found, one = f(x=x, y=y), f(x=column, y=np.full(9, y), k=np.full(9, 3.5))
             if found != expected[k] or any((c != found[name]).any() for name, c in one.items()):
@@ -328,13 +328,9 @@ def test_threads(monkeypatch, patience):
             if [fun(vector), jac(vector).tobytes(), hess(vector).tobytes()] != vectors[k]:
                 wrong.append((k, "scipy"))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     sys.setswitchinterval(1e-6)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, 4)
     finally:
         sys.setswitchinterval(interval)
     assert wrong == []
