@@ -19,7 +19,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript, all_fixed
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.ir.elementwise import compact, moved
 from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.passes.simplify import simplify
@@ -125,13 +125,8 @@ def used(e: Equation) -> list[Atom]:
     """What an equation reads, as often as it reads it; what stays in memory anyway counts as read by many."""
     if not isinstance(e.op, Comprehension):
         return list(e.args) * (READERS + 1)
-    op, found = e.op, list[Atom]()
-    stack: list[Subscript] = [*op.sources, *op.write]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            found.append(e.args[s.arg])
-            stack.extend(s.subscripts)
+    op = e.op
+    found = [e.args[s.arg] for s in nested_reads((*op.sources, *op.write))]
     return found + ([e.args[op.onto]] * (READERS + 1) if op.onto is not None else [])
 
 

@@ -25,8 +25,7 @@ from adcli.codegen.nests.nest import Nest, StepBlock, indices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.sizes import number
-from adcli.lang.ir.step_order import reads
+from adcli.lang.ir.sizes import elements_read, number
 
 NEAR, STILL_NEAR = 1 << 16, 1 << 19
 """Bytes of rows that are done together, a part of the smallest second caches; and where so many are needed for LEAST_ROWS."""
@@ -240,6 +239,6 @@ def _reads(step: RowStep, home: Callable[[Var], Var]) -> Iterator[tuple[Var, tup
     """The tensors that a comprehension reads, with the subscripts."""
     if step.nests:
         e = step.equations[0]
-        for a, subscripts in reads(e, _comprehension(step)):
+        for a, subscripts in elements_read(e, _comprehension(step)):
             if isinstance(a, Var):
                 yield home(a), subscripts

@@ -16,7 +16,8 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
-from adcli.lang.ir.step_order import reads, step_offset
+from adcli.lang.ir.sizes import elements_read
+from adcli.lang.ir.step_order import step_offset
 
 PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
 """What a step of a module is: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same
@@ -111,7 +112,7 @@ class _Places:
     def accesses(self, e: Equation) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
         """The tensors that are made here, with the subscripts."""
         assert isinstance(e.op, Boxed)
-        for a, subscripts in ((e.outs[0], e.op.write), *reads(e, e.op)):
+        for a, subscripts in ((e.outs[0], e.op.write), *elements_read(e, e.op)):
             if isinstance(a, Var) and a not in self.given:
                 yield self.home(a), subscripts
 
@@ -187,7 +188,7 @@ class _Places:
     def touched(self, e: Equation, i: Index | None) -> Iterator[StepAccess]:
         """What an operation reads and writes."""
         assert isinstance(e.op, Boxed)
-        for n, (a, subscripts) in enumerate(((e.outs[0], e.op.write), *reads(e, e.op))):
+        for n, (a, subscripts) in enumerate(((e.outs[0], e.op.write), *elements_read(e, e.op))):
             if not isinstance(a, Var) or a in self.given:
                 continue
             a, place = self.home(a), self.found.get(self.home(a))

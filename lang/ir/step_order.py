@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir import Equation, Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, substituted, text
-from adcli.lang.ir.comprehension import Range, Read, Subscript
+from adcli.lang.ir.comprehension import Range, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.proofs import Constraint, eliminated, infeasible
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import constraint, number
+from adcli.lang.ir.sizes import constraint, elements_read, number
 
 ENDLESS = 1 << 80
 """More than any size."""
@@ -46,7 +46,7 @@ def meetings(e: Equation) -> Iterator[Meeting]:
             assert isinstance(other.op, Boxed)
             if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
                 yield Meeting(writer, other, other.op.write, False, False)
-            for atom, subscripts in reads(other, other.op):
+            for atom, subscripts in elements_read(other, other.op):
                 if atom is writer.outs[0]:
                     offset = step_offset(subscripts[place], op.step)
                     behind = None if offset is None else (offset - written if op.down else written - offset)
@@ -64,15 +64,6 @@ def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:
     ahead = step_place(first, op.step)[1] - step_place(second, op.step)[1]   # by how many steps the first is there earlier
     ahead = -ahead if op.down else ahead
     return ahead >= 0 if first.onto is None else ahead < 0
-
-
-def reads(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
-    """Every tensor that a comprehension reads, with the subscripts; those in subscripts too."""
-    stack = [x for x in (*op.write, *op.sources) if isinstance(x, Read)]
-    while stack:
-        r = stack.pop()
-        yield e.args[r.arg], r.subscripts
-        stack += [x for x in r.subscripts if isinstance(x, Read)]
 
 
 def step_offset(s: Subscript, step: Index) -> int | None:

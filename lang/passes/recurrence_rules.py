@@ -34,7 +34,7 @@ from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
-from adcli.lang.ir.step_order import reads
+from adcli.lang.ir.sizes import elements_read
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
@@ -296,7 +296,7 @@ class _Derivatives:
         boxes = [*given, *[x.box for x in found if x.box is not None]]
         for s in self.statements if not begins else ():
             assert isinstance(s.op, Boxed)
-            for atom, subscripts in reads(s, s.op):
+            for atom, subscripts in elements_read(s, s.op):
                 points = [r.high - r.low - 1 for r in s.op.ranges]
                 if atom is out and ((read := _leading_box(s.op, subscripts, shape_of(atom))) is None or missing(
                         read, boxes, points, self.places[out]) is not None):

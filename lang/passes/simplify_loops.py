@@ -14,7 +14,7 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.ranges import never_negative
 from adcli.lang.ir.recurrence import Recurrence, signature_of
-from adcli.lang.ir.step_order import reads
+from adcli.lang.ir.sizes import elements_read
 
 Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
 """An operation with its arguments in simplified form."""
@@ -110,7 +110,7 @@ def read_past(e: Equation, position: int, made: Equation) -> bool:
         return False
     atom, ends = e.args[position], {r.index: (r.low, r.high - 1) for r in op.ranges}
     its = {r.index: (r.low, r.high - 1) for r in written.ranges}
-    for a, subscripts in reads(e, op):
+    for a, subscripts in elements_read(e, op):
         if a is atom:
             pairs = [(x, y) for x, y in zip(subscripts, written.write, strict=True)
                      if isinstance(x, Affine) and isinstance(y, Affine)]

@@ -18,7 +18,8 @@ from adcli.lang.ir.elementwise import compact, filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, signature_of, step_place
-from adcli.lang.ir.step_order import reads, step_offset
+from adcli.lang.ir.sizes import elements_read
+from adcli.lang.ir.step_order import step_offset
 
 UNWRITTEN = Lit(0.0)
 """What a history starts from that nothing has written."""
@@ -199,7 +200,7 @@ class StepSystem:
             return False
         written = step_offset(op.write[part.place], self.steps.index)
         found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Boxed)
-                 for atom, subscripts in reads(e, e.op) if atom is part.var]
+                 for atom, subscripts in elements_read(e, e.op) if atom is part.var]
         return all(len(subscripts) > part.place and step_offset(subscripts[part.place], self.steps.index) == written
                    for subscripts in found)
 
