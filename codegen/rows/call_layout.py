@@ -5,6 +5,10 @@ A plan is made in Python (`direct`) and read by code (`calls`), so both have its
 """
 from __future__ import annotations
 
+NAME = "adcli_calls"
+"""The function of the module, which says where its builtins are."""
+ENTRIES = ("numbers", "columns", "tensors", "vector")
+"""The builtins, in the order in which it does."""
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
         "defaults", "components", "origins", "entries", "sources", "places", "size",
         "kinds", "shapes", "bytes", "actions", "acts", "flag")

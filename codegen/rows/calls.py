@@ -24,7 +24,9 @@ from adcli.codegen.rows.call_layout import (
     DATA,
     DIMENSIONS,
     DTYPE,
+    ENTRIES,
     FLAGS,
+    NAME,
     READABLE,
     REAL,
     REALS,
@@ -37,10 +39,8 @@ from adcli.codegen.rows.call_writer import CallWriter
 from adcli.codegen.rows.llvm import head
 from adcli.lang.ir.precision import DOUBLE, Precision
 
-ENTRIES = ("numbers", "columns", "tensors", "vector")
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""
-NAME = "adcli_calls"
 
 
 def text(precision: Precision = DOUBLE) -> str:

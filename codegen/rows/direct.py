@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 from adcli.codegen.machine.cache import Store, location
 from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.rows import calls
 from adcli.codegen.rows.call_layout import (
     API,
     CONTENT,
     DATA,
     DIMENSIONS,
     DTYPE,
+    ENTRIES,
     FLAGS,
+    NAME,
     OBJECTS,
     PLAN,
     READABLE,
@@ -206,10 +207,10 @@ def _builtins(code: str) -> Callable[[str, Plan], Quick] | None:
         api(code)
     except (CodegenError, NoExecutableMemory, MemoryError, AttributeError):
         return None
-    addresses = (ctypes.c_void_p * len(calls.ENTRIES))()
+    addresses = (ctypes.c_void_p * len(ENTRIES))()
     made(addresses, None, 0, 0)
     methods = {name: MethodDef(name.encode(), address, FASTCALL, None)
-               for name, address in zip(calls.ENTRIES, addresses, strict=True)}
+               for name, address in zip(ENTRIES, addresses, strict=True)}
 
     def builtin(name: str, plan: Plan) -> Quick:
         plan.kept += (made, methods)
@@ -266,8 +267,9 @@ def known_python() -> bool:
 
 
 def compiled(code: str) -> Kernel:
-    from adcli.codegen.rows import jit
-    entry = EntryPoint(calls.NAME, 1, 0, 0, 0, ())
-    precision = next(p for p in PRECISIONS.values() if p.code == code)
-    return kept_or_made(["calls", code], entry, lambda: jit.object_code(calls.text(precision)),
-                        Store(location(), lambda warning: None))
+    """The module for numbers with this letter, whose text is written only where the cache does not have it."""
+    def made() -> bytes:
+        from adcli.codegen.rows import calls, jit
+        return jit.object_code(calls.text(next(p for p in PRECISIONS.values() if p.code == code)))
+
+    return kept_or_made(["calls", code], EntryPoint(NAME, 1, 0, 0, 0, ()), made, Store(location(), lambda warning: None))
