@@ -7,7 +7,7 @@
 
 The copies of a group stay in the second cache (K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication,
 2008): each tile reads them all in their order, and asks for them before it does. Where rows are not copied the panels are the
-outer loop: each is read by all tiles of a band from the first cache. The order of the points of one element is that of the pieces.
+outer loop: each is read by all tiles of a band from the first cache. The order of the points of an element is that of the pieces.
 """
 from __future__ import annotations
 

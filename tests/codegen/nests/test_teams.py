@@ -156,8 +156,8 @@ def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel,
             for name, found in passing(given, jobs=2 + turn % 2).items():
                 assert_same_bits(found, want[name], name)
     often()
-    for _ in range(300):   # where others want the processors a helper seldom comes in time
-        if len(set(taken)) > 4:
+    for _ in range(20):
+        if len(taken) > 50 and len(set(taken)) > 2:   # code that is gone leaves its place to other code
             break
         often()
     else:
