@@ -39,9 +39,9 @@ class EmitOptions:
     """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below, `abi`
     for libraries. `triple` and `cpu` name another machine than this one, or another processor of it.
 
-    `fast` licenses a compiler to round otherwise; `precision` is double or single; `main` makes its function a
-    program. AdError for a style or a number of lanes that there is not, and for a name that the `language` of the target has
-    another use for.
+    `fast` licenses a compiler to round otherwise, and machine code to take numbers below the least normal one for 0; `precision`
+    is double or single; `main` makes its function a program. AdError for a style or a number of lanes that there is not, and for
+    a name that the `language` of the target has another use for.
     """
 
     style: str = "nested"
@@ -79,6 +79,14 @@ class EmitOptions:
             from adcli.codegen.rows.elsewhere import here
             return for_processor(here(), self.cpu)
         return None
+
+    @property
+    def flushing(self) -> str:
+        """The architecture on which machine code has bits set that make numbers 0; none without `fast`."""
+        from adcli.codegen.rows.flushing import able, here
+        if not self.fast:
+            return ""
+        return able(self.machine.architecture) if self.machine else here()
 
 
 def c_symbol(text: str) -> str:
@@ -206,7 +214,8 @@ def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
     from adcli.codegen.rows import elsewhere, jit
-    module, call = (compiled_tensors if tensors else compiled)(program, options)
+    flushing = options.flushing if options.machine else ""   # this text is for all machines
+    module, call = (compiled_tensors if tensors else compiled)(program, options, flushing)
     written = commented([*header, *call, f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
     if options.machine is None:
         jit.verify(written)
@@ -216,7 +225,7 @@ def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors:
 
 def assembly(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
     from adcli.codegen.rows import elsewhere, jit
-    module, call = (compiled_tensors if tensors else compiled)(program, options)
+    module, call = (compiled_tensors if tensors else compiled)(program, options, options.flushing)
     mark = "#"
     if options.machine is None:
         code = jit.assembly(module.text, jit.baseline(), module.level)
@@ -228,7 +237,7 @@ def assembly(program: Program, header: Sequence[str], options: EmitOptions, tens
 
 def object_file(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
-    module, call = (compiled_tensors if tensors else compiled)(program, options)
+    module, call = (compiled_tensors if tensors else compiled)(program, options, options.flushing)
     return object_code(module.text, [*header, *call], options, module.level)
 
 
@@ -251,9 +260,9 @@ def library_of_scalars(program: Program, options: EmitOptions) -> LibraryModule:
         from adcli.codegen.library import casadi
         if options.precision != "double":
             raise AdError("--abi casadi has functions of doubles", help="leave out --precision")
-        return casadi.module(program, options.name, prepared, options.fast, visible(options))
+        return casadi.module(program, options.name, prepared, options.fast, visible(options), options.flushing)
     from adcli.codegen.library import plain
-    return plain.module(program, options.name, prepared, options.fast, visible(options), options.real)
+    return plain.module(program, options.name, prepared, options.fast, visible(options), options.real, options.flushing)
 
 
 def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
@@ -262,7 +271,7 @@ def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
     from adcli.codegen.library.plain import LibraryModule
     if options.abi != "plain":
         raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
-    module, function = tensor_module(program, options, visible(options))
+    module, function = tensor_module(program, options, options.flushing, visible(options))
     return LibraryModule(module.text, function.exports, tuple(interface(function)), module.length)
 
 
@@ -280,22 +289,22 @@ def visible(options: EmitOptions) -> str:
     return options.machine.visible if options.machine else "dllexport" if os.name == "nt" else ""
 
 
-def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
-    """The program as LLVM IR, and how it is called."""
+def compiled(program: Program, options: EmitOptions, flushing: str) -> tuple[Module, list[str]]:
+    """The program as LLVM IR, and how it is called; on the architecture `flushing` numbers below the least normal one are 0."""
     from adcli.codegen.rows.llvm import emit
     module = emit(for_options(program, options), options.lanes, name=options.name, fast=options.fast,
-                  precision=options.real)
+                  precision=options.real, flushing=flushing)
     return module, calling(module.entry, options.real.type)
 
 
-def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
+def compiled_tensors(program: Program, options: EmitOptions, flushing: str) -> tuple[Module, list[str]]:
     """The same of a program with tensors."""
     from adcli.codegen.c.tensors import interface
-    module, function = tensor_module(program, options)
+    module, function = tensor_module(program, options, flushing)
     return module, interface(function)
 
 
-def tensor_module(program: Program, options: EmitOptions, visible: str = "") -> tuple[Module, CTensorFunction]:
+def tensor_module(program: Program, options: EmitOptions, flushing: str, visible: str = "") -> tuple[Module, CTensorFunction]:
     """A program with tensors as LLVM IR, and as the function of C that has its interface; `visible` as `visible` gives it."""
     from adcli.codegen.c.tensors import tensor_source
     from adcli.codegen.nests.standalone import emit
@@ -305,7 +314,7 @@ def tensor_module(program: Program, options: EmitOptions, visible: str = "") -> 
                             "write --emit c, and compile it there")
     program = evaluation_program(program)
     written = tensor_source(program, options.name, precision=options.real)
-    return emit(program, options.lanes, options.name, options.fast, visible, options.real), written
+    return emit(program, options.lanes, options.name, options.fast, visible, options.real, flushing), written
 
 
 def for_options(program: Program, options: EmitOptions) -> Program:

@@ -68,10 +68,11 @@ class External:
     defaults: Sequence[float] = ()
 
 
-def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str) -> LibraryModule:
+def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str, flushing: str) -> LibraryModule:
     """The library of a program; `prepared` gives a program as code is made from it, `visible` is how LLVM is told that others can
-    call a function. AdError where the program has no inputs to differentiate by."""
-    instructions = Instructions(1, veclib.NO_LIBRARY, fast)
+    call a function; on the architecture `flushing` numbers below the least normal one are 0. AdError where the program has no
+    inputs to differentiate by."""
+    instructions = Instructions(1, veclib.NO_LIBRARY, fast, flushing=flushing)
     lines, exports, length = [*helpers(name)], [], 0
     for external in functions(program, name):
         point = function(prepared(external.program), f"{external.name}.point", instructions, "internal", own=False)

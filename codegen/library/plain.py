@@ -23,10 +23,11 @@ class LibraryModule:
     length: int
 
 
-def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str, precision: Precision) -> LibraryModule:
+def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str, precision: Precision,
+           flushing: str) -> LibraryModule:
     """The function of a program; `prepared` is the program as code is made from it, `visible` how LLVM is told that others can
-    call it."""
-    instructions = Instructions(1, veclib.NO_LIBRARY, fast, precision)
+    call it. On the architecture `flushing` numbers below the least normal one are 0."""
+    instructions = Instructions(1, veclib.NO_LIBRARY, fast, precision, flushing)
     made = function(prepared(program), name, instructions, visible)
     calling = (f"call: {made.head}; it returns 0",
                "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",

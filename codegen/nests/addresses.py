@@ -27,12 +27,13 @@ from adcli.lang.ir.precision import DOUBLE, Precision
 
 
 class Environment:
-    """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
+    """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share. On the
+    architecture `flushing` numbers below the least normal one are 0 while it runs; on none where that is empty."""
 
     def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library,
-                 integer: str = "i64", fast: bool = False, precision: Precision = DOUBLE) -> None:
+                 integer: str = "i64", precision: Precision = DOUBLE, flushing: str = "") -> None:
         self.tensors, self.sizes, self.flag, self.lanes, self.library = tensors, sizes, flag, lanes, library
-        self.integer, self.fast, self.precision = integer, fast, precision
+        self.integer, self.precision, self.flushing = integer, precision, flushing
         self.scalar, self.bytes = precision.type, precision.bytes
         self.stack = stack(lanes * self.bytes)
         self.instructions: dict[int, Instructions] = {}
@@ -46,11 +47,15 @@ class Environment:
     def on(self, lanes: int) -> Instructions:
         """The instructions on registers of so many lanes."""
         if lanes not in self.instructions:
-            self.instructions[lanes] = Instructions(lanes, self.library, self.fast, self.precision)
+            self.instructions[lanes] = Instructions(lanes, self.library, False, self.precision, self.flushing)
         return self.instructions[lanes]
 
     def declare(self, symbol: str, declaration: str) -> None:
         self.on(1).declared[symbol] = declaration
+
+    def flushed(self, f: FunctionWriter, call: str, flushes: bool = True) -> None:
+        """A call where the text has come to, as `Instructions` writes it."""
+        f.chunks[-1] += self.on(1).flushed(call, f.fresh() if self.flushing else "", flushes)
 
 
 class Addresses(FunctionWriter):

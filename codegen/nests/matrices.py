@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from adcli.codegen.nests.frames import FunctionWriter
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.ir import Equation, Var
@@ -91,7 +92,10 @@ def cost(e: Equation, sizes: Mapping[str, int]) -> float:
     return float(points) * (n * n * (n / 3 + prod(columns)) / 4 + 1000)
 
 
-def called(cell: int, step: int) -> list[str]:
-    """The lines of a step that calls back."""
-    return [f"  %at = getelementptr i64, ptr %env, i64 {cell}", "  %function = load ptr, ptr %at",
-            f"  call void %function(ptr %env, i64 {step})", "  ret void"]
+def called(env: Environment, cell: int, step: int) -> list[str]:
+    """The lines of a step that calls back, into code that has arithmetic as everybody's."""
+    f = FunctionWriter({})
+    function = f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {cell}')}")
+    env.flushed(f, f"call void {function}(ptr %env, i64 {step})", flushes=False)
+    f.say("ret void")
+    return f.text()

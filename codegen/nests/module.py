@@ -28,6 +28,7 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined
 from adcli.codegen.nests.index_loops import IndexLoops
 from adcli.codegen.nests.layout import homes
+from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
@@ -51,6 +52,7 @@ from adcli.codegen.nests.sequence import CommonCall, StepCall, in_blocks_of_rows
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks, with_common_rows
 from adcli.codegen.nests.stepwise import StepPart
 from adcli.codegen.nests.teams import YIELD, Team, functions
+from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import Span
@@ -105,18 +107,19 @@ class TensorModule:
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
-         header: Iterable[str] = (), precision: Precision = DOUBLE) -> TensorModule:
-    """The program as a module; the same arguments give the same text on every machine."""
-    return written(laid_out(program, lanes, library, name, precision), header)
+         header: Iterable[str] = (), precision: Precision = DOUBLE, fast: bool = False) -> TensorModule:
+    """The program as a module; the same arguments give the same text on every machine, unless it is `fast`."""
+    return written(laid_out(program, lanes, library, name, precision, fast), header)
 
 
 def laid_out(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
-             precision: Precision = DOUBLE) -> TensorModule:
-    """The program as a module without its text: all that a plan asks for."""
-    given = in_machine_terms(computed_once(joined(distributed(program))))
+             precision: Precision = DOUBLE, fast: bool = False) -> TensorModule:
+    """The program as a module without its text: all that a plan asks for. With `fast` it is `licensed`, and numbers below the
+    least normal one are 0 while it runs on this machine."""
+    given = in_machine_terms(computed_once(joined(distributed(licensed(program, precision) if fast else program))))
     inner = in_place(with_rings(own_starts(given), registers=True))
     steps = divided(inner, lanes, precision.bytes)
-    module = in_cells(inner, steps, lanes, library, name, precision=precision, threads=True)
+    module = in_cells(inner, steps, lanes, library, name, precision=precision, threads=True, flushing=here() if fast else "")
     module.program, module.gathering = given, gathering_statements(program)
     return module
 
@@ -146,9 +149,10 @@ def gathers(e: Equation, op: Comprehension, write: Sequence[Subscript] = ()) -> 
 
 
 def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, integer: str = "i64",
-             fast: bool = False, precision: Precision = DOUBLE, threads: bool = False) -> TensorModule:
+             precision: Precision = DOUBLE, threads: bool = False, flushing: str = "") -> TensorModule:
     """These steps with what they need in `env`, which a team may share with `threads`; without, the module stands alone: it
-    computes operations on matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs."""
+    computes operations on matrices itself, and every step as a whole. `integer` is the type of whole numbers of the inputs. On
+    the architecture `flushing` numbers below the least normal one are 0."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
     parts, rows, sweeps = list[StepPart](), list[RowBlocks](), list[RowSweep]()
     if threads and any(s.loop is not None for s in steps):
@@ -168,7 +172,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
     flag = choices + len(choosers)
-    env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
+    env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, precision, flushing)
     end = flag + FLAG + 1
     if threads and any(map(shareable, choosers)):
         env.team = Team(name, end)
@@ -259,7 +263,7 @@ def function(env: Environment, step: ModuleStep, name: str, choice: int, number:
     if step.loop is not None:
         return []
     if step.calls:
-        return [head(name, env), *called(env.flag + FLAG, number), "}", ""]
+        return [head(name, env), *called(env, env.flag + FLAG, number), "}", ""]
     return comprehension(env, step, name, choice, nest) if step.nests else scalars(env, step, name)
 
 

@@ -67,7 +67,7 @@ class Dividend:
 
 def suits(e: Equation, on: Instructions) -> bool:
     """Whether an equation on registers is a division that can be multiplied out, and that LLVM does not know better."""
-    if e.op is not DIVISION or not on.wide or on.fast:
+    if e.op is not DIVISION or not on.wide:
         return False
     y, most = e.args[1], DIVISORS[on.precision]
     return not isinstance(y, Lit) or (1 / most <= abs(y.value) <= most and abs(math.frexp(y.value)[0]) != 0.5)

@@ -40,13 +40,14 @@ Compiled = Callable[[TensorModule, bool], Kernel]
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
-                    limit: int | None = None, allocate: Allocate | None = None, precision: Precision = DOUBLE) -> TensorKernel:
-    """The program as native code for this machine.
+                    limit: int | None = None, allocate: Allocate | None = None, precision: Precision = DOUBLE,
+                    fast: bool = False) -> TensorKernel:
+    """The program as native code for this machine, `fast` as --fast-math says.
 
     `limit` is how many bytes a call may take (default: what the system has left), `allocate` gives an array of so many bytes for
     each value that is no result, in place of one block for all.
     """
-    module = emit(program, lanes or veclib.lanes(precision.bytes), library or veclib.host(), precision=precision)
+    module = emit(program, lanes or veclib.lanes(precision.bytes), library or veclib.host(), precision=precision, fast=fast)
     return TensorKernel(module, linked(object_code(module.text), module.entry), limit, allocate)
 
 

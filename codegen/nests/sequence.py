@@ -49,20 +49,40 @@ class CommonCall:
 
 def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
          linkage: str) -> list[str]:
-    """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together."""
+    """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together.
+    Where numbers are flushed the steps are in a function of their own."""
     for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
                          ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
                          ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
         env.declare(symbol, f"declare {line}")
-    f, role = FunctionWriter(env.sizes), str(ALONE)
+    f, role, apart = FunctionWriter(env.sizes), str(ALONE), list[str]()
     if env.team is not None:
         f.open_condition(f.put("icmp ne ptr %share, null"), [("i64", role)])
         (role,) = f.close_condition([f.put("load i64, ptr %share")])
         others = f.put(f"icmp sge i64 {role}, {HELPS}")
         f.open_condition(others)
-        other(f, env.team.name, role)
+        other(f, env, env.team.name, role)
         f.close_condition()
         f.open_condition(f.put(f"xor i1 {others}, true"))
+    if env.flushing:
+        g = FunctionWriter(env.sizes)
+        in_turn(g, env, calls, rows, "%role")
+        g.say("ret void")
+        params = "ptr %env, i64 %role, i64 %first, i64 %last"
+        apart = [f"define internal void @{name}.flushed({params}){env.stack} {{", *g.text(), "}", ""]
+        env.flushed(f, f"call void @{name}.flushed(ptr %env, i64 {role}, i64 %first, i64 %last)")
+    else:
+        in_turn(f, env, calls, rows, role)
+    if env.team is not None:
+        f.close_condition()
+    f.say("ret void")
+    params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
+    return [*apart, f"define {linkage}void @{name}({params}){env.stack} {{", *f.text(), "}"]
+
+
+def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]],
+            role: str) -> None:
+    """Steps `first` to `last`, by a thread that is alone or leads a team."""
     leads = f.put(f"icmp eq i64 {role}, {LEADS}")
     groups = {k: each for each in rows for k in range(each[1].first, each[1].last)}
     for k, call in enumerate(calls):
@@ -75,19 +95,15 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
         else:
             run_rows(f, env, calls, *group, role, leads)
         f.close_condition()
-    if env.team is not None:
-        f.close_condition()
-    f.say("ret void")
-    params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
-    return [f"define {linkage}void @{name}({params}){env.stack} {{", *f.text(), "}"]
 
 
-def other(f: FunctionWriter, team: str, role: str) -> None:
-    """What a thread does that neither leads nor is alone."""
+def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
+    """What a thread does that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
+    are flushed."""
     at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
     number, hand = f.put(f"load i64, ptr {at}"), f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {HAND}')}")
     f.open_condition(f.put(f"icmp eq i64 {role}, {HELPS}"))
-    f.say(f"call void @{team}.help(ptr %env, i64 {number})")
+    env.flushed(f, f"call void @{team}.help(ptr %env, i64 {number})")
     f.open_condition(f.put(f"icmp ne ptr {hand}, null"))
     f.say(f"call void @{team}.linger(ptr {hand})")
     f.close_condition()

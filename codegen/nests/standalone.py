@@ -17,6 +17,7 @@ from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
+from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import scratch
 from adcli.codegen.nests.module import FLAG, TensorModule, in_cells, written
 from adcli.codegen.nests.recurrences import StepLoop
@@ -38,10 +39,11 @@ MIDDLING = 64
 
 
 def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: str = "",
-         precision: Precision = DOUBLE) -> Module:
-    """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
-    subscript cannot be proved to stay inside for all sizes."""
-    given = plain(needed(joined(distributed(program))))
+         precision: Precision = DOUBLE, flushing: str = "") -> Module:
+    """The program as LLVM IR, `licensed` with `fast`; `visible` is how LLVM is told that others can call a function, and on the
+    architecture `flushing` numbers below the least normal one are 0 while it runs. AdError, with its place, where a subscript
+    cannot be proved to stay inside for all sizes."""
+    given = plain(needed(joined(distributed(licensed(program, precision) if fast else program))))
     program = placed(given, registers=True)
     steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
     loops = {s.equations[0].outs[0]: s.loop for s in steps if s.loop is not None}
@@ -49,7 +51,7 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     slots = work_slots(program, home, {s.equations[0].outs[0]: beside(s) for s in steps})
     conditions = conditions_of(given, slots, loops.values())
     refuse_loose(program, loops.values(), conditions)
-    placed_steps = in_cells(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "i32", fast, precision)
+    placed_steps = in_cells(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "i32", precision, flushing=flushing)
     module = written(placed_steps, linkage="internal ")
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:

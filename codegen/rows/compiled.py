@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 @paused()
 def compile_program(program: Program, lanes: int | None = None, library: Library | None = None,
-                    level: int | None = None, store: Store | None = None, precision: str = "double") -> Kernel:
-    """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
-    by the evaluator where the system refuses native code."""
+                    level: int | None = None, store: Store | None = None, precision: str = "double",
+                    fast: bool = False) -> Kernel:
+    """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold), `fast` as
+    --fast-math says; carried out by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
     from adcli.lang.ir.precision import PRECISIONS
     real = PRECISIONS[precision]
-    kernel = kernel_texts(program, lanes or veclib.lanes(real.bytes), library or veclib.host(), precision=real)
+    kernel = kernel_texts(program, lanes or veclib.lanes(real.bytes), library or veclib.host(), fast, real)
     texts = tuple(kernel.texts) if store else kernel.texts
 
     def made() -> bytes:
@@ -42,14 +43,16 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
 
 def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = False,
                  precision: Precision | None = None) -> Module | LongKernel:
-    """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for."""
+    """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for. With
+    `fast` its arithmetic is licensed, and numbers below the least normal one are 0."""
     from adcli.codegen.rows import llvm
     from adcli.codegen.rows.expand import expand
-    program, precision = expand(program, llvm.DEFINITIONS), precision or llvm.DOUBLE
+    from adcli.codegen.rows.flushing import here
+    program, precision, flushing = expand(program, llvm.DEFINITIONS), precision or llvm.DOUBLE, here() if fast else ""
     if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):
         from adcli.codegen.rows.long_kernel import LongKernel  # only for long programs
-        return LongKernel(program, lanes, library, fast, precision)
-    return llvm.emit(program, lanes, library, fast=fast, precision=precision)
+        return LongKernel(program, lanes, library, fast, precision, flushing)
+    return llvm.emit(program, lanes, library, fast=fast, precision=precision, flushing=flushing)
 
 
 def linked(code: bytes, entry: EntryPoint) -> Kernel:

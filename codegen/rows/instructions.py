@@ -9,6 +9,7 @@ import math
 import struct
 
 from adcli.codegen.machine import veclib
+from adcli.codegen.rows.flushing import FLUSHING, flushed
 from adcli.lang.ir import Primitive
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import max_, min_, select
@@ -30,11 +31,13 @@ class Instructions:
 
     `declared` has the declaration of each function that is called, `helpers` the text of functions of our own, `externals`
     the functions of maths libraries. With one lane every value is a plain number of the `precision`, whose type is `scalar`, and
-    only libm is called.
+    only libm is called. On the architecture `flushing`, if any, numbers below the least normal one are 0 in code that is called
+    so.
     """
 
-    def __init__(self, lanes: int, library: veclib.Library, fast: bool = False, precision: Precision = DOUBLE) -> None:
-        self.lanes, self.library, self.licence = lanes, library, FAST if fast else ""
+    def __init__(self, lanes: int, library: veclib.Library, fast: bool = False, precision: Precision = DOUBLE,
+                 flushing: str = "") -> None:
+        self.lanes, self.library, self.licence, self.flushing = lanes, library, FAST if fast else "", flushing
         self.precision, self.scalar, self.size = precision, precision.type, precision.bytes
         self.bits = f"i{8 * self.size}"
         self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in (self.scalar, "i1", self.bits))
@@ -77,6 +80,14 @@ class Instructions:
     def call(self, symbol: str, arity: int) -> str:
         arguments = ", ".join(f"{self.real} {{{i}}}" for i in range(arity))
         return f"  {{z}} = call {self.real} @{symbol}({arguments})"
+
+    def flushed(self, call: str, name: str, flushes: bool = True) -> list[str]:
+        """The lines of a call with numbers below the least normal one as 0, or with all of them; as it is where none are flushed
+        anywhere. Values of theirs begin with this name."""
+        if not self.flushing:
+            return [f"  {call}"]
+        self.declared |= FLUSHING[self.flushing].declared
+        return flushed(call, self.flushing, name, flushes)
 
     def turned_product(self) -> str:
         """The line of a product, a factor of which is a value with its sign changed: the fused operation changes it on the way,

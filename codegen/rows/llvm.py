@@ -95,19 +95,20 @@ def weighed(equations: int, columns: int) -> int:
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_LIBRARY, name: str = "kernel",
-         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False, precision: Precision = DOUBLE) -> Module:
+         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False, precision: Precision = DOUBLE,
+         flushing: str = "") -> Module:
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
     give the same text on every machine.
 
     `fast` lets LLVM fuse a product with a sum and divide by multiplying with a reciprocal: results may then differ in the
-    last digits, and from processor to processor.
+    last digits, and from processor to processor. On the architecture `flushing` numbers below the least normal one are 0.
     """
     program = expand(program, DEFINITIONS)
     if part_size is None:
         part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     listed = Listed.of(program)
     parts, slots = cut(program, part_size, listed.positions())
-    instructions = Instructions(lanes, library, fast, precision)
+    instructions = Instructions(lanes, library, fast, precision, flushing)
     writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
     if len(parts) == 1 and not listed:
@@ -180,7 +181,7 @@ def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
         writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
     body = writer.body(part)
     lines = loop(writer.lanes, writer.columns(part), body, last=writer.divisions.here)
-    return [f"define {head(name, writer.instructions.stack)} {{", *lines, "}"]
+    return entry_function(name, writer.instructions, lines)
 
 
 def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
@@ -206,7 +207,17 @@ def calling(name: str, parts: Sequence[str], instructions: Instructions, blocks:
         if filled:
             lines += filling(instructions, f"{name}.{symbol}", filled)
             calls.append(f"  call void @{quoted(f'{name}.{symbol}')}(ptr %out, i64 %row, i64 %until)")
-    return [*lines, f"define {head(name, instructions.stack)} {{", *loop(step, [], calls), "}"]
+    return [*lines, *entry_function(name, instructions, loop(step, [], calls))]
+
+
+def entry_function(name: str, instructions: Instructions, lines: Sequence[str]) -> list[str]:
+    """The function that is called, which does this; where numbers are flushed, in a function of its own."""
+    if not instructions.flushing:
+        return [f"define {head(name, instructions.stack)} {{", *lines, "}"]
+    inside = f"{name}.flushed"
+    call = f"call void @{quoted(inside)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)"
+    return [f"define internal {head(inside, instructions.stack)} {{", *lines, "}", "",
+            f"define {head(name, instructions.stack)} {{", *instructions.flushed(call, "%bits"), "  ret void", "}"]
 
 
 def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, float]] | Sequence[tuple[int, int]]) -> list[str]:

@@ -37,8 +37,9 @@ class LongKernel:
     """LLVM's code generation level."""
 
     def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False,
-                 precision: Precision = DOUBLE) -> None:
+                 precision: Precision = DOUBLE, flushing: str = "") -> None:
         self.program, self.lanes, self.library, self.fast, self.precision = program, lanes, library, fast, precision
+        self.flushing = flushing
         self.listed = Listed.of(program)
         self.parts, self.slots = cut(program, PART_SIZE, self.listed.positions())
         self.blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
@@ -50,7 +51,7 @@ class LongKernel:
                                 precision.code)
 
     def instructions(self) -> Instructions:
-        return Instructions(self.lanes, self.library, self.fast, self.precision)
+        return Instructions(self.lanes, self.library, self.fast, self.precision, self.flushing)
 
     @property
     def texts(self) -> Iterator[str]:
@@ -62,7 +63,8 @@ class LongKernel:
             yield "\n".join([*writer.instructions.declarations(), *writer.data(), *written, ""])
         symbols, instructions = [symbol(k) for k in range(len(self.parts))], self.instructions()
         declared = [f"declare hidden {head(s, instructions.stack)}" for s in symbols]
-        yield "\n".join([*declared, *calling(NAME, symbols, instructions, self.blocks, self.listed), ""])
+        body = calling(NAME, symbols, instructions, self.blocks, self.listed)
+        yield "\n".join([*declared, *instructions.declarations(), *body, ""])
 
 
 def symbol(part: int) -> str:

@@ -57,6 +57,10 @@ def function(program: Program, name: str, instructions: Instructions, before: st
         inside.insert(0, f"  %slots = alloca [{max(1, slots)} x {instructions.scalar}], align {instructions.size}")
     given = "" if here else ", ptr %slots"
     how = f"define {before} i32" if before else "define i32"
+    if instructions.flushing:
+        apart = f"@{quoted(f'{name}.flushed')}({ARRAYS}{given})"
+        lines += [f"define internal void {apart} {{", *inside, "  ret void", "}", ""]
+        inside = instructions.flushed(f"call void {apart}", "%bits")
     lines += [f"{how} @{quoted(called)}({ARRAYS}{given}) {{", *inside, "  ret i32 0", "}", ""]
     return PointFunction(called, 0 if here else slots, lines,
                          weighed(len(program.equations), len(program.params) + len(program.results)), instructions.scalar)
