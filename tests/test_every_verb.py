@@ -54,7 +54,7 @@ CELLS = [   # the words, what is among the numbers of the answer (or a text), an
     (("draw", "--format", "dot"), "slope", ""),
     (("grad", "--enclose"), "slope", ""), (("eval", "--tier", "compiled"), "value", ""),
     (("eval", "--tier", "tape"), "value", "is for programs of numbers"),
-    (("eval", "--fast-math"), "value", "no such choice"),
+    (("eval", "--fast-math"), "value", ""), (("hessian", "--format", "coo", "--fast-math"), "curvature", ""),
 ]
 IN_SINGLE = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor", "trace", "why", "check")
 """Verbs that compute in single precision where they are told to, with options that do not say of what arithmetic they are."""

@@ -200,7 +200,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
 
     def run(names: Collection[str]) -> Numbers:
         chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
-        kernel = native(chosen, task.slot and task.slot.store, task.request.precision)
+        kernel = native(chosen, task.slot and task.slot.store, task.request.precision, fast=task.request.fast)
         return kernel({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
 
     levels = run({p.level for p in known})

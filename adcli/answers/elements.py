@@ -49,7 +49,7 @@ def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..
 
 def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the Jacobian or Hessian by elements as --format coo or mtx; returns the exit code."""
-    options.refuse(["fast_math", "tier", "jobs"], f"has no effect on --format {options.form} of tensors")
+    options.refuse(["tier", "jobs"], f"has no effect on --format {options.form} of tensors")
     assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
     wrt = list(task.signature.wrt)

@@ -158,5 +158,5 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
     kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store, task.request.precision,
-                    task.tier == "auto")
+                    task.tier == "auto", task.request.fast)
     return TensorEvaluator(kernel, [*(r.name for r in program.results), kernel.program.results[-1].name], jobs, remark)

@@ -89,7 +89,7 @@ def check_options(task: Task, options: ResultOptions) -> None:
             options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
-    options.refuse_of_numbers()
+    options.refuse_tape()
     if options.form in ("csv", "tsv"):
         options.refuse(["digits"], "of tensors needs --format text or json")
     arrays = options.form in ARRAYS

@@ -100,9 +100,8 @@ class Options:
                 if t.parameter == name:
                     raise AdError(f"{t.spelling} {reason}")
 
-    def refuse_of_numbers(self) -> None:
-        """AdError for options that have no meaning where a program has tensors, loops or matrices."""
-        self.refuse(["fast_math"], "changes the code of programs of numbers; that of tensors and loops has no such choice")
+    def refuse_tape(self) -> None:
+        """AdError for --tier tape, which has no meaning where a program has tensors, loops or matrices."""
         if any(t.parameter == "tier" and t.words[-1].endswith("tape") for t in self.typed):
             raise AdError("--tier tape is for programs of numbers", help="tensors and loops are compiled: leave it out")
 
@@ -359,6 +358,10 @@ def precision_option(help: str) -> Decorator:
     return option(OTHER, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"), help=help)
 
 
+fast_math_option = option(
+    OTHER, "--fast-math", is_flag=True,
+    help="Let code fuse products with sums, multiply by reciprocals and flush subnormal numbers to 0; last digits may change.")
+
 FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
 """What --precision says where numbers are doubles."""
 
@@ -432,8 +435,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                          help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
         "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
-        "fast_math": option(OTHER, "--fast-math", is_flag=True,
-                            help="Let code fuse products with sums and multiply by reciprocals; the last digits may change."),
+        "fast_math": fast_math_option,
         "precision": precision_option(said["precision"]),
         "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
                        help="Code: a tape (of numbers) is there sooner, compiled code is faster; auto counts which pays."),

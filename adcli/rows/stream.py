@@ -89,7 +89,7 @@ def refuse(task: Task, options: ResultOptions) -> None:
     """AdError for what is known at points only, and for what sums have no use for."""
     if task.signature.tensors:
         options.refuse(["digits"], "of tensors needs points (--at POINT)")
-        options.refuse_of_numbers()
+        options.refuse_tape()
         options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
     if options.form in MATRIX_FORMATS and not options.summed:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",

@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
     """How the results are computed; `at` is a point, whose shapes say how much there is to do."""
-    return "".join(f"{line}\n" for line in described(task.program, at, task.tier))
+    return "".join(f"{line}\n" for line in described(task.program, at, task.tier, task.request.fast))
 
 
-def described(program: Program, at: Mapping[str, Any] | None, tier: str) -> Iterator[str]:
+def described(program: Program, at: Mapping[str, Any] | None, tier: str, fast: bool) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
     from adcli.codegen.nests.runtime import TensorKernel, instructions_worth
     from adcli.lang.passes.pipeline import evaluation_program
-    module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host())
-    said = "compiled, as --tier says" if tier == "compiled" else "compiled"
+    module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host(), fast=fast)
+    why = ", as --tier says" if tier == "compiled" else ", for --fast-math" if fast else ""
     if at is None:
-        yield f"code: {said}; {counted(module)}"
+        yield f"code: compiled{why}; {counted(module)}"
         yield "a point says more: its sizes, the work and the memory (--at)"
         return
     kernel = TensorKernel(module, None)   # a plan needs no code
     plan = kernel.plan(kernel.key(inputs(program, at)))
     worth = 0.0 if tier == "compiled" else instructions_worth(written(module, nests=kernel.nests(plan)).text)
-    if plan.instructions < worth:
-        said = f"compiled in haste, compiling well pays from {worth:,.0f} instructions on"
-    yield f"code: {said}; {counted(module)}"
+    in_haste = plan.instructions < worth
+    better = f", compiling well pays from {worth:,.0f} instructions on" if in_haste else ""
+    yield f"code: compiled{' in haste' if in_haste else ''}{why}{better}; {counted(module)}"
     yield from planned(module, plan)
 
 

@@ -27,12 +27,13 @@ HASTE = {True: 0, False: 2}
 """How hard LLVM tries."""
 
 
-def native(program: Program, store: Store | None = None, precision: str = "double", hasty: bool = True) -> TensorKernel:
+def native(program: Program, store: Store | None = None, precision: str = "double", hasty: bool = True,
+           fast: bool = False) -> TensorKernel:
     """A program made callable: elements of seeds that are zero drop what they would have caused. Code is well made from the start
-    where it may not be `hasty`."""
+    where it may not be `hasty`, and `fast` as --fast-math says."""
     with paused():
         real = PRECISIONS[precision]
-        module = laid_out(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real)
+        module = laid_out(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real, fast=fast)
 
     def compiled(module: TensorModule, haste: bool) -> Kernel:
         def made() -> bytes:

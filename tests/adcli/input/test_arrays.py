@@ -81,8 +81,8 @@ __all__ = ["folder"]
     ("eval mv.ad --at @both.npz --missing nan", "--missing needs rows (--data FILE)"),
     ("eval mv.ad --at @both.npz --status -o C.npy",
      "--status of tensors needs --format text or json"),
-    ("eval mv.ad --at @both.npz --fast-math", "--fast-math changes the code of programs of numbers;"
-     " that of tensors and loops has no such choice"),
+    ("eval mv.ad --at @both.npz --fast-math --tier tape", "--tier tape and --fast-math cannot be used together\n"
+     "help: leave out --fast-math"),
     ("eval mv.ad --at @both.npz -o C.npz --hex", "--hex has no effect on C.npz, a file of arrays"),
     ("vjp mv.ad --at @both.npz --cotangent C=1 -o C.npy", "an .npy file holds one tensor, but the results are C, d_dA, d_dB\n"
      "help: use -o FILE.npz or --format json"),
