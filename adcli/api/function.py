@@ -53,11 +53,12 @@ class Origin(NamedTuple):
 
 
 def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
-         checkpoint: bool = False) -> Function:
+         checkpoint: bool = False, fast_math: bool = False) -> Function:
     """The Function of a program file. AdError if it is no program, OSError if it cannot be read. With `exact_order` sums of
     products of tensors are taken as they are written, whatever they cost. `precision` is double or single: that of its code, of
     its derivatives and of the arrays that they give. With `checkpoint` loops keep few of their steps and compute the others
-    again, in less memory and to the same bits."""
+    again, in less memory and to the same bits. With `fast_math` code may fuse products with sums and multiply by reciprocals, and
+    subnormal numbers count as 0 in it."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
@@ -68,14 +69,14 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
     source = replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-    return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]))
+    return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,
-            precision: str = "double", checkpoint: bool = False) -> Function:
+            precision: str = "double", checkpoint: bool = False, fast_math: bool = False) -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
     outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order`,
-    `precision` and `checkpoint` are as for `load`."""
+    `precision`, `checkpoint` and `fast_math` are as for `load`."""
     from adcli.lang.lower.frontend import parse
     from adcli.lang.syntax.source import is_file_name
     if callable(program):
@@ -88,7 +89,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
     if is_file_name(program):
         raise AdError(f"a program is a text, and {program!r} is the name of a file", help=f"write adcli.load({program!r})")
     read = parse(program, name, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-    return Function(read, precision=one_of("precision", precision, [*PRECISIONS]))
+    return Function(read, precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
 
 
 @says_python
@@ -102,12 +103,13 @@ class Function(Looks):
     (default: one for each processor where the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_calls", "_coloured", "_fits", "_inputs", "_kernel", "_matrix", "_numbers", "_origin",
-                 "_outputs", "_precision", "_program", "_status", "_tensors")
+    __slots__ = ("__weakref__", "_arrays", "_calls", "_coloured", "_fast", "_fits", "_inputs", "_kernel", "_matrix", "_numbers",
+                 "_origin", "_outputs", "_precision", "_program", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
-                 precision: str = "double") -> None:
+                 precision: str = "double", fast_math: bool = False) -> None:
         self._program = program
+        self._fast = fast_math
         self._precision = sys.intern(precision)   # once in a pickle, also of a Function that comes out of one
         self._matrix = matrix
         self._origin = origin
@@ -130,6 +132,11 @@ class Function(Looks):
     def precision(self) -> str:
         """double or single."""
         return self._precision
+
+    @property
+    def fast_math(self) -> bool:
+        """Whether its code may round otherwise, and subnormal numbers count as 0 in it."""
+        return self._fast
 
     @property
     def matrix(self) -> MatrixColumns | None:
@@ -206,10 +213,10 @@ class Function(Looks):
     def only(self, of: OneOrMore) -> Function:
         """The same with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
         from adcli.lang.passes.simplify import prune
-        return Function(prune(self._kept(of)), None, self._origin, self._precision)
+        return Function(prune(self._kept(of)), None, self._origin, self._precision, self._fast)
 
     def _derived(self, program: Program, wrt: OneOrMore, of: OneOrMore, matrix: MatrixColumns | None = None) -> Function:
-        return Function(program, matrix, Origin(self._program, names(wrt), names(of)), self._precision)
+        return Function(program, matrix, Origin(self._program, names(wrt), names(of)), self._precision, self._fast)
 
     def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, names(of))
@@ -232,7 +239,7 @@ class Function(Looks):
         """The sweeps that the matrix of a program with tensors is read from."""
         if self._coloured is None:
             from adcli.solvers.coloured import ColouredMatrix
-            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt, self._precision)
+            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt, self._precision, self._fast)
         return self._coloured
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
@@ -333,7 +340,7 @@ class Function(Looks):
 
     def _with_levels(self) -> Function:
         """The same with the number of its status as one more result."""
-        return Function(_with_levels(self._program, self._origin), precision=self._precision)
+        return Function(_with_levels(self._program, self._origin), precision=self._precision, fast_math=self._fast)
 
     # -- text
 
@@ -349,7 +356,7 @@ class Function(Looks):
         from adcli.codegen.targets import EmitOptions, llvm
         if type(lanes) is not int:
             raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
-        return llvm(self._program, [], EmitOptions(lanes=lanes, precision=self._precision), self._tensors)
+        return llvm(self._program, [], EmitOptions(lanes=lanes, fast=self._fast, precision=self._precision), self._tensors)
 
     # -- values
 
@@ -416,7 +423,7 @@ class Function(Looks):
         """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
         for arrays an array of these words."""
         if self._status is None:
-            self._status = Function(_status_program(self._program, self._origin), precision=self._precision)
+            self._status = Function(_status_program(self._program, self._origin), precision=self._precision, fast_math=self._fast)
         (level,) = self._status(together(at, values)).values()
         if isinstance(level, float):
             return LEVELS[int(level)]
@@ -445,7 +452,7 @@ class Function(Looks):
         if self._kernel is None:
             with COMPILING:   # what is imported meanwhile is imported as a whole, too, when this process forks
                 if self._kernel is None:
-                    self._kernel = compiled(self._program, precision=self._precision)
+                    self._kernel = compiled(self._program, precision=self._precision, fast=self._fast)
         return self._kernel
 
     # -- travel
@@ -463,7 +470,7 @@ class Function(Looks):
         return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
                           [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin,
-                          program.source is not None and program.source.exact_order, self._precision)
+                          program.source is not None and program.source.exact_order, self._precision, self._fast)
 
 
 Marks = list[tuple[int, list[tuple[str | None, bool]]]]
@@ -473,7 +480,7 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
              origin: tuple[Function, OneOrMore, OneOrMore] | None = None, exact_order: bool = False,
-             precision: str = "double") -> Function:
+             precision: str = "double", fast_math: bool = False) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
     from adcli.lang.lower.frontend import parse
@@ -489,7 +496,7 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
     return Function(Program(params, tuple(equations), results, program.source), matrix,
-                    origin and Origin(origin[0].program, *origin[1:]), precision)
+                    origin and Origin(origin[0].program, *origin[1:]), precision, fast_math)
 
 
 def _status_program(program: Program, origin: Origin | None) -> Program:

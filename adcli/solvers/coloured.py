@@ -28,10 +28,11 @@ class EntryPlaces(NamedTuple):
 
 class ColouredMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`, in numbers of a
-    precision."""
+    precision, `fast` as --fast-math says."""
 
-    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double") -> None:
-        self.program, self.kind, self.names, self.precision = program, kind, list(names), precision
+    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double",
+                 fast: bool = False) -> None:
+        self.program, self.kind, self.names, self.precision, self.fast = program, kind, list(names), precision, fast
         self.vector: TensorVectorFunction | None = None
         self.known: dict[object, EntryPlaces] = {}
         self.keeps = not computes_subscripts(program)
@@ -65,4 +66,4 @@ class ColouredMatrix:
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
         shapes = [np.shape(point[name]) for name in self.names]
-        return TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision)
+        return TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)

@@ -330,9 +330,9 @@ class TensorVectorFunction(VectorFunction):
     """A program with tensors: sweeps, of which each program is compiled when it is first called."""
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
-                 shapes: Sequence[tuple[int, ...]], precision: str = "double") -> None:
+                 shapes: Sequence[tuple[int, ...]], precision: str = "double", fast: bool = False) -> None:
         super().__init__(program, names, fixed, shapes)
-        self.precision = precision
+        self.precision, self.fast = precision, fast
         self.outputs = [r.name for r in program.results]
         self.output_shapes: list[tuple[int, ...]] | None = None
 
@@ -341,21 +341,24 @@ class TensorVectorFunction(VectorFunction):
         other.output_shapes = None
         return other
 
+    def code(self, program: Program) -> Any:
+        return compiled(program, True, self.precision, self.fast)
+
     @cached_property
     def value(self) -> Any:
-        return compiled(self.program, True, self.precision)
+        return self.code(self.program)
 
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
         program = pipeline.adjoint_program(self.program, self.names)
-        return compiled(program, True, self.precision), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        return self.code(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
         program = pipeline.tangent_program(self.program, self.names)
-        return compiled(program, True, self.precision), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        return self.code(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
@@ -364,7 +367,7 @@ class TensorVectorFunction(VectorFunction):
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
         tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return compiled(program, True, self.precision), cotangents, tangents, products
+        return self.code(program), cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -21,6 +21,7 @@ import click
 from adcli.command.options import (
     Options,
     derivative_options,
+    fast_math_option,
     format_option,
     option,
     output_option,
@@ -60,6 +61,7 @@ class BenchOptions(Options):
     seconds: float
     form: str
     precision: str | None
+    fast_math: bool
 
 
 @click.command("bench", cls=Command,
@@ -75,6 +77,7 @@ class BenchOptions(Options):
 @option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="S",
         help="Minimum seconds per measurement.")
 @precision_option("What is computed in: double, the default, or single.")
+@fast_math_option
 @format_option(("text", "json"), "Format of the figures.")
 @output_option
 @takes(BenchOptions)
@@ -104,13 +107,14 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
         raise AdError(f"--size {options.size}: the point of --at has its sizes", help="give one of the two")
     point = one_point(program.params, options.at, say, options.source, "the times are those of one point",
                       "give one number for each input: --at x=2,y=5") if options.at else {}
-    precision = options.precision or "double"
+    precision, fast = options.precision or "double", options.fast_math
     if not has_tensors(program):
-        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point, precision), report
+        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point, precision,
+                        fast), report
     from adcli.verbs import bench_tensors
     given = sizes(options.size or "")
     return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds, point,
-                                   precision), bench_tensors.report)
+                                   precision, fast), bench_tensors.report)
 
 
 def sizes(text: str) -> dict[str, int]:
@@ -125,13 +129,13 @@ def sizes(text: str) -> dict[str, int]:
 
 
 def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float,
-             point: Point, precision: str) -> dict[str, Any]:
+             point: Point, precision: str, fast: bool) -> dict[str, Any]:
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds. Inputs that the point lacks are sampled."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
     from adcli.codegen.machine.memory import require_room
     from adcli.lang.lower.frontend import parse_source
-    f = Function(parse_source(source), precision=precision)
+    f = Function(parse_source(source), precision=precision, fast_math=fast)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows
@@ -141,14 +145,15 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     batches = {name: {str(jobs): best(call(g, many, jobs, point), seconds) / many * 1e9 for jobs in sorted({1, threads})}
                for name, g in functions.items()}
     return {
-        "program": source.name, "precision": precision, "inputs": len(f.inputs), "outputs": len(f.outputs),
+        "program": source.name, "precision": precision, "fast_math": fast, "inputs": len(f.inputs), "outputs": len(f.outputs),
         "equations": {name: len(g.program.equations) for name, g in functions.items()},
         "rows": rows, "ns_per_row": per_row,
         "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
         "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
         "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
         "tiers": tiers_beside(functions["gradient"], rows, seconds, point),
-        "compile_ms": phases(source, wrt, of, precision), "start_up_ms": start_up(source, f.program, point, precision),
+        "compile_ms": phases(source, wrt, of, precision, fast),
+        "start_up_ms": start_up(source, f.program, point, precision, fast),
     }
 
 
@@ -183,7 +188,7 @@ def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[s
     program = for_machine(g.program)
     columns, figures = list(sampled(g, rows, point).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
-        kernel, made = timed(partial(native, program, tier, precision=g.precision))
+        kernel, made = timed(partial(native, program, tier, precision=g.precision, fast=g.fast_math and tier == "compiled"))
         single, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
         figures[tier] = {"made_ms": made * 1e3, "us_per_point": single * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
@@ -199,7 +204,7 @@ def on_rows(kernel: Kernel, columns: Sequence[np.ndarray], rows: int) -> Callabl
     return lambda: run_arrays(kernel, given, rows, out)
 
 
-def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precision: str) -> dict[str, float]:
+def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precision: str, fast: bool) -> dict[str, float]:
     """Milliseconds from text to callable gradient, phase by phase. Here each ends before the next begins; otherwise LLVM compiles
     the first texts of a long program while the next are emitted, and all processors take part in both."""
     from adcli.codegen.machine import veclib
@@ -218,21 +223,21 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precisio
     program = phase("parse", lambda: parse_source(source))
     derived = phase("differentiate", lambda: gradient(program, wrt, of))
     expanded = phase("expand", lambda: for_machine(derived))
-    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), precision=real),
+    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), fast, real),
                                              tuple(k.texts)))
     code = phase("llvm", lambda: jit.object_codes(texts, kernel.level))
     phase("link", lambda: jit.link(code, kernel.entry))
     return found
 
 
-def start_up(source: Source, program: Program, point: Point, precision: str) -> dict[str, float]:
+def start_up(source: Source, program: Program, point: Point, precision: str, fast: bool) -> dict[str, float]:
     """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling. (-P: no
     module of the folder one is in is imported.)"""
     r = random.Random(0)
     sampled = {p.name: r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low for p in program.params}
     at = ",".join(f"{name}={x!r}" for name, x in {**sampled, **point}.items())
     command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", "--precision", precision,
-               *(["--at", at] if at else [])]
+               *(["--fast-math"] if fast else []), *(["--at", at] if at else [])]
     found = {}
     for name, more in (("warm", []), ("cold", ["--no-cache"])):
         times: list[float] = []

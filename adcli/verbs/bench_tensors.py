@@ -31,11 +31,11 @@ USUAL_SIZE, SMALLEST = 32, 4
 
 
 def measured(source: Source, program: Program, wrt: list[str] | None, of: list[str] | None, given: Mapping[str, int],
-             seconds: float, point: Point, precision: str) -> dict[str, Any]:
+             seconds: float, point: Point, precision: str, fast: bool) -> dict[str, Any]:
     """All figures: times in microseconds a call, phases in milliseconds. Inputs that the point lacks are drawn. AdError where the
     sizes do not fit the program."""
     sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point) if point else chosen(program, given)
-    f = Function(program, precision=precision)
+    f = Function(program, precision=precision, fast_math=fast)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of)}
     with suppress(AdError):   # of one number only
         functions["gradient"] = f.grad(wrt, of)
@@ -43,17 +43,19 @@ def measured(source: Source, program: Program, wrt: list[str] | None, of: list[s
     inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
     times, memory = dict[str, dict[str, float]](), dict[str, int]()
     for name, g in functions.items():
-        kernel, at = native(g.program, precision=precision, hasty=False), values(g.program, sizes, inside, point, precision)
+        kernel = native(g.program, precision=precision, hasty=False, fast=fast)
+        at = values(g.program, sizes, inside, point, precision)
         times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
         memory[name] = max(plan.memory for plan in kernel.plans.values())
     alone = {name: us["1"] for name, us in times.items()}
     return {
-        "program": source.name, "precision": precision, "inputs": len(f.inputs), "outputs": len(f.outputs), "sizes": sizes,
+        "program": source.name, "precision": precision, "fast_math": fast, "inputs": len(f.inputs), "outputs": len(f.outputs),
+        "sizes": sizes,
         "equations": {name: len(g.program.equations) for name, g in functions.items()},
         "threads": threads[-1], "us_per_call": times,
         "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
         "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
-        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point, precision),
+        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point, precision, fast),
     }
 
 
@@ -104,7 +106,7 @@ def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]
 
 
 def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: Mapping[str, int],
-           inside: Mapping[str, int], point: Point, precision: str) -> dict[str, float]:
+           inside: Mapping[str, int], point: Point, precision: str, fast: bool) -> dict[str, float]:
     """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
@@ -117,7 +119,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: M
     program, found["parse"] = timed(lambda: parse_source(source))
     derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
     module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(real.bytes), veclib.host(),
-                                                       precision=real))
+                                                       precision=real, fast=fast))
     kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point, precision)
     plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
     module, found["emit"] = timed(lambda: written(module, nests=kernel.nests(plan)))

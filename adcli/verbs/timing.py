@@ -31,4 +31,5 @@ def best(run: Callable[[], object], seconds: float) -> float:
 def headline(figures: Mapping[str, Any]) -> str:
     """What is timed."""
     single = ", in single precision" if figures["precision"] == "single" else ""
-    return f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}{single}"
+    fast = ", with --fast-math" if figures["fast_math"] else ""
+    return f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}{single}{fast}"

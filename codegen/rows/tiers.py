@@ -169,13 +169,14 @@ def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | No
     return kernel if tier == "tape" else TieredKernel(kernel, make)
 
 
-def native(program: Program, tier: str = "auto", store: Store | None = None, precision: str = "double") -> Kernel:
-    """The program, as `for_machine` leaves it, as native code in a tier; carried out by the evaluator where the system refuses
-    native code."""
+def native(program: Program, tier: str = "auto", store: Store | None = None, precision: str = "double",
+           fast: bool = False) -> Kernel:
+    """The program, as `for_machine` leaves it, as native code in a tier, which is compiled where it is to be `fast`; carried out
+    by the evaluator where the system refuses native code."""
     def make() -> Kernel:
-        return compile_program(program, store=store, precision=precision)
+        return compile_program(program, store=store, precision=precision, fast=fast)
 
-    if tier == "compiled" or (tier == "auto" and not begins_on_tape(program)):
+    if tier == "compiled" or fast or (tier == "auto" and not begins_on_tape(program)):
         return make()
     try:
         return on_tape(recorded(program, precision), tier, make, store)

@@ -2,6 +2,7 @@
 """Programs with tensors beside JAX's jit on the same work; prints a table of microseconds a call.
 
     python tests/tools/bench_tensors.py [--only TEXT] [--size N] [--seconds S] [--no-jax] [--scaling] [--precision single]
+        [--fast-math]
 
 Each line is one program at one size: its results, and its results with the adjoints of the inputs (for a scalar result the
 gradient). Ours are Functions, given arrays and floats; JAX gets arrays that it has already, and its results are waited for. Both
@@ -277,7 +278,8 @@ def point(work: Work, size: int) -> dict[str, Any]:
     return {name: drawn(name, shape) for name, shape in work.shapes(size).items()}
 
 
-def measured(only: str, size: int | None, seconds: float, other: str, jobs: int | None, precision: Precision) -> Iterator[str]:
+def measured(only: str, size: int | None, seconds: float, other: str, jobs: int | None, precision: Precision,
+             fast: bool) -> Iterator[str]:
     """Lines of the table; the `other` is "JAX", "one thread" or nobody."""
     known = peers(precision) if other == "JAX" else {}
     for work in WORK:
@@ -285,7 +287,7 @@ def measured(only: str, size: int | None, seconds: float, other: str, jobs: int 
             continue
         program = simplify(work.program())
         reverse = simplify(adjoints(program))
-        value, derivative = (function(p, precision) for p in (program, reverse))
+        value, derivative = (function(p, precision, fast) for p in (program, reverse))
         for n in work.sizes if size is None else [n for n in work.sizes if n == size]:
             random = np.random.default_rng(n)
             at = in_precision(point(work, n), precision)
@@ -309,10 +311,10 @@ def measured(only: str, size: int | None, seconds: float, other: str, jobs: int 
                 yield f"{name} {times[0]:11.1f} {theirs:13.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
 
 
-def function(program: Program, precision: Precision) -> Function:
+def function(program: Program, precision: Precision, fast: bool = False) -> Function:
     """A Function whose code is made well at once, for all shapes."""
-    found = Function(program, precision=precision.name)
-    found._kernel = compile_tensors(program, precision=precision)
+    found = Function(program, precision=precision.name, fast_math=fast)
+    found._kernel = compile_tensors(program, precision=precision, fast=fast)
     return found
 
 
@@ -353,11 +355,13 @@ def main() -> None:
     arguments.add_argument("--jobs", type=int, help="threads of adcli (default: one for each processor)")
     arguments.add_argument("--no-jax", action="store_true")
     arguments.add_argument("--precision", choices=PRECISIONS, default="double", help="of both")
+    arguments.add_argument("--fast-math", action="store_true", help="as adcli's option of that name")
     arguments.add_argument("--scaling", action="store_true")
     chosen = arguments.parse_args()
     other = "one thread" if chosen.scaling else "" if chosen.no_jax else "JAX"
     print(f"{'program':17s} {'size':>5s} {'':9s} {'adcli µs':>11s} {other + ' µs':>13s} {'ratio':>8s} {'agree':>9s}")
-    for line in measured(chosen.only, chosen.size, chosen.seconds, other, chosen.jobs, PRECISIONS[chosen.precision]):
+    for line in measured(chosen.only, chosen.size, chosen.seconds, other, chosen.jobs, PRECISIONS[chosen.precision],
+                         chosen.fast_math):
         print(line, flush=True)
 
 

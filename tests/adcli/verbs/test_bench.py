@@ -43,7 +43,7 @@ def test_the_processes_that_are_timed_import_nothing_from_the_folder_one_is_in(t
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *args, **options: began.append(args) or len(began) > 1 or run(*args, **options))
     source = Source("-e", "v = x\n")
-    bench.start_up(source, parse_source(source), {}, "double")
+    bench.start_up(source, parse_source(source), {}, "double", False)
     assert len(began) == 2 * (bench.RUNS + 1)
 
 
