@@ -125,7 +125,7 @@ def calling(written: CFunction, fast: bool) -> list[str]:
     return [f"call: {written.head}; it returns 0",
             "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
             *([f"work: {written.name}_WORK {written.precision.type}s that no other call uses meanwhile"] if written.work else []),
-            f"compile: cc -std=c99 -O2{'' if fast else ' -ffp-contract=off'}, and link with -lm"]
+            f"compile: cc -std=c99 -O2 -ffp-contract={'fast' if fast else 'off'}, and link with -lm"]
 
 
 def comment(lines: Sequence[str]) -> str:
