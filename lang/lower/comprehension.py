@@ -133,11 +133,16 @@ class TensorStatement:
         symbol, result = self.s.symbol, self.before
         if symbol.startswith("arg"):
             made, symbol = self.places(made), "min=!"
+        made = self.together(made)
         for op, args, last in [(*m, m is made[-1]) for m in made]:
             result = self.emitted(op, args, symbol, result, last)
             symbol = symbol.removesuffix("!")
         assert result is not None
         return result
+
+    def together(self, made: list[tuple[Comprehension, list[Atom]]]) -> list[tuple[Comprehension, list[Atom]]]:
+        """The comprehensions of the statement, each of which goes on from what the one before has made."""
+        return made
 
     def places(self, made: list[tuple[Comprehension, list[Atom]]]) -> list[tuple[Comprehension, list[Atom]]]:
         """The comprehensions whose least value is the first place of the extremum of `made`, infinity where there is none."""

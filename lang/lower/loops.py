@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
 from adcli.lang.ir.allowance import Allowance
-from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box, written_region
 from adcli.lang.ir.matrix import SOLVES, Boxed
@@ -27,6 +27,8 @@ from adcli.lang.ir.step_order import Meeting, meetings, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, shape_of
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.index_conditions import pieces_where
+from adcli.lang.lower.kept_points import Made, common_guards, kept_points
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
 from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
@@ -257,6 +259,16 @@ class Loop:
             if shape_of(known):
                 self.know(name, shape_of(known))
 
+    def helper(self, near: str, shape: tuple[Affine, ...], start: float) -> Var:
+        """A history that no text has, all of whose elements start from a number."""
+        name = Names({*self.context.tree.names, *self.names}).fresh(near)
+        self.names.append(name)
+        self.entering[name] = Lit(start)
+        self.know(name, shape)
+        history = self.scope.histories[name]
+        assert isinstance(history, Var)
+        return history
+
     def know(self, name: str, shape: tuple[Affine, ...]) -> None:
         self.unknown.discard(name)
         self.scope.histories[name] = Var(name, False, False, shape)
@@ -470,13 +482,39 @@ class LoopStatement(TensorStatement):
     def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
         self.loop.accesses.append(([a for a in accesses if not self.is_copy(a) and a.tensor != self.loop.done], domain))
 
+    def together(self, made: list[Made]) -> list[Made]:
+        """What is no sum of several comprehensions reduces what all of them have made."""
+        if len(made) == 1 or self.s.symbol in ("=", "+=!", "+="):
+            return made
+        first, place, history = made[0][0], self.target.place, self.scope.env[self.name]
+        assert isinstance(history, Var)
+        if first.reduction in ("min", "max") and len(self.stated) > 1:
+            self.refuse_pieces(NEUTRAL[first.reduction])
+        step = affine(self.loop.step) + self.target.offset
+        kept = kept_points(made, step, history.shape[place])
+        points = self.loop.helper(self.name, kept[0][0].shape, NEUTRAL[first.reduction])
+        self.scope.equations += [Equation((points,), op, tuple(args), (self.s.start, self.s.end)) for op, args in kept]
+        b = self.elements()
+        b.indices = {r.index.name: r.index for r in first.ranges}
+        write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(self.s.subscripts or ())])
+        guards = common_guards([op for op, _ in made])
+        read = Read(len(b.args), kept[0][0].write)
+        return [(replace(first, guards=guards, write=write, sources=(read,), body=identity_body(), agreements=()),
+                 [*b.args, points])]
+
+    def refuse_pieces(self, start: float) -> None:
+        """A point in no piece of what `where` leaves would count among the equal elements of an extremum that is infinite, so the
+        text has to say that it has that value."""
+        clause = next(c for c in self.s.clauses if c.kind == "guard" and len(pieces_where(self.context, c.nodes[0], True)) > 1)
+        condition, value = (self.context.text(n, 60) for n in (clause.nodes[0], self.s.value))
+        said = "a condition that leaves several pieces of the points, in an extremum of a loop"
+        raise self.context.fault(said, clause.nodes[0],
+                                 f"write a choice in place of it: {self.s.symbol} {condition} ? {value} : {start:g}")
+
     def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool,
                 whole: bool | None = None) -> Atom:
         history = self.scope.env[self.name]
         assert isinstance(history, Var)
-        if not last and self.s.symbol.endswith("!") and op.reduction != "+":
-            raise self.context.fault("a choice by an index that keeps reads inside of their tensors, in a reduction of a loop",
-                                     self.s.target, "write the choice as a statement of its own, and reduce that")
         if symbol == "+=":
             op, args = replace(op, onto=len(args)), [*args, history]
         self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))

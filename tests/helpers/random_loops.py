@@ -24,6 +24,10 @@ class Carried:
     lags: int
 
 
+REDUCTIONS = {"+=!": sum, "max=!": max, "min=!": min, "*=!": math.prod, "lse=!": lambda x: math.log(sum(map(math.exp, x)))}
+"""What each of them makes of the values that it reduces."""
+
+
 def random_loop(r: Random) -> str:
     """The text of a program of inputs a, b, c(T), x(T, N), W(N, N), u(N) and the size T."""
     down = r.random() < 0.35
@@ -89,7 +93,12 @@ def reduced(r: Random, name: str, carried: list[Carried], made: list[str], down:
         made.append(f"{name}(t, n)")
         return [f"{name}(t, n) +=! 0.4 * W(n, m) * {term}"]
     made.append(f"{name}(t)")
-    return [f"{name}(t) {r.choice(('+=!', 'max=!', 'min=!'))} 0.3 * {term} * u(m)"]
+    symbol = r.choice([*REDUCTIONS])
+    if r.random() < 0.5:
+        return [f"{name}(t) {symbol} 0.3 * {term} * u(m)"]
+    condition, at, other = r.choice((("m >= 1", "m - 1", "0.7 * u(m)"), ("m >= 1 and t >= 1", "m - 1", term),
+                                     ("m < N - 1", "m + 1", "0.4"), ("m != 1", "m", "0.2 * u(m)")))
+    return [f"{name}(t) {symbol} {condition} ? 0.3 * {term.replace('m)', at + ')')} * u(m) : {other}"]
 
 
 def outputs(r: Random, carried: list[Carried], down: bool) -> list[str]:
@@ -156,7 +165,7 @@ def python(expression: str) -> str:
 
 def run(line: str, names: dict[str, Any], at: dict[str, int], copy: int = 0) -> None:
     """One statement, at one step; with `copy` the elements so many steps on are taken."""
-    match = re.fullmatch(r"(\w+)(?:\(([^()]*)\))? (=|\+=!|max=!|min=!) (.*)", line)
+    match = re.fullmatch(r"(\w+)(?:\(([^()]*)\))? (=|\S+=!) (.*)", line)
     assert match is not None, line
     name, subscripts, symbol, expression = match.groups()
     free = [n for n in ("n", "i", "j", "m") if re.search(rf"\b{n}\b", line)]
@@ -170,7 +179,7 @@ def run(line: str, names: dict[str, Any], at: dict[str, int], copy: int = 0) -> 
             found[where] = [names[name][(where[0] + copy, *where[1:])]]
         else:
             found.setdefault(where, []).append(eval(python(expression), dict(names), inner))
-    combined = {"=": lambda x: x[0], "+=!": sum, "max=!": max, "min=!": min}[symbol]
+    combined = REDUCTIONS.get(symbol, lambda x: x[0])
     values = {k: combined(x) for k, x in found.items()}
     if subscripts:
         names.setdefault(name, Elements()).update(values)

@@ -287,6 +287,9 @@ FAULTS = [
      "write y(0) = x(0); for t in 1:N { y(t) = 0.5*y(t-1) + x(t) }"),
     ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m) where t in 0:9", 2, 23, "'h' has no elements before this statement",
      "write h(0, n) = 0 where n in 0:N; for t in 0:9 { h(t+1, n) +=! W(n, m)*h(t, m) }, with the start that you mean"),
+    ("input x(N)\nh(0) = x(0)\nfor t in 0:2 { h(t+1) max=! h(t) + x(n) where n < 1 or n > 1 }", 3, 47,
+     "a condition that leaves several pieces of the points",
+     "write a choice in place of it: max=! n < 1 or n > 1 ? h(t) + x(n) : -inf"),
     ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m)", 2, 23, "'h' has no elements before this statement",
      "a recurrence is a loop"),
     ("input x(N)\ny(i) = x(i)\ny(t) = y(t+1) + 1 where t in 0:N-1", 3, 10, "'y' is read 1 step ahead of the element",
@@ -341,6 +344,31 @@ def test_random_loops_have_the_values_of_plain_python():
         got = evaluate(program, given)
         for result in program.results:
             np.testing.assert_allclose(np.asarray(got[result.name], float), want[result.name], rtol=1e-12, atol=1e-14)
+
+
+REDUCED = [   # a reduction with guarded reads in a loop, and what it is without one
+    ("max=!", "i + k >= 1 && i + k <= N ? x(i + k - 1) : 2*x(1)", "k in 0:3"),
+    ("min=!", "i + k >= 1 && i + k <= N ? x(i + k - 1) : 2*x(1)", "k in 0:3, k >= i"),
+    ("*=!", "i + k >= 1 && i + k <= N ? x(i + k - 1) : x(0)", "k in 0:3"),
+    ("*=!", "i >= 1 ? x(i - 1) - k : x(0)", "k in 0:3, k != 1"),
+    ("lse=!", "i + k >= 1 ? (i + k <= N ? x(i + k - 1) : x(1)) : x(0)", "k in 0:3"),
+    ("lse=!", "k >= 1 ? x(k - 1) : x(2)", "k in 0:N + 1, k < i or k > i"),
+]
+
+
+@pytest.mark.parametrize(("symbol", "value", "where"), REDUCED)
+@pytest.mark.parametrize("derived", [tangents, adjoints])
+def test_a_reduction_with_guarded_reads_is_in_a_loop_what_it_is_without_one(symbol, value, where, derived):
+    """Derivatives are shared by all elements that are equal, and exact for products with several zeros."""
+    alone = parse(f"input x(N), u(N)\ny(i) {symbol} {value} where i in 0:N, {where}\nv +=! y(i)*u(i)\noutput v")
+    loop = f"for t in 2:4 {{ y(t, i) {symbol} {value} where i in 0:N, {where} }}"
+    program = derived(parse(f"input x(N), u(N)\n{loop}\nv +=! y(3, i)*u(i)\noutput v"))
+    for x in ([2.0, 1.0, 2.0], [0.0, 0.0, 1.0], [-1.0, 3.0, 0.5]):
+        given = {"x": x, "u": [1.0, 0.5, -2.0], "dx": [1.0, 0.25, -1.0], "du": [0.5, 1.0, 2.0], "d_dv": 1.0}
+        given = {p.name: np.array(given[p.name]) for p in program.params}
+        got, want = evaluate(program, given), evaluate(derived(alone), given)
+        for name in want:
+            np.testing.assert_allclose(got[name], want[name], rtol=1e-15, err_msg=name)
 
 
 def test_every_loop_of_a_program_can_be_checkpointed_and_its_derivative_is_too():
