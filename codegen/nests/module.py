@@ -55,6 +55,7 @@ from adcli.codegen.nests.teams import YIELD, Team, functions
 from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.ir.constants_at import placing_constants
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import bound_names, counts
@@ -184,7 +185,13 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
 
 def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
             nests: Sequence[int] | None = None) -> TensorModule:
-    """The module with its text: with the nests of these choices, or with all."""
+    """The module with its text: with the nests of these choices, or with all. AdError, with its place, for a constant that the
+    precision has no number for."""
+    with placing_constants(module.program, module.env.on(1).precision):
+        return with_text(module, header, linkage, nests)
+
+
+def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: Sequence[int] | None) -> TensorModule:
     env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
     env.written = {}
     only = [None] * len(choosers) if nests is None else nests

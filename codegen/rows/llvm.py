@@ -21,6 +21,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, counts
+from adcli.lang.ir.constants_at import placing_constants
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
@@ -111,10 +112,11 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     instructions = Instructions(lanes, library, fast, precision, flushing)
     writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
-    if len(parts) == 1 and not listed:
-        body = one_part(writer, parts[0], name)
-    else:
-        body = many_parts(writer, parts, name, slots, blocks, listed)
+    with placing_constants(program, precision):
+        if len(parts) == 1 and not listed:
+            body = one_part(writer, parts[0], name)
+        else:
+            body = many_parts(writer, parts, name, slots, blocks, listed)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
     work = instructions.size * lanes * slots * blocks

@@ -57,8 +57,10 @@ def recorded(program: Program, precision: str = "double") -> Tape:
     from adcli.codegen.rows.encoder import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
+    from adcli.lang.ir.constants_at import placing_constants
     from adcli.lang.ir.precision import PRECISIONS
-    return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
+    with placing_constants(program, PRECISIONS[precision]):
+        return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
 
 # ---------------------------------------------------------------- the player
