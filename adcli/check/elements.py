@@ -17,8 +17,8 @@ import numpy as np
 
 from adcli.check.against import AgainstArrays
 from adcli.check.directions import DirectionalCheck
-from adcli.check.methods import Check
-from adcli.check.subject import Derived, EntryKey, Native
+from adcli.check.methods import Check, agreeing
+from adcli.check.subject import Derived, EntryKey, Native, Seen
 from adcli.check.sweeps import TensorDerivatives, hot
 from adcli.check.tally import Tally, joined
 from adcli.codegen.nests.runtime import TensorKernel
@@ -29,7 +29,7 @@ from adcli.lang.analyse.differences import sided
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.analyse.wrong_rules import Culprit
 from adcli.lang.derive.derivatives import partial_name
-from adcli.lang.evaluate import evaluate
+from adcli.lang.evaluate import evaluate, rounded_arithmetic
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, atom_of, elements, written_out
 from adcli.lang.evaluate.unfolding import length
 from adcli.lang.ir import Atom, Param, Program, Result
@@ -55,12 +55,14 @@ FEWEST = 6
 
 
 class WrittenOut:
-    """The programs of numbers that a program with tensors and its derivatives are at a point. `at` has its elements."""
+    """The programs of numbers that a program with tensors and its derivatives are at a point. `at` has its elements. Whole
+    numbers and ends of loops are those of a `precision`."""
 
-    def __init__(self, of: TensorDerivatives, at: Point) -> None:
+    def __init__(self, of: TensorDerivatives, at: Point, precision: Precision = DOUBLE) -> None:
         self.of, self.given = of, {p.name: at[p.name] for p in of.primal.params}
         self.sizes = bind(of.primal, {n: np.shape(x) for n, x in self.given.items()}, self.given)
-        self.tape, self.known_errors = NumberTape(MOST_WRITTEN), dict[Precision, dict[str, float]]()
+        self.tape = NumberTape(MOST_WRITTEN, numbers=rounded_arithmetic(precision))
+        self.known_errors = dict[Precision, dict[str, float]]()
         self.numbers = self.tape.inputs(of.primal.params, self.given)
         values = written_out(self.tape, of.primal, self.numbers)
         self.values = {n: x for each in values.values() for n, x in each.items()}
@@ -144,9 +146,11 @@ class WrittenOut:
 
 @dataclass(kw_only=True)
 class ElementCheck(Check):
-    """The methods at one point of a program with tensors."""
+    """The methods at one point of a program with tensors. `decided` is what is written out as code of the precision decides it,
+    where that may be other elements or steps."""
 
     written: WrittenOut
+    decided: WrittenOut | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -199,6 +203,14 @@ class ElementCheck(Check):
         for _ in points:
             yield self.written.natively(self.some_of, self.some_wrt, self.written.of.back, self.written.of.ahead)
 
+    def in_singles(self, seen: Sequence[Seen]) -> list[Tally]:
+        if self.decided is None:
+            return super().in_singles(seen)
+        check = replace(self, written=self.decided, primal=self.decided.primal, decided=None)
+        check.some_of, check.some_wrt, at = self.some_of, self.some_wrt, self.decided.at
+        return check.in_singles([replace(s, at=at, forward=check.forward.bounded(at), reverse=check.reverse.bounded(at))
+                                 for s in seen])
+
     def natively_in(self, points: Sequence[Point], precision: Precision) -> Iterator[list[dict[EntryKey, float]]]:
         for _ in points:
             yield self.written.natively(self.some_of, self.some_wrt, *self.written.of.sweeps_in_precision)[0]
@@ -249,6 +261,8 @@ class TensorCheck:
             if operations > MOST_WRITTEN:   # of the program alone
                 raise TooLong
             written = WrittenOut(self.tensors, at)
+            twice = self.precision is not DOUBLE and self.tensors.decisions is not None
+            decided = WrittenOut(self.tensors, at, self.precision) if twice else None
         except TooLong:
             check = DirectionalCheck(self.tensors, at, seed, operations)
             check.run()
@@ -256,7 +270,7 @@ class TensorCheck:
                 self.against.pass_over()
             return check
         check = ElementCheck(written.primal, written.wrt, seed, self.everything, self.precision, self.agreed, self.against,
-                             written=written)
+                             written=written, decided=decided)
         check.run([written.at])
         return check
 
@@ -321,9 +335,8 @@ class TensorCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, with somebody else's derivatives too where there are any, and nothing failed."""
-        theirs = self.against is None or self.against.tally.compared > 0
-        return not self.failed and any(t.compared for t in self.tallies) and theirs
+        """Whether something was compared, by every method that was asked for, and nothing failed."""
+        return agreeing(self)
 
     @property
     def misjudged(self) -> list[Any]:

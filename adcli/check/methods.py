@@ -85,9 +85,8 @@ class Check(Subject):
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, with somebody else's derivatives too where there are any, and nothing failed."""
-        theirs = self.against is None or self.against.tally.compared > 0
-        return not self.failed and any(t.compared for t in self.tallies) and theirs
+        """Whether something was compared, by every method that was asked for, and nothing failed."""
+        return agreeing(self)
 
     def modes(self, seen: Iterable[Seen]) -> list[Tally]:
         """Forward mode against reverse mode, in the reference evaluator and native."""
@@ -110,15 +109,19 @@ class Check(Subject):
         return [tally]
 
     def in_singles(self, seen: Sequence[Seen]) -> list[Tally]:
-        """Native code in another precision against the reference evaluator in doubles."""
+        """Native code in another precision against the reference evaluator in doubles. Where nothing overflows, it has numbers."""
         if self.precision is DOUBLE:
             return []
         tally = Tally(in_precision(self.precision))
         for s, found in zip(seen, self.natively_in([s.at for s in seen], self.precision), strict=True):
             for native, reference, derived in zip(found, (s.reverse, s.forward), (self.reverse, self.forward), strict=True):
-                for k, (_, bound) in derived.bounded(s.at, self.precision).items():
+                bounded = derived.bounded(s.at, self.precision)
+                sure = self.whole and all(bound < math.inf for _, bound in bounded.values())
+                for k, (_, bound) in bounded.items():
                     x, near = reference[k]
-                    tally.compare(self.name(k), s.at, native[k], x, MARGIN * (2 * bound + near), len(k[1]))
+                    allowed = MARGIN * (2 * bound + near)
+                    compare = tally.require if sure and self.precision.holds(abs(x) + allowed) else tally.compare
+                    compare(self.name(k), s.at, native[k], x, allowed, len(k[1]))
                     tally.count_digits(native[k], x, self.precision)
         return [tally]
 
@@ -333,6 +336,18 @@ class Check(Subject):
             return None
         from adcli.lang.analyse.wrong_rules import culprit
         return culprit(self.primal, at, self.wrt)
+
+
+def unanswered(check: Any) -> Tally | None:
+    """A method that was asked for and could compare nothing: somebody else's derivatives, or code of another precision."""
+    asked = [t for t in check.tallies if t.method == in_precision(check.precision)]
+    asked += [] if check.against is None else [check.against.tally]
+    return next((t for t in asked if not t.compared), None)
+
+
+def agreeing(check: Any) -> bool:
+    """Whether something was compared, by every method that was asked for, and nothing failed."""
+    return not check.failed and any(t.compared for t in check.tallies) and unanswered(check) is None
 
 
 def in_precision(precision: Precision) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter, named, shown
+from adcli.check.methods import unanswered
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.columns import table
@@ -112,8 +113,8 @@ def verdict(check: AnyCheck) -> str:
         return f"FAIL: {failed} of {plural(compared, 'comparison')} failed, in {methods} of {len(check.tallies)} methods"
     if not compared:
         return "nothing compared: no method applies at any of these points"
-    if not check.agrees:
-        return f"nothing compared: no entry of {check.tallies[-1].method.removeprefix('against ')} can be told at these points"
+    if (method := unanswered(check)) is not None:
+        return f"nothing compared: no entry of {method.method.removeprefix('against ')} can be told at these points"
     return f"ok: {plural(compared, 'comparison')}, no disagreement"
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,9 @@ from adcli.check.subject import FirstSweeps
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.evaluate.recording import element
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, Result
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
@@ -45,6 +46,21 @@ class TensorDerivatives(FirstSweeps):
     def sweeps_in_precision(self) -> tuple[TensorKernel, TensorKernel]:
         """`back` and `ahead` in the other precision."""
         return self.coded(adjoint_program, self.precision), self.coded(tangent_program, self.precision)
+
+    @cached_property
+    def decisions(self) -> Program | None:
+        """What is computed to decide which elements are read and where loops end, whole numbers among it; None where nothing
+        is."""
+        ends = [e.outs[e.op.until] for e in self.primal.equations if isinstance(e.op, Recurrence) and e.op.until is not None]
+        found = [*(v for e in self.primal.equations for v in e.outs if v.whole), *ends]
+        return replace(self.primal, results=tuple([Result(f"decision {k}", v) for k, v in enumerate(found)])) if found else None
+
+    def decided_alike(self, at: Point) -> bool:
+        """Whether code in the other precision decides so, too."""
+        if self.decisions is None:
+            return True
+        first, second = (native(self.decisions, precision=p.name)(at) for p in (DOUBLE, self.precision))
+        return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first)
 
     def coded(self, sweep: Callable[[Program, list[str]], Program], precision: Precision = DOUBLE) -> TensorKernel:
         """Native code of a sweep, with the status."""

@@ -77,6 +77,13 @@ class Tally:
             return
         self.enter(Compared(name, at, got, expected, allowed, order))
 
+    def require(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float, order: int = 1) -> None:
+        """The same where anything but a number is wrong."""
+        if math.isfinite(got):
+            self.compare(name, at, got, expected, allowed, order)
+        else:
+            self.enter(Compared(name, at, got, expected, allowed, order))
+
     def enter(self, entry: Compared) -> None:
         """Enter a comparison as it is."""
         self.compared += 1

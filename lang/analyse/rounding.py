@@ -26,6 +26,10 @@ SHORTER = 2.0 ** -8
 """By how much each move is shorter than the one before."""
 JUMPING = ("step", "sawtooth")
 """Kinds of pieces (the table's column) between which an operation jumps: operands are moved by their errors and no further."""
+TURNING = (None, "sawtooth")
+"""Kinds of pieces of functions that may turn or jump back within an error."""
+TURNS = (0.618, 1.618, 4.236, 8.0)
+"""Moves at which that is looked for, in errors; no period fits all of them."""
 LEAST_DOUBLE = 5e-324
 
 Bounded = tuple[float, float]
@@ -99,7 +103,9 @@ class Rounding:
                     return max(errors[1:]) + abs(args[1] - args[2])
                 return errors[1 if args[0] else 2]
         ulps = e.op.ulps
-        if e.op.name == "powi":   # the product of a whole number of factors
+        if e.op.name == "powi":   # the product of a whole number of factors, by which 1 is divided for a negative one
+            if args[1] < 0 and not self.precision.holds(float(FLOAT.apply(e.op, [args[0], -args[1]], e.args))):
+                return math.inf
             ulps, errors = max(1.0, abs(args[1])), [errors[0], 0.0]
         assert ulps is not None, f"{e.op.name} is not an operation of a machine"
         own = ulps * (self.ulp(out) if ulps else 0.0)
@@ -145,14 +151,15 @@ def rounded_off(x: float, y: float, total: float) -> float:
 def carried(function: Callable[[float], float], x: float, error: float, out: float, pieces: str | None, own: float) -> float:
     """What an error of x can do to function(x) = out, whose own rounding is `own`: the steepest that the function rises or falls
     over moves from a part of x down to the error, since over a long one a function may have turned many times. Infinite where
-    it turns within the error, and what it is between cannot be seen."""
+    it turns or jumps back within the error, and what it is between cannot be seen, and where it ends within it."""
     reach = error if pieces in JUMPING else max(error, LEAST_MOVE * abs(x))
     most = -1.0
-    if not reach < math.inf or (pieces is None and turns(function, x, error, out, own)):
+    if not reach < math.inf or (pieces in TURNING and turns(function, x, error, out, own)):
         return math.inf
     while True:
-        change = max(abs(function(x + reach) - out), abs(function(x - reach) - out))
-        if change < math.inf:
+        up, down = abs(function(x + reach) - out), abs(function(x - reach) - out)
+        if up + down < math.inf:
+            change = max(up, down)
             most = max(most, (change if most < 0 else max(0.0, change - 2 * own)) * (error / reach))
         if reach <= error:
             return most if most >= 0 else math.inf
@@ -160,8 +167,8 @@ def carried(function: Callable[[float], float], x: float, error: float, out: flo
 
 
 def turns(function: Callable[[float], float], x: float, error: float, out: float, own: float) -> bool:
-    """Whether a function without pieces is far from a straight line over an error of its operand."""
-    for times in (1, 2, 4, 8):
+    """Whether a function is far from a straight line over an error of its operand."""
+    for times in TURNS:
         move = times * max(error, math.ulp(x))
         up, down = function(x + move) - out, function(x - move) - out
         if abs(up + down) > 0.125 * max(abs(up), abs(down)) + 8 * own and max(abs(up), abs(down)) < math.inf:

@@ -105,3 +105,51 @@ def test_a_function_of_single_precision_checks_its_code() -> None:
     for precision, there in (("double", False), ("single", True)):
         view = api.compile("v = x*sin(y)", precision=precision).check(x=0.1, y=2.0)
         assert view["verdict"] == "ok" and (METHOD in [m["method"] for m in view["methods"]]) == there
+
+
+@pytest.mark.parametrize(("text", "at"), [
+    ("v = fmod(x*10000000, 1)", "x=1.23456789"),   # of which a single has no digit behind the point
+    ("input x(M), t(N); v +=! x(j) * t(i)**(0 - j)", "x=[1,10,100],t=[1e20,0.5]"),   # 1/(t*t), where t*t overflows
+    ("v = sqrt(1 + x - 1 - x*0.9999999)", "x=1e-3"),   # of a number that singles see below 0
+    ("input x(N), c(M); int32 k(i) = floor(x(i)*10); y(i) = c(k(i))", "x=[0.7],c=[0,1,2,3,4,5,6,7,8,9]"),   # 7 in singles, not 6
+    ("input x(N), c(N), d(N); z(b, i) = x(i)*c(i) where b in 0:1; k(b) argmax=! z(b, i); y(b) = d(k(b))",
+     "x=[1.0000001192092896,1],c=[0.9999998807907104,1],d=[1,2]"),   # which are equal in singles
+    ("h(0) = a; for k in 0:20 until h(k+1) >= 0.8 { h(k+1) = h(k) + 0.1 }; r = h(20)", "a=0"),   # 9 steps, in singles 8
+    ("input x(N); s *=! x(i)", "x=[1e-25,1e-25,1e-20,1e-20]"),   # which is 0 in singles
+])
+def test_what_single_precision_decides_or_loses_is_no_fault(text: str, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in (elements.MOST_WRITTEN, 0):
+        monkeypatch.setattr(elements, "MOST_WRITTEN", most)
+        _, method = checked(text, "--at", at)
+        assert not method["failed"], method
+
+
+def test_what_is_infinite_on_the_way_to_others_is_no_fault() -> None:
+    """A derivative of the product meets 0·∞ in singles."""
+    _, method = checked("input x(N); s *=! x(i)", "--at", "x=[1e-25,1e15,1e-25,1e15,1e-25,1e15,1e-25,1e15,1e20,1e20]")
+    assert method["compared"] and not method["failed"]
+
+
+def test_elements_that_are_infinite_do_not_hide_the_others_of_a_large_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "MOST_WRITTEN", 0)
+    _, method = checked("input x(N); y(i) = exp(x(i))", "--at", "x=[1,100]")
+    assert (method["compared"], method["skipped"], method["failed"]) == (4, {"not finite": 4}, 0)
+
+
+def test_nothing_compared_in_single_precision_is_not_ok() -> None:
+    ended, method = checked("v = exp(x*x)", "--at", "x=20")
+    assert not method["compared"] and (ended.code, ended.records[0]["verdict"]) == (1, "nothing compared")
+    ended = adcli("check", "-e", "v = exp(x*x)", "--at", "x=20", "--precision", "single", "-q")
+    assert ended.out == "nothing compared: no entry of single precision against double can be told at these points\n"
+
+
+def test_code_that_gives_no_number_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = subject.compile_program
+
+    def wrong(p: Program, precision: str) -> Any:
+        equations = tuple([dataclasses.replace(e, op=TABLE["log"]) if precision == "single" and e.op is TABLE["sin"] else e
+                           for e in p.equations])
+        return right(dataclasses.replace(p, equations=equations), precision=precision)
+    monkeypatch.setattr(subject, "compile_program", wrong)
+    ended, method = checked("v = sin(x)", "--at", "x=-0.5")
+    assert ended.code == 1 and method["failed"] and method["worst"]["got"] == "NaN"
