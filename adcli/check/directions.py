@@ -194,8 +194,8 @@ class DirectionalCheck:
         if want.size:
             noise = max(float(np.abs(np.asarray(each, float)[there] - got).max()) for each in found[1:])
             k = int(np.argmax(np.abs(got - want)))
-            rounded = ROUNDED * precision.ulp(1.0) * float(np.abs(want).max()) + precision.smallest
-            tally.compare(name, self.numbers, float(got[k]), float(want[k]), NOISE * noise + rounded, int(name not in self.outputs))
+            allowed = NOISE * noise + ROUNDED * precision.ulp(1.0) * float(np.abs(want).max()) + precision.smallest
+            tally.compare(name, self.numbers, float(got[k]), float(want[k]), allowed, int(name not in self.outputs))
 
     def quotients(self, tangents: Mapping[str, list[dict[str, np.ndarray]]], level: int) -> list[Tally]:
         """Derivatives of every output along a direction of every input: against extrapolated differences, and what is left of

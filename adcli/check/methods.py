@@ -109,7 +109,7 @@ class Check(Subject):
         return [tally]
 
     def in_singles(self, seen: Sequence[Seen]) -> list[Tally]:
-        """Native code in another precision against the reference evaluator in doubles. Where nothing overflows, it has numbers."""
+        """Native code in another precision against the reference evaluator in doubles. Where nothing overflows it has numbers."""
         if self.precision is DOUBLE:
             return []
         tally = Tally(in_precision(self.precision))
