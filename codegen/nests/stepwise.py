@@ -75,6 +75,11 @@ def step_parts(steps: Sequence[tuple[Sequence[Equation], Sequence[Nest]]], home:
     return [places.part(k, starts(k)) for k in range(len(steps))]
 
 
+def subscript_at(subscripts: Sequence[Subscript], place: int | None) -> Subscript | None:
+    """The subscript of a dimension; None where none is asked for, and of those that an operation on matrices takes whole."""
+    return subscripts[place] if place is not None and place < len(subscripts) else None
+
+
 class _Places:
     """Which dimension of a tensor is the step: known of histories, and of what is read or made beside them along the step."""
 
@@ -124,7 +129,7 @@ class _Places:
         votes: Counter[Index] = Counter()
         for n, (a, subscripts) in enumerate(self.accesses(e)):
             place = self.found.get(a)
-            s = subscripts[place] if place is not None else None
+            s = subscript_at(subscripts, place)
             i = next((i for i in mine if s is not None and step_offset(s, i) is not None), None)
             if i is not None:
                 votes[i] += 1 if n else len(e.args) + 2
@@ -145,9 +150,11 @@ class _Places:
         i, out = self.index(e, nests), self.home(e.outs[0])
         place = self.found.get(out)
         if place is not None:
-            s = e.op.write[place]
+            s = subscript_at(e.op.write, place)
             onto = isinstance(e.op, Comprehension) and e.op.onto is not None
             if onto and self.home_of(e.args[e.op.onto]) is not out:  # type: ignore[index]
+                return self.plain(k, equations, starts)
+            if s is None:
                 return self.plain(k, equations, starts)
             if i is not None and step_offset(s, i) is not None:
                 return self.along(k, EACH, e, i, starts)
@@ -192,7 +199,7 @@ class _Places:
             if not isinstance(a, Var) or a in self.given:
                 continue
             a, place = self.home(a), self.found.get(self.home(a))
-            s = subscripts[place] if place is not None and place < len(subscripts) else None
+            s = subscript_at(subscripts, place)
             offset = None if s is None or i is None else step_offset(s, i)
             fixed = isinstance(s, Affine) and offset is None and not indices(s)
             yield StepAccess(a, offset, s if fixed and isinstance(s, Affine) else None, n == 0, place or 0)
