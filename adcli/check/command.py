@@ -118,7 +118,8 @@ def command(options: CheckOptions) -> int:
         if not options.quiet:
             say("what stop holds is kept at its value at each point: derivatives are compared for that")
         check = check_of(program, inputs, options)
-    check.run([rounded_point(at, check.precision) for at in points])
+        points = [{n: check.precision.rounded(x) for n, x in at.items()} for at in points]
+    check.run(points)
     code = report(check, summary, options)
     if options.plot:
         from adcli.check.pictured import picture

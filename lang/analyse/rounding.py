@@ -17,6 +17,7 @@ from typing import Any
 from adcli.lang.evaluate import FLOAT, mpmath_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
 
 ULP = 2.0 ** -52
@@ -26,6 +27,8 @@ SHORTER = 2.0 ** -8
 """By how much each move is shorter than the one before."""
 JUMPING = ("step", "sawtooth")
 """Kinds of pieces (the table's column) between which an operation jumps: operands are moved by their errors and no further."""
+COMPOSED = 8.0
+"""Units of the last place by which a constant that a composition of operations gives may be off."""
 TURNING = (None, "sawtooth")
 """Kinds of pieces of functions that may turn or jump back within an error."""
 TURNS = (0.618, 1.618, 4.236, 8.0)
@@ -64,7 +67,9 @@ class Rounding:
         return (atom.value, self.literal(atom.value)) if isinstance(atom, Lit) else (self.values[atom], self.errors[atom])
 
     def literal(self, value: float) -> float:
-        """The error of a constant."""
+        """The error of a constant. Others may not have folded it, and round every operation in it."""
+        if type(value) is Rounded and (self.any_order or self.precision is not DOUBLE):
+            return literal_error(value) + unfolded_error(value, value.meaning, self.precision)
         return literal_error(value) + (0.0 if self.precision is DOUBLE else abs(self.precision.nearest(value) - value))
 
     def _step(self, e: Equation) -> None:
@@ -131,6 +136,25 @@ def meaning_error(value: float, what: Meaning) -> float:
     except ModuleNotFoundError:
         return 4 * math.ulp(value)
     return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST_DOUBLE
+
+
+@cache
+def unfolded_error(value: float, what: Meaning, precision: Precision) -> float:
+    """How far from a constant what it means may be where every operation is carried out in a precision."""
+    equations: list[Equation] = []
+
+    def atom(part: Meaning) -> Atom:
+        if not isinstance(part, tuple):
+            return Lit(part)
+        op, args = TABLE[part[0]], tuple([atom(x) for x in part[1:]])
+        equations.append(Equation((Var(temp=True),), op, args))
+        return equations[-1].outs[0]
+
+    found = atom(what)
+    if any(e.op.ulps is None for e in equations):   # compositions, of which nothing is known
+        return sum(e.op.ulps or COMPOSED for e in equations) * precision.ulp(value)
+    carried_out, error = Rounding(Program((), tuple(equations), ()), {}, any_order=True, precision=precision).of(found)
+    return abs(carried_out - value) + error
 
 
 def moved(e: Equation, args: Sequence[Any]) -> Callable[[int, float], float]:

@@ -91,6 +91,11 @@ def test_what_stop_holds_is_looked_at_too() -> None:
     assert ended.code == 0 and method["compared"]
 
 
+def test_what_stop_holds_may_be_too_large_for_singles() -> None:
+    ended, method = checked("v = x*stop(exp(x)); w = x", "--at", "x=100", "--at", "x=1")
+    assert (ended.code, method["verdict"]) == (0, "ok") and method["skipped"]["not finite"]
+
+
 def test_numbers_of_somebody_in_single_precision_are_allowed(tmp_path: Any) -> None:
     (tmp_path / "m.py").write_text("import numpy as np\ndef f(p):\n    x, y = np.asarray(p, np.float32)\n"
                                    "    return [np.sin(y), x*np.cos(y)]\ndef g(p):\n    return [1.0001 * z for z in f(p)]\n")
@@ -114,6 +119,8 @@ def test_a_function_of_single_precision_checks_its_code() -> None:
     ("input x(N), c(M); int32 k(i) = floor(x(i)*10); y(i) = c(k(i))", "x=[0.7],c=[0,1,2,3,4,5,6,7,8,9]"),   # 7 in singles, not 6
     ("input x(N), c(N), d(N); z(b, i) = x(i)*c(i) where b in 0:1; k(b) argmax=! z(b, i); y(b) = d(k(b))",
      "x=[1.0000001192092896,1],c=[0.9999998807907104,1],d=[1,2]"),   # which are equal in singles
+    ("input x(N); y(i) = x(i)*0.1*0.3/0.7*1.1/0.9*0.123*7.1/0.33*1.7*0.61", "x=[1.3,0.7]"),   # whose factors code multiplies
+    ("input x(N); y(i) = 1e-40*x(i)/-(0.3)", "x=[1.3,0.7]"),   # a factor that has few digits in singles
     ("h(0) = a; for k in 0:20 until h(k+1) >= 0.8 { h(k+1) = h(k) + 0.1 }; r = h(20)", "a=0"),   # 9 steps, in singles 8
     ("input x(N); s *=! x(i)", "x=[1e-25,1e-25,1e-20,1e-20]"),   # which is 0 in singles
 ])
