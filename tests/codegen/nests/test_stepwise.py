@@ -28,9 +28,11 @@ def test_steps_are_loops_sums_along_the_step_or_beside_it() -> None:
 
 
 @pytest.mark.parametrize(("text", "value", "slopes"), [
-    ("q = solve(A, b); h(0) = 1; for t in 0:N { h(t + 1) = h(t) * q(t) }; s = h(N); output s", 0.5 * 0.5, {"b": [1 / 4, 1 / 8]}),   # q = (1/2, 1/2)
+    ("q = solve(A, b); h(0) = 1; for t in 0:N { h(t + 1) = h(t) * q(t) }; s = h(N); output s", 0.5 * 0.5,
+     {"b": [1 / 4, 1 / 8]}),   # q = (1/2, 1/2)
     ("q = solve(A, b); s *=! q(i); output s", 0.5 * 0.5, {"b": [1 / 4, 1 / 8]}),
-    ("h(0) = b(0); for t in 0:1 { h(t + 1) = h(t) * b(t + 1) }; q = solve(A, h); s +=! q(i)*b(i); output s", 1.5, {"b": [2.0, 1.0]}),
+    ("h(0) = b(0); for t in 0:1 { h(t + 1) = h(t) * b(t + 1) }; q = solve(A, h); s +=! q(i)*b(i); output s", 1.5,
+     {"b": [2.0, 1.0]}),
     ("L = cholesky(A); h(0) = b(0); for t in 0:N { h(t + 1) = h(t) * L(t, t)**2 }; s = h(N); output s", 8.0,
      {"b": [8.0, 0.0], "A": [[4.0, 0.0], [0.0, 2.0]]}),
 ])
