@@ -100,6 +100,7 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         differentiated,
         drawn_points,
         usable_points,
+        with_held,
     )
     from adcli.check.report import html_report, record, text_report
     from adcli.check.subject import Subject
@@ -129,7 +130,7 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)
-    at_points = [rounded_point(x, check.precision) for x in at_points]
+    check, at_points = with_held(check, at_points, inputs, options, heard(said))
     check.run(at_points)
     told = View("check", record(check, summary, float), in_python(text_report(check, summary)),
                 in_python(html_report(check, summary)), tuple(said))

@@ -98,8 +98,6 @@ def command(options: CheckOptions) -> int:
 
     With --against, somebody's value, gradient or Hessian is compared too, and a wrong entry traced to a part of the formula.
     """
-    from adcli.answers.evaluation import rounded_point
-    from adcli.check.subject import Subject, held
     from adcli.lang.lower.frontend import parse_source
     if options.at and options.given("samples"):
         raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
@@ -109,16 +107,7 @@ def command(options: CheckOptions) -> int:
         require_place(options.plot, options.form, options.output)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
-    points = [rounded_point(at, check.precision) for at in points]
-    program, points = held(check.primal, points) if isinstance(check, Subject) else (check.primal, points)
-    if program is not check.primal:
-        if options.against is not None:
-            raise AdError("--against cannot be used with a program that has stop",
-                          help="give what stop holds as an input: param k")
-        if not options.quiet:
-            say("what stop holds is kept at its value at each point: derivatives are compared for that")
-        check = check_of(program, inputs, options)
-        points = [{n: check.precision.rounded(x) for n, x in at.items()} for at in points]
+    check, points = with_held(check, points, inputs, options, (lambda text: None) if options.quiet else say)
     check.run(points)
     code = report(check, summary, options)
     if options.plot:
@@ -126,6 +115,22 @@ def command(options: CheckOptions) -> int:
         from adcli.pictures.destinations import write_beside
         write_beside(picture(check, points), options.plot)
     return code
+
+
+def with_held(check: AnyCheck, points: Sequence[Point], inputs: list[str], options: CheckOptions,
+              remark: Callable[[str], object]) -> tuple[AnyCheck, list[Point]]:
+    """The check to run, and its points in numbers of its precision: in a program of numbers, what `stop` holds is an input.
+    AdError where somebody's derivatives are to be compared with those of such a program."""
+    from adcli.answers.evaluation import rounded_point
+    from adcli.check.subject import Subject, held
+    points = [rounded_point(at, check.precision) for at in points]
+    program, points = held(check.primal, points) if isinstance(check, Subject) else (check.primal, points)
+    if program is check.primal:
+        return check, points
+    if options.against is not None:
+        raise AdError("--against cannot be used with a program that has stop", help="give what stop holds as an input: param k")
+    remark("what stop holds is kept at its value at each point: derivatives are compared for that")
+    return check_of(program, inputs, options), [{n: check.precision.rounded(x) for n, x in at.items()} for at in points]
 
 
 def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCheck:

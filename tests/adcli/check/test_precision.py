@@ -160,3 +160,9 @@ def test_code_that_gives_no_number_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(subject, "compile_program", wrong)
     ended, method = checked("v = sin(x)", "--at", "x=-0.5")
     assert ended.code == 1 and method["failed"] and method["worst"]["got"] == "NaN"
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_a_function_checks_what_stop_holds(precision: str) -> None:
+    view = api.compile("v = x*stop(exp(x)) + y*y", precision=precision).check(x=1.0, y=2.0)
+    assert view["verdict"] == "ok" and "what stop holds is kept" in str(view)
