@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.taylor_remainder import ORDERS
 from adcli.lang.ir.precision import DOUBLE, Precision
 
+NO_DIGIT = "rounding leaves no digit"
+"""Why a number is not compared whose error has no bound."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -73,7 +76,7 @@ class Tally:
             self.skip("not finite")
             return
         if not allowed < math.inf:
-            self.skip("rounding leaves no digit")
+            self.skip(NO_DIGIT)
             return
         self.enter(Compared(name, at, got, expected, allowed, order))
 

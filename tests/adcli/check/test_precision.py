@@ -166,3 +166,8 @@ def test_code_that_gives_no_number_is_caught(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_function_checks_what_stop_holds(precision: str) -> None:
     view = api.compile("v = x*stop(exp(x)) + y*y", precision=precision).check(x=1.0, y=2.0)
     assert view["verdict"] == "ok" and "what stop holds is kept" in str(view)
+
+
+def test_where_no_element_has_a_bound_rounding_is_measured_along_directions() -> None:
+    ended, method = checked("input x(N)\nv +=! x(i)*x(i)/(x(0) - x(1))", "--at", "x=[1,1.0000002]")
+    assert ended.code == 0 and method["compared"] == 4 and "along random directions" in method["note"]
