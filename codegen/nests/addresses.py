@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nest import (
@@ -74,6 +75,8 @@ class Addresses(FunctionWriter):
         """The mask of the lanes where guards hold, of those of `tail`, where guards differ from lane to lane."""
         self.piece: tuple[str, str] | None = None
         """The first value and the one after the last, where the range of an index is done in pieces."""
+        self.unrolled = False
+        """Whether several turns of the innermost loop are being written."""
         self.copies = 0
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
         self.rows_now = 1
@@ -242,6 +245,13 @@ class Addresses(FunctionWriter):
         for k, x in enumerate((str(len(self.env.gathers) + 1), got, offset)):
             cell = self.place(level, f"getelementptr i64, ptr {place}, i64 {k}")
             self.frames[level].head.append(f"  store i64 {x}, ptr {cell}")
+
+    def fetch(self, address: str, first: int, count: int, written: bool = False) -> None:
+        """The cache lines of so many elements, the `first` of which lies that far behind an address, are asked for."""
+        self.env.declare("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for k in range(first, first + count, CACHE_LINE // self.bytes):
+            at = self.put(f"getelementptr {self.scalar}, ptr {address}, i64 {k}")
+            self.say(f"call void @llvm.prefetch.p0(ptr {at}, i32 {int(written)}, i32 3, i32 1)")
 
     # ------------------------------------------------------------ copies
 

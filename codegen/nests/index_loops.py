@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.nest import Nest, indices
@@ -29,16 +28,7 @@ class IndexLoops(TileGuards):
         self.begins = ""
         """Whether what a piece comes to is not added to what is there."""
         self.continues = ""
-        self.unrolled = False
-        """Whether several turns of the innermost loop are being written."""
         """Whether a piece goes on with the sums of the piece before; no text where none does."""
-
-    def fetch(self, address: str, first: int, count: int, written: bool = False) -> None:
-        """The cache lines of so many elements, the `first` of which lies that far behind an address, are asked for."""
-        self.env.declare("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for k in range(first, first + count, CACHE_LINE // self.bytes):
-            at = self.put(f"getelementptr {self.scalar}, ptr {address}, i64 {k}")
-            self.say(f"call void @llvm.prefetch.p0(ptr {at}, i32 {int(written)}, i32 3, i32 1)")
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""

@@ -110,6 +110,7 @@ def write_kept(f: IndexLoops) -> list[str]:
 def panels_copied(f: IndexLoops, reads: Sequence[Read], each_panel: Callable[[Callable[[int], None]], None]) -> None:
     """All panels of a group are copied: point by point where elements of panels side by side lie together, so that memory is read
     in its order, else panel by panel."""
+    assert f.nest.vector is not None
     if f.undecided or any(movement(s.subscripts, f.nest.vector) != CONSECUTIVE for s in reads):
         each_panel(lambda count: copied(f, count, reads))
         return
