@@ -36,7 +36,8 @@ TESTED_AS = {
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/earlier_values", "lang/lower/tensor_scope"),
     "lang/lower/test_contraction.py": ("lang/lower/invariant", "lang/lower/marginal_sums", "lang/lower/product_sums"),
-    "lang/lower/test_loops.py": ("lang/lower/gaps", "lang/lower/offered_loop", "lang/lower/until", "lang/syntax/loop_plan"),
+    "lang/lower/test_loops.py": (
+        "lang/lower/gaps", "lang/lower/kept_points", "lang/lower/offered_loop", "lang/lower/until", "lang/syntax/loop_plan"),
     "lang/passes/test_simplify.py": ("lang/passes/beside", "lang/passes/simplify_tensors"),
     "lang/passes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise", "lang/passes/tensor_rules"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
