@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from adcli.lang.ir import Equation, Lit, Program
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.precision import Precision
-from adcli.lang.ir.recurrence import Recurrence
 
 
 @contextmanager
@@ -25,6 +23,8 @@ def placing_constants(program: Program, precision: Precision) -> Iterator[None]:
 
 def first_without_number(equations: Iterable[Equation], precision: Precision) -> Span | None:
     """The place of the first operation, those inside of tensors too, with a constant that the precision has no number for."""
+    from adcli.lang.ir.comprehension import Comprehension  # start-up: only what is refused is asked
+    from adcli.lang.ir.recurrence import Recurrence
     for e in equations:
         if isinstance(e.op, Recurrence):
             span = first_without_number(e.op.statements, precision)

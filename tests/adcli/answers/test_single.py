@@ -114,7 +114,7 @@ def test_what_has_no_meaning(args: tuple[str, ...], said: str) -> None:
 
 def test_a_constant_that_it_does_not_have() -> None:
     ended = adcli("eval", "-e", "v = x*1e300", "--at", "x=1", *SINGLES)
-    assert ended.code == 2 and "1e+300 is too large for a number of single precision" in ended.err
+    assert ended.code == 3 and "1:5: error: 1e+300 is too large for a number of single precision" in ended.err
     assert "Traceback" not in ended.err
 
 
