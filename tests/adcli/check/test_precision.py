@@ -48,14 +48,19 @@ def test_every_operation_stays_within_its_bound(op: Any) -> None:
     assert not tally.failed and tally.compared, tally.worst
 
 
-def test_wrong_code_for_numbers_is_caught_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def compute_in_singles(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    """Code of numbers in single precision has another operation in place of sin."""
     right = subject.compile_program
 
     def wrong(p: Program, precision: str) -> Any:
-        equations = tuple([dataclasses.replace(e, op=TABLE["tanh"]) if precision == "single" and e.op is TABLE["sin"] else e
+        equations = tuple([dataclasses.replace(e, op=TABLE[other]) if precision == "single" and e.op is TABLE["sin"] else e
                            for e in p.equations])
         return right(dataclasses.replace(p, equations=equations), precision=precision)
     monkeypatch.setattr(subject, "compile_program", wrong)
+
+
+def test_wrong_code_for_numbers_is_caught_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    compute_in_singles(monkeypatch, "tanh")
     ended, method = checked(NUMBERS)
     assert ended.code == 1 and method["failed"] and ended.records[0]["fault"]["message"].endswith("code of single precision")
 
@@ -151,13 +156,7 @@ def test_nothing_compared_in_single_precision_is_not_ok() -> None:
 
 
 def test_code_that_gives_no_number_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = subject.compile_program
-
-    def wrong(p: Program, precision: str) -> Any:
-        equations = tuple([dataclasses.replace(e, op=TABLE["log"]) if precision == "single" and e.op is TABLE["sin"] else e
-                           for e in p.equations])
-        return right(dataclasses.replace(p, equations=equations), precision=precision)
-    monkeypatch.setattr(subject, "compile_program", wrong)
+    compute_in_singles(monkeypatch, "log")
     ended, method = checked("v = sin(x)", "--at", "x=-0.5")
     assert ended.code == 1 and method["failed"] and method["worst"]["got"] == "NaN"
 
