@@ -351,13 +351,17 @@ class Addresses(FunctionWriter):
         width = self.lanes * self.nest.blocks
         points = self.at_least_one(self.points())
         numbers = (GROUP_OF_BANDS if self.nest.banded else GROUP) // len(self.nest.packed) // width
-        most = self.at_least_one(self.place(0, f"sdiv i64 {numbers}, {points}"))
+        most = self.at_least_one(self.once(f"sdiv i64 {numbers}, {points}"))
         panels = self.panels()
-        halves = self.place(0, f"add i64 {self.place(0, f'shl i64 {panels}, 1')}, {most}")
-        groups = self.at_least_one(self.place(0, f"sdiv i64 {halves}, {self.place(0, f'shl i64 {most}, 1')}"))
-        above = self.place(0, f"add i64 {panels}, {groups}")
-        each = self.at_least_one(self.place(0, f"sdiv i64 {self.place(0, f'sub i64 {above}, 1')}, {groups}"))
-        return self.place(0, f"mul i64 {each}, {width}", ("group", each))
+        halves = self.once(f"add i64 {self.once(f'shl i64 {panels}, 1')}, {most}")
+        groups = self.at_least_one(self.once(f"sdiv i64 {halves}, {self.once(f'shl i64 {most}, 1')}"))
+        above = self.once(f"add i64 {panels}, {groups}")
+        each = self.at_least_one(self.once(f"sdiv i64 {self.once(f'sub i64 {above}, 1')}, {groups}"))
+        return self.once(f"mul i64 {each}, {width}")
+
+    def once(self, right: str) -> str:
+        """A value of the whole nest, computed once for the same text."""
+        return self.place(0, right, right)
 
     def panels(self) -> str:
         """How many panels the vectorised index has."""
