@@ -51,7 +51,8 @@ class Rounding:
 
     def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False,
                  errors: Mapping[str, float] = NO_ERRORS, precision: Precision = DOUBLE) -> None:
-        self.near, self.any_order, self.precision, self.ulp = near, any_order, precision, precision.ulp
+        self.near, self.any_order, self.precision = near, any_order, precision
+        self.ulp = math.ulp if precision is DOUBLE else precision.ulp   # asked at every operation
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
         self.undecided: set[Atom] = set()
@@ -82,7 +83,7 @@ class Rounding:
             if any(a in self.undecided for a in e.args) or (any(errors) and not apart(args, errors)):
                 self.undecided.add(e.outs[0])
             return
-        if out - out != 0 or not self.precision.holds(out):
+        if out - out != 0 or (self.precision is not DOUBLE and not self.precision.holds(out)):
             self.errors[e.outs[0]] = math.inf
             return
         bound = self._carried(e, args, errors, out)
