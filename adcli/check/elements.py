@@ -45,7 +45,8 @@ MOST_WRITTEN = 150_000
 TWICE_UP_TO = 8_000
 """Operations of a program and its tangents up to which second tangents are written out."""
 AT_ALL_POINTS = 8_000
-"""Operations of the programs that are written out at all points together; one point is looked at in any case."""
+"""Operations of the programs that are written out at all points together, and entries that are looked at there; one point is
+looked at in any case."""
 
 
 HELD_BY_HELD = 2
@@ -158,8 +159,8 @@ class ElementCheck(Check):
 
     @property
     def effort(self) -> int:
-        """Operations that are written out."""
-        return len(self.written.tape.equations)
+        """Operations that are written out, and entries that are looked at."""
+        return len(self.written.tape.equations) + len(self.some_wrt) * len(self.some_of)
 
     def _some(self, names: list[str], most: int) -> list[str]:
         """Some of these elements, of every tensor at least one."""

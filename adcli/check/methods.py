@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, named
-from adcli.check.subject import MARGIN, EntryKey, Seen, Subject, spread, tamed
+from adcli.check.subject import MARGIN, EntryKey, Seen, Subject, evaluated, spread, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
@@ -69,7 +69,7 @@ class Check(Subject):
 
     def run(self, points: Sequence[Point]) -> None:
         """Look at the points with every method; the figures are in `tallies`."""
-        cost = len(self.forward.machine.equations) + len(self.reverse.machine.equations)
+        cost = evaluated(self.forward.machine) + evaluated(self.reverse.machine)
         points = list(points) if self.everything else spread(points, max(1, POINTS // (cost + OVERHEAD)))
         self.looked_at = len(points)
         seen = list(self.see(points))
@@ -130,7 +130,7 @@ class Check(Subject):
     def differences(self, seen: Iterable[Seen]) -> list[Tally]:
         """Reverse mode against extrapolated differences of the value."""
         tally = Tally("differences of the value")
-        jobs, cost = self.columns(self.smooth(seen, tally)), len(self.machine.equations) + 10 * OVERHEAD
+        jobs, cost = self.columns(self.smooth(seen, tally)), evaluated(self.machine) + 10 * OVERHEAD
         for s, x in self.sampled(jobs, cost, ROWS, tally):
             for k, quotient in self.quotients(s, x).items():
                 settle(tally, self.name(k), s.at, s.reverse[k], quotient)
@@ -148,6 +148,9 @@ class Check(Subject):
             if scales[r.name] is None:
                 found[r.name, (x,)] = Quotient(problem=UNRESOLVED)
                 continue
+            if r.name not in self.reached(x) and not any(y - column[-1] for y in column):
+                found[r.name, (x,)] = Quotient(0.0, 0.0)
+                continue
             kept = masked(column[:-1], sides[:-1], sides[-1])
             short = [k for k, span in enumerate(spans) if span <= 2 * (scales[r.name] or 0.0)]
             noise = MARGIN * s.values[r.name][1]
@@ -164,7 +167,7 @@ class Check(Subject):
             return [tally]
         ahead = for_machine(tangents(self.machine, self.wrt))
         own, outputs = len(self.machine.params), len(self.machine.results)
-        cost = 2 * len(self.machine.equations) + len(ahead.equations)
+        cost = 2 * evaluated(self.machine) + evaluated(ahead)
         for s, x in self.sampled(self.columns(self.smooth(seen, tally)), cost, COMPLEX, tally):
             h = step(self.length(s, x))
             rounding = Rounding(ahead, {**s.at, **{p.name: float(p.seed == x) for p in ahead.params[own:]}})
@@ -191,7 +194,8 @@ class Check(Subject):
 
     def precise(self, seen: Iterable[Seen]) -> list[Tally]:
         """Differences of the value in multiple precision, against both modes as native code gives them, and against the
-        reverse program in multiple precision: that is free of rounding and has the rules alone."""
+        reverse program in multiple precision: that is free of rounding and has the rules alone. Where no path leads from an input
+        to an output the derivative is 0."""
         tally, rules = Tally("multiple precision"), Tally("program in multiple precision")
         if find_spec("mpmath") is None:
             tally.note = rules.note = f"not run: {install('mpmath')}"
@@ -202,13 +206,19 @@ class Check(Subject):
         smooth = list(self.smooth(seen, tally))
         jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
         stand: dict[int, tuple[Seen, dict[EntryKey, tuple[Any, Any]]]] = {}
-        for s, wrt in self.sampled(jobs, 8 * len(self.machine.equations), PRECISE, tally):
+        reached = {wrt: set.intersection(*map(self.reached, wrt)) for _, wrt in jobs}
+        for s, wrt in jobs:
+            for name in self.some_of:
+                if name not in reached[wrt]:
+                    stand.setdefault(id(s), (s, {}))[1][name, wrt] = exact(0.0), exact(0.0)
+                    self.count_digits(tally, (name, wrt), s, exact(0.0), exact(0.0))
+        for s, wrt in self.sampled([(s, wrt) for s, wrt in jobs if reached[wrt]], 8 * evaluated(self.machine), PRECISE, tally):
             lengths = [self.length(s, x) for x in wrt]
             moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
             size = {n: tamed(s.values[n]) / ULP for n in self.some_of}
             enough = {n: nothing_left(s.reverse[n, wrt], size[n], [exact(h) for h in lengths]) for n in self.some_of}
             standing = derivative(self.chosen, s.at, moves, self.agreed, size, enough)
-            for name in self.some_of:
+            for name in sorted(reached[wrt]):
                 if not self.shown(s, name, wrt):
                     tally.skip(UNRESOLVED)
                 elif name in standing.values:
@@ -220,8 +230,7 @@ class Check(Subject):
                     self.count_digits(tally, (name, wrt), s, want, apart)
                 else:
                     tally.skip("no precision settles it")
-        for s, known in self.sampled(list(stand.values()), len(self.reverse.machine.equations), PRECISE, rules,
-                                      "points"):
+        for s, known in self.sampled(list(stand.values()), evaluated(self.reverse.machine), PRECISE, rules, "points"):
             self.rules_alone(rules, s, known)
         return [tally, rules]
 
@@ -250,7 +259,7 @@ class Check(Subject):
         tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
         ahead, back = map(for_machine, (self.tangents, self.adjoints))
         own, outputs = len(self.primal.params), len(self.primal.results)
-        for s in self.sampled(list(seen), len(ahead.equations) + len(back.equations), POINTS, tally, "points"):
+        for s in self.sampled(list(seen), evaluated(ahead) + evaluated(back), POINTS, tally, "points"):
             v, w = self.direction(s), {r.name: self.random.uniform(-1, 1) for r in self.primal.results}
             found = []
             for program, seeds, weights in ((ahead, v, w), (back, w, v)):
@@ -315,7 +324,7 @@ class Check(Subject):
         twice = self.tangents_twice
         short, derivatives = twice is not None, twice or self.tangents
         machine = expand(self.primal)
-        cost = 4 * len(expand(derivatives).equations)
+        cost = 4 * evaluated(expand(derivatives))
         for s in self.sampled(list(self.smooth(seen, tallies[0])), cost, PRECISE, tallies[0], "points"):
             rounding = Rounding(machine, s.at, near=True)
             noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}

@@ -19,6 +19,7 @@ from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point, draw
 from adcli.lang.analyse.differences import masked, scale, sided, stencil
 from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
+from adcli.lang.analyse.numeric_sweeps import dependent
 from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, every_value
@@ -133,6 +134,7 @@ class Subject(FirstSweeps):
     seed: int = 0
     everything: bool = False
     precision: Precision = DOUBLE
+    outputs_reached: dict[str, set[str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.primal = simplify(self.primal)
@@ -233,9 +235,11 @@ class Subject(FirstSweeps):
             yield [{k: c[i] for k, c in zip(keys, found, strict=True)} for keys, found in columns]
 
     def name(self, key: EntryKey) -> str:
-        of, wrt = key
-        return next(r.name for r, k in zip(self.reverse.program.results, self.reverse.keys, strict=True) if k == key) \
-            if wrt else of
+        return self.names[key] if key[1] else key[0]
+
+    @cached_property
+    def names(self) -> dict[EntryKey, str]:
+        return {k: r.name for r, k in zip(self.reverse.program.results, self.reverse.keys, strict=True)}
 
     def entries(self, order: int | None = None) -> list[EntryKey]:
         return [k for k in self.reverse.keys if k[1] and order in (None, len(k[1]))]
@@ -261,20 +265,32 @@ class Subject(FirstSweeps):
     def columns(self, seen: Iterable[Seen]) -> list[tuple[Seen, str]]:
         return [(s, x) for s in seen for x in self.some_wrt]
 
+    def reached(self, x: str) -> set[str]:
+        """The outputs that any path leads to from an input."""
+        if x not in self.outputs_reached:
+            depends = dependent(self.chosen, [x])
+            self.outputs_reached[x] = {r.name for r in self.chosen.results if r.atom in depends}
+        return self.outputs_reached[x]
+
     def scales(self, s: Seen, x: str) -> dict[str, float | None]:
         """For every output how far it goes on in one input as it begins at the point; None where nothing shows it, as where the
         next doubles are on other pieces, whatever multiple precision sees beyond them."""
         if x not in s.scales:
+            size, reached = scale(s.at[x], None, None), self.reached(x)
+            if not reached:
+                return s.scales.setdefault(x, {r.name: size for r in self.chosen.results})
             steps = ladder(s.at[x])
             *columns, sides = self.back([*stencil(s.at, x, [(s.at[x] + h, s.at[x] - h) for h in steps]), s.at])
             found = s.scales[x] = {}
             for r, column in zip(self.chosen.results, columns, strict=False):
+                if r.name not in reached:
+                    found[r.name] = size
+                    continue
                 kept = masked(column[:-1], sides[:-1], sides[-1])
                 found[r.name] = local_scale(steps, kept[::2], kept[1::2], column[-1], MARGIN * s.values[r.name][1])
             alone = bool(steps) and sides[-1] not in (sides[0], sides[1])
             if None in found.values() and not alone and find_spec("mpmath"):
                 exact = exact_scale(self.chosen, s.at, x, {n: tamed(s.values[n]) / ULP for n in found})
-                size = scale(s.at[x], None, None)
                 found.update({n: h and min(h, size) for n, length in found.items() if length is None for h in [exact[n]]})
         return s.scales[x]
 
@@ -291,6 +307,11 @@ class Subject(FirstSweeps):
     def direction(self, s: Seen) -> dict[str, float]:
         """A random direction in which every input moves by about its own length."""
         return {x: self.length(s, x) * self.random.choice((-1, 1)) * self.random.uniform(0.5, 1) for x in self.wrt}
+
+
+def evaluated(program: Program) -> int:
+    """What it costs to evaluate a program, in operations: inputs are read and outputs written, too."""
+    return len(program.params) + len(program.equations) + len(program.results)
 
 
 def tamed(bounded: Bounded) -> float:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from adcli.lang.analyse import precise_differences
 from adcli.lang.passes import comprehension_rules, pipeline, tensor_rules
 from command import adcli, succeeds
 from planted_faults import wrong_rule
@@ -49,6 +50,31 @@ def test_a_point_is_given_and_the_verdict_from_python_is_the_same() -> None:
     view = api.compile(text).check(A=np.array([[1.0, 2], [3, 4]]), x=np.array([0.5, -1]))
     assert record["verdict"] == view["verdict"] == "ok" and record["entries"] == view["entries"] == {
         "first": 12, "second": 0, "all": True}
+
+
+def test_where_no_path_leads_entries_are_0_and_ask_no_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements that nothing reads cost no evaluation in multiple precision, and each is compared all the same."""
+    asked = list[str]()
+
+    def derivative(program, at, directions, *rest):
+        asked.extend(directions[0])
+        return ask(program, at, directions, *rest)
+
+    ask = precise_differences.derivative
+    monkeypatch.setattr(precise_differences, "derivative", derivative)
+    text = "input A(N, N), s; v = A(0, 1) * s; w = exp(s)"
+    out = succeeds("check", "-e", text, "--at", f"A={[[2.0 + i + j for j in range(20)] for i in range(20)]},s=0.5").out
+    assert sorted(asked) == ["A(0, 1)", "s"]
+    assert re.search(r"multiple precision +1604 ", out) and re.search(r"differences of the value +802 ", out)
+    assert "not compared" not in out
+
+
+def test_entries_count_as_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few operations with many entries at each point: not all points are looked at, and that is said."""
+    line = ["check", "-e", "input A(N, N), s; X(i) = s * A(0, 0) where i in 0:7", "--samples", 10]
+    assert "entries: 392 first derivatives at 10 points" in succeeds(*line, "--seed", 3).out
+    monkeypatch.setattr(elements, "AT_ALL_POINTS", 300)
+    assert re.search(r"drawn \(seed 3\); checked \d \(", succeeds(*line, "--seed", 3).out)
 
 
 def test_a_part_of_many_entries_is_drawn_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
