@@ -83,7 +83,6 @@ class Addresses(FunctionWriter):
         """How many values of the tile's index there are to each of the index beside it."""
         self.band: tuple[str, str] | None = None
         """The first row and the one after the last, where rows are done in bands."""
-        self.band_places: dict[Read, tuple[str, str]] = {}
         """Where the copies of a band are, and for how many points each row has room there."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
@@ -265,7 +264,7 @@ class Addresses(FunctionWriter):
     def place_in_band(self, s: Read) -> Placed:
         """Where the copies of a tile's rows are, which stand together for each point of the reduced indices."""
         assert self.nest.tile is not None and self.band is not None
-        memory, points = self.band_places[s]
+        memory, points = self.own_band(s)
         return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0], points)
 
     def own_band(self, s: Read) -> tuple[str, str]:
@@ -273,33 +272,6 @@ class Addresses(FunctionWriter):
         points = self.points()
         size = self.product([str(BAND), points])
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s)), points
-
-    def all_rows(self, s: Read) -> tuple[str, str]:
-        """The same of the copies that are made once for all parts of a team: of all rows and points."""
-        assert self.nest.common is not None
-        whole = self.product([self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner)])
-        return self.tensor(dict(self.nest.common.places)[s]), whole
-
-    def common_band(self, s: Read, own: tuple[str, str]) -> tuple[str, str]:
-        """Where the rows of a band are in those copies, where these have been made; else what is given."""
-        assert self.nest.tile is not None and self.band is not None
-        at, points = self.all_rows(s)
-        before = self.put(f"sub i64 {self.band[0]}, {self.number(self.nest.range(self.nest.tile).low)[0]}")
-        at = self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {self.put(f'mul i64 {before}, {points}')}")
-        if self.piece is not None and self.nest.pieces is not None:
-            others = [self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner[1:])]
-            begun = self.put(f"sub i64 {self.piece[0]}, {self.number(self.nest.range(self.nest.pieces).low)[0]}")
-            offset = self.put(f"mul i64 {begun}, {self.product([str(self.nest.rows), *others])}")
-            at = self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {offset}")
-        both = zip(("ptr", "i64"), (at, points), own, strict=True)
-        memory, length = (self.put(f"select i1 {self.in_common()}, {kind} {x}, {kind} {y}") for kind, x, y in both)
-        return memory, length
-
-    def in_common(self) -> str:
-        """Whether the copies for all parts of a team have been made."""
-        assert self.nest.common is not None
-        ready = self.size(self.nest.common.ready)
-        return self.place(0, f"icmp ne i64 {ready}, 0", ("in common",))
 
     def band_rows(self) -> str:
         """How many rows are done for all panels of a group before others are."""

@@ -1,9 +1,9 @@
 """Rows of tiles in the order of reading: what whole tiles read of their rows is copied for a band of them.
 
 For each point of the sum the rows of a tile lie together, and the points follow one another, so that a tile reads its rows at
-places that need no address to be computed. Where a team shares the columns of a nest, all its parts read the same rows: these are
-copied once for all parts, in a step of its own that the team shares, too. One thread copies a band for each group of panels, to
-where it stays in a cache.
+places that need no address to be computed. A band is copied for each group of panels, to where it stays in a cache. Where a team
+shares the columns of a nest each of its threads copies the rows that all of them read: what another processor has written takes
+longer to come than to be made once more.
 
 The copying itself is done by functions that all nests of a module have in common.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nest import BAND, CONSECUTIVE, movement
+from adcli.codegen.nests.nest import CONSECUTIVE, movement
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir.comprehension import Read
 
@@ -23,40 +23,12 @@ ONCE = 1 << 62
 
 
 def band_copied(f: IndexLoops) -> None:
-    """The whole tiles of a band have their rows in places of their own: those of a team's, or they are copied here."""
-    places = {s: f.own_band(s) for s in f.nest.banded}
-    f.band_places = places
-    if f.nest.common is None:
-        rows_copied(f, *f.rows_in_band())
-        return
-    f.band_places = {s: f.common_band(s, own) for s, own in places.items()}
-    f.open_condition(f.put(f"xor i1 {f.in_common()}, true"))
-    rows_copied(f, *f.rows_in_band())
-    f.close_condition()
-
-
-def write_common(f: IndexLoops) -> list[str]:
-    """The function, without its head, that copies whole tiles `begin` to `end` for all parts of a team."""
+    """The rows of the whole tiles of a band are copied."""
     assert f.nest.tile is not None
-    r, rows = f.nest.range(f.nest.tile), f.nest.rows
-    first, last = f.number(r.low)[0], f.whole(f.number(r.low)[0], f.number(r.high)[0], rows)
-    low, beyond = (f.put(f"add i64 {first}, {f.put(f'mul i64 {x}, {rows}')}") for x in ("%begin", "%end"))
-    high = f.put(f"call i64 @llvm.smin.i64(i64 {beyond}, i64 {last})")   # the last of a team's units may go on behind the tiles
-    f.band = first, last
-    f.band_places = {s: f.all_rows(s) for s in f.nest.banded}
-    rows_copied(f, low, high)
-    f.say("ret void")
-    return [*f.text(), "}", ""]
-
-
-def rows_copied(f: IndexLoops, low: str, high: str) -> None:
-    """The rows of the whole tiles from a value of the tile's index to another one are copied, a band at a time."""
-    assert f.nest.tile is not None
+    low, high = f.rows_in_band()
     middle = f.whole(low, high, f.nest.rows)
-    f.open_loop(f.nest.tile, low, middle, BAND, ())
-    begin = f.frames[-1].index
-    end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {BAND}')}, i64 {middle})")
-    tiles = f.put(f"sdiv i64 {f.put(f'sub i64 {end}, {begin}')}, {f.nest.rows}")
+    tiles = f.put(f"sdiv i64 {f.put(f'sub i64 {middle}, {low}')}, {f.nest.rows}")
+    f.open_loop(f.nest.tile, low, middle, ONCE, ())
     for s in f.nest.banded:
         tiles_copied(f, s, tiles)
     f.close(f.nest.tile, [])
@@ -72,7 +44,7 @@ def tiles_copied(f: IndexLoops, s: Read, tiles: str) -> None:
     f.open_loop(last, low, high, ONCE, ())
     points = f.put(f"sub i64 {high}, {low}")
     row, step = (f.coefficient(atom, s.subscripts, i) for i in (f.nest.tile, last))
-    apart = f.put(f"mul i64 {f.band_places[s][1]}, {rows}")
+    apart = f.put(f"mul i64 {f.own_band(s)[1]}, {rows}")
     places = f"ptr {f.place_in_band(s)[0]}, ptr {f.address(atom, s.subscripts, 0)[0]}, i64 {tiles}, i64 {apart}"
     if movement(s.subscripts, f.nest.tile) == CONSECUTIVE:
         f.say(f"call void @{copier_of_vectors(f.env, rows)}({places}, i64 {step}, i64 {points})")

@@ -18,7 +18,20 @@ from adcli.codegen.machine.small import byte, spacious
 from adcli.codegen.machine.workers import Hand, lead
 from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import ENDED, GONE, HELPS, LEADS, NUMBER, PARTS, POSTS, TAKEN, TAKEN_APART, TEAM, WAITS
+from adcli.codegen.nests.teams import (
+    ENDED,
+    GONE,
+    HELPS,
+    LEADS,
+    NUMBER,
+    PARTS,
+    POSTS,
+    TAKEN,
+    TAKEN_APART,
+    TEAM,
+    THREAD_PARTS,
+    WAITS,
+)
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import Note, Source, Span, plural
@@ -38,8 +51,6 @@ NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell what is worth threads."""
 LONG_RUN = 2e11
 """Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
-THREAD_PARTS = 4
-"""Parts of a step for each thread."""
 INT64 = "q"
 """The letter that `array` has for integers of 64 bits."""
 Role = ctypes.c_int64 * 3

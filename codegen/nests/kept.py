@@ -5,16 +5,13 @@
 The panels of U that tiles read (adcli.codegen.nests.panels) are the same at every step. They lie in a tensor of their own, which
 one thread fills before the first step. Panels are counted from the first value of the vectorised index on, so that all threads
 that share a step find them in the same places.
-
-Rows that all parts of a team read have tensors, too, which the team fills before each time that it shares the nest
-(adcli.codegen.nests.bands).
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from adcli.codegen.nests.nest import CommonRows, Nest
+from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, floor
@@ -53,18 +50,3 @@ def shape_of_copies(nest: Nest, s: Read, lanes: int) -> tuple[Affine, ...]:
     width = lanes * nest.blocks
     *lengths, along = (r.high - r.low for r in copied_ranges(nest, s))
     return (*lengths, floor(along + (width - 1), width) * width)
-
-
-def in_common(nest: Nest, ready: str, steps: Collection[str]) -> Nest:
-    """The nest with tensors for the rows of tiles, where all values of the index that threads share read the same ones; `steps`
-    are the names of the steps of loops, on which nothing of their places may depend."""
-    if not nest.banded or nest.shared is not nest.vector or any(map(nest.outer_of, nest.banded)):
-        return nest
-    ranges = [nest.range(i) for i in (nest.tile, *nest.inner) if i is not None]
-    ends = atoms_in([x for r in ranges for x in (r.low, r.high)])
-    blocked = nest.block is not None and nest.block.index in [r.index for r in ranges]
-    if blocked or not ends.isdisjoint({*nest.op.indices, *steps}):
-        return nest
-    along, *lengths = (r.high - r.low for r in ranges)
-    shape = (floor(along, nest.rows) * nest.rows, *lengths)
-    return replace(nest, common=CommonRows(tuple([(s, Var(None, True, shape=shape)) for s in nest.banded]), ready))

@@ -15,18 +15,16 @@ Sizes come when the function is called, so code is for all sizes that take the n
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
-from adcli.codegen.nests.bands import write_common
 from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined
-from adcli.codegen.nests.index_loops import IndexLoops
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
@@ -48,8 +46,8 @@ from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter
-from adcli.codegen.nests.sequence import CommonCall, StepCall, in_blocks_of_rows, loop, main
-from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks, with_common_rows
+from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
+from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks
 from adcli.codegen.nests.stepwise import StepPart
 from adcli.codegen.nests.teams import YIELD, Team, functions
 from adcli.codegen.rows.flushing import here
@@ -92,15 +90,6 @@ class TensorModule:
     """What of the steps along rows is done in one loop."""
     threads: bool = False
     nests: Sequence[int] | None = None
-
-    @property
-    def common(self) -> list[Var]:
-        """What has room for rows that are copied for all parts of a team, where a plan gives it any."""
-        return [v for s in self.choosers for n in s.nests if n.common is not None for _, v in n.common.places]
-
-    def number_of_common(self, k: int) -> int:
-        """The number of what copies rows for a step, among all that a team shares: behind those of steps and of groups."""
-        return len(self.choosers) + len(self.rows) + k
 
     def has(self, choices: Sequence[int]) -> bool:
         """Whether the text has what is needed where nests are chosen so."""
@@ -160,7 +149,6 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
         steps, parts = in_blocks(program, steps, home)
     elif threads:
         steps, rows, sweeps = along_rows(steps, home)
-    steps = with_common_rows(steps) if threads else steps
     crossed = crossing(program, steps)
     values = list(dict.fromkeys(home.get(v, v) for v in crossed))
     cells = {v: k for k, v in enumerate(values)}
@@ -168,7 +156,6 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     names += [s.loop.step for s in steps if s.loop is not None]
     names += [name for s in steps if s.block is not None and not rows for name in s.block.names]
     names += [name for g in rows for name in g.names]
-    names += [s.common for x in steps for s in (x, *x.each) if s.common]
     sizes = {n: len(values) + k for k, n in enumerate(names)}
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
@@ -177,7 +164,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     end = flag + FLAG + 1
     if threads and any(map(shareable, choosers)):
         env.team = Team(name, end)
-        end = env.team.of(2 * len(choosers) + len(rows))
+        end = env.team.of(len(choosers) + len(rows))
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
     return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
                         sweeps, threads)
@@ -196,17 +183,14 @@ def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: 
     env.written = {}
     only = [None] * len(choosers) if nests is None else nests
     of_copies = {k: f"{name}.{k}.copies" for k, s in enumerate(choosers) if any(n.kept for n in s.nests)}
-    common = {k: CommonCall(f"{name}.{k}.common", module.number_of_common(k), s.common)
-              for k, s in enumerate(choosers) if any(n.common is not None for _, n in of_choice(s, only[k]))}
-    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k), common.get(k))
+    calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k))
              for k, s in enumerate(choosers)]
     groups = [StepCall(f"{name}.rows.{k}", len(choosers) + k, True) for k, _ in enumerate(module.rows)]
     body: list[str] = []
     if env.team is not None:
         env.declare(YIELD, f"declare i32 @{YIELD}()")
         env.on(1).externals.add(YIELD)
-        of_team: list[StepCall | CommonCall] = [*(c for c in (*calls, *groups) if c.shared), *common.values()]
-        body += functions(env.team, {c.number: c.symbol for c in of_team}, env.stack)
+        body += functions(env.team, {c.number: c.symbol for c in (*calls, *groups) if c.shared}, env.stack)
     if not module.threads and any(s.calls for s in choosers):
         body += matrix_functions(env, name)
     for k, step in enumerate(choosers):
@@ -216,10 +200,7 @@ def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: 
             body += function(env, step, f"{name}.{k}", module.choices + k, k, only[k])
             if k in of_copies:
                 kept = [(n, x) for n, x in of_choice(step, only[k]) if x.kept]
-                body += copying(env, step, of_copies[k], module.choices + k, kept, write_kept)
-            if k in common:
-                shared = [(n, x) for n, x in of_choice(step, only[k]) if x.common is not None]
-                body += copying(env, step, common[k].symbol, module.choices + k, shared, write_common)
+                body += copying(env, step, of_copies[k], module.choices + k, kept)
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
@@ -334,8 +315,7 @@ def of_choice(step: ModuleStep, only: int | None) -> list[tuple[int, Nest]]:
     return [(k, n) for k, n in enumerate(step.nests) if only in (None, k)]
 
 
-def copying(env: Environment, step: ModuleStep, name: str, choice: int, nests: Sequence[tuple[int, Nest]],
-            write: Callable[[IndexLoops], list[str]]) -> list[str]:
+def copying(env: Environment, step: ModuleStep, name: str, choice: int, nests: Sequence[tuple[int, Nest]]) -> list[str]:
     """The function that makes copies for the nest that is chosen, if it is one of these."""
     lines = list[str]()
     f = FunctionWriter(env.sizes)
@@ -343,7 +323,7 @@ def copying(env: Environment, step: ModuleStep, name: str, choice: int, nests: S
     for k, nest in nests:
         writer = NestWriter(env, step.equations[0], nest)
         lines += [f"define internal void @{name}.{k}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{",
-                  *write(writer)]
+                  *write_kept(writer)]
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", list(writer.cells))
         line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"

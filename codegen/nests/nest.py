@@ -79,15 +79,6 @@ class StepBlock:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CommonRows:
-    """Copies of what is banded that are made once for all parts of a team: each read has a tensor, of all whole tiles. They are
-    there where the cell of the name `ready` is not 0."""
-
-    places: tuple[tuple[Read, Var], ...]
-    ready: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class IndexPower:
     """A power of a body with the value `result`, whose `exponent` is made of indices. It takes one multiplication where the
     exponent grows by 1 from turn to turn of the loop `along` an index, from `least` or more on; else as many as the exponent."""
@@ -127,7 +118,6 @@ class Nest:
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
     banded: tuple[Read, ...] = ()
-    common: CommonRows | None = None
     kept: tuple[tuple[Read, Var], ...] = ()
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()

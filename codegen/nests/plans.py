@@ -37,9 +37,6 @@ from adcli.lang.ir.step_order import prove_steps
 
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
-MOST_COMMON = 1 << 26
-"""Bytes of the rows of a nest that are copied for all parts of a team, at most. Of longer operands each part copies its own, of
-which it then does many columns."""
 WORTH_THREADS = 5.5e-4
 """Seconds of what a team shares of a run beyond which it is worth more than one thread."""
 LEAST_SHARED = 0.5
@@ -72,7 +69,6 @@ class CallPlanner:
         found = shapes(program, sizes)
         for v in module.env.tensors:
             found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
-        found |= dict.fromkeys(module.common, (0,))
         self.refuse_empty(sizes, found)
         segments = self.segmented(sizes, found)
         cells = (ctypes.c_int64 * module.cells)()
@@ -84,12 +80,12 @@ class CallPlanner:
         for k, step in enumerate(module.steps):
             if step.loop is not None:
                 taken.append(self.plan_loop(step, sizes, found, cells))
-                shared += self.share_loop(step, sizes, cells, found)
+                shared += self.share_loop(step, sizes, cells)
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
             taken.append(costs[best] if costs else 0.0)
-            shared += self.share_step(k, step.nests[best], [sizes], cells, found) if step.nests else 0.0
+            shared += self.share_step(k, step.nests[best], [sizes], cells) if step.nests else 0.0
         shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
         live = self.offsets(found, segments)
         results = sum(self.size(v) * prod(found[v]) for v in self.made)
@@ -133,7 +129,7 @@ class CallPlanner:
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
 
-    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any, found: dict[Var, tuple[int, ...]]) -> float:
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> float:
         """Enter what of a recurrence is for a team; its instructions."""
         loop, shared = step.loop, 0.0
         assert loop is not None
@@ -142,14 +138,12 @@ class CallPlanner:
         for inner in step.each if low < high else ():
             k = self.module.choosers.index(inner)
             nest = inner.nests[cells[self.module.choices + k]] if inner.nests else None
-            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, found, high - low) * (high - low)
+            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, high - low) * (high - low)
         return shared
 
-    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, found: dict[Var, tuple[int, ...]],
-                   steps: int = 1) -> float:
+    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
-        the instructions of what is entered. The first sizes are the usual ones. What the parts have in common is `found` to have
-        a shape."""
+        the instructions of what is entered. The first sizes are the usual ones."""
         team = self.module.env.team
         if team is None or nest.shared is None:
             return 0.0
@@ -161,17 +155,7 @@ class CallPlanner:
         if len(ends) > 1:
             return 0.0
         self.enter(k, *ends.pop(), cells, self.module.entry.lanes if nest.banded and nest.shared is nest.vector else 0)
-        self.share_rows_of_tiles(k, nest, at[0], cells, found)
         return taken
-
-    def share_rows_of_tiles(self, k: int, nest: Nest, sizes: Mapping[str, int], cells: Any,
-                            found: dict[Var, tuple[int, ...]]) -> None:
-        """Enter the tiles whose rows are copied for all parts, where these copies take no more than MOST_COMMON bytes."""
-        shapes = {v: tuple([number(x, sizes) for x in v.shape]) for _, v in (nest.common.places if nest.common else ())}
-        if shapes and sum(self.size(v) * prod(shape) for v, shape in shapes.items()) <= MOST_COMMON:
-            found |= shapes
-            rows = max(shape[0] for shape in shapes.values())
-            self.enter(self.module.number_of_common(k), 0, rows // nest.rows, cells)
 
     def enter(self, number: int, low: int, high: int, cells: Any, wide: int = 0) -> None:
         """Enter values of an index for a team; `wide`: see `adcli.codegen.nests.teams`."""

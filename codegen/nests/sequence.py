@@ -33,20 +33,6 @@ class StepCall:
     loops: bool = False
     copies: str | None = None
     """The function that makes copies for all steps of the loop that this is a step of."""
-    common: CommonCall | None = None
-    """What copies rows for all parts of a team."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommonCall:
-    """The function `symbol`, which has `number` among all that a team shares, and the name of the cell that says whether what it
-    makes is there."""
-
-    symbol: str
-    number: int
-    ready: str
-
-
 def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
          linkage: str) -> list[str]:
     """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together.
@@ -240,23 +226,10 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
     shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
     f.open_condition(shared)
     f.say(f"call void @{call.symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 {ALONE})")
-    if call.common is not None:
-        copy_in_common(f, env, env.team, call.common)
     f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {wide})")
-    if call.common is not None:
-        f.say(f"store i64 0, ptr {place_of(f, env, call.common.ready)}")
     f.close_condition()
     f.open_condition(f.put(f"xor i1 {shared}, true"))
     f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
-    f.close_condition()
-
-
-def copy_in_common(f: FunctionWriter, env: Environment, team: Team, common: CommonCall) -> None:
-    """The team copies what all parts of the following step read, where a plan has room for it."""
-    begin, end, wide = of_team(f, team, common.number)
-    f.open_condition(f.put(f"icmp slt i64 {begin}, {end}"))
-    f.say(f"call void @{team.name}.lead(ptr %env, i64 {common.number}, i64 {begin}, i64 {end}, i64 {wide})")
-    f.say(f"store i64 1, ptr {place_of(f, env, common.ready)}")
     f.close_condition()
 
 

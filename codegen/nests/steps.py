@@ -1,7 +1,7 @@
 """Programs as steps: what runs as a whole, with the nests that there are for it, and what is said of it for all shapes.
 
 A step of a program without loops may go along the rows of a tensor with others; one of a program with loops, along the steps of
-these. What rows all parts of a team read alike is known here, too.
+these.
 """
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
-from adcli.codegen.nests.kept import in_common, keeping
+from adcli.codegen.nests.kept import keeping
 from adcli.codegen.nests.nest import Nest, StepBlock, indices
 from adcli.codegen.nests.nests import nests
 from adcli.codegen.nests.recurrences import (
@@ -36,8 +36,7 @@ class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
     `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
     keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
-    one matrix. A sum over rows that are done in parts has one for what these come to. Where rows are copied for all parts of a
-    team, the cell of the name `common` says whether they have been."""
+    one matrix. A sum over rows that are done in parts has one for what these come to."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
@@ -48,7 +47,6 @@ class ModuleStep:
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
     block: StepBlock | None = None
-    common: str = ""
 
 
 def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
@@ -107,20 +105,9 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
 
 
 def of_its_own(step: ModuleStep) -> list[Var]:
-    """What lies in memory for a step alone: its place, and copies for its nests, those that are kept and those in common."""
-    copies = [v for n in step.nests for _, v in (*n.kept, *(() if n.common is None else n.common.places))]
+    """What lies in memory for a step alone: its place, and the copies for its nests that are kept."""
+    copies = [v for n in step.nests for _, v in n.kept]
     return [*([] if step.place is None else [step.place]), *copies]
-
-
-def with_common_rows(steps: Sequence[ModuleStep]) -> list[ModuleStep]:
-    """The steps, and those inside of loops, with tensors for rows that all parts of a team read."""
-    loops = {s.loop.step for s in steps if s.loop is not None}
-
-    def one(step: ModuleStep, ready: str) -> ModuleStep:
-        found = [in_common(n, ready, loops) for n in step.nests]
-        return replace(step, nests=found, common=ready if any(n.common is not None for n in found) else "")
-    return [replace(one(s, f"common {k}"), each=[one(inner, f"common {k} {n}") for n, inner in enumerate(s.each)])
-            for k, s in enumerate(steps)]
 
 
 def in_blocks(program: Program, steps: list[ModuleStep],

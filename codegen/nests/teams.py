@@ -7,14 +7,13 @@
     define internal i64 @NAME.post(ptr %hand)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
-`high` of the outermost index, in parts; with `wide`, in half as many, of whole multiples of that. The leader goes on when all
-are done. Each thread takes the parts from its own `first` on, which are the same values at every step, so what it needs is in its
-own cache; then it takes what is left of the others'. So
-nobody waits for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads
-are numbers that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number
-of that of which somebody took it last. Who has called the leader, for one stretch of steps after the other, raises a flag at the
-end, so that nobody has to be woken again for the next stretch, and waits until as many helpers as have come are gone. That is
-waited for here, where it takes no time to be seen.
+`high` of the outermost index, in parts; with `wide`, in one for each thread, of whole multiples of that. The leader goes on when
+all are done. Each thread takes the parts from its own `first` on, which are the same values at every step, so what it needs is in
+its own cache; then it takes what is left of the others'. So nobody waits for a thread that has not come, and a step's results do
+not depend on who computed what. What passes between threads are numbers that only grow: in cells of `env` the number of what is
+open and how many parts are done, and for each part the number of that of which somebody took it last. Who has called the leader,
+for one stretch of steps after the other, raises a flag at the end, so that nobody has to be woken again for the next stretch, and
+waits until as many helpers as have come are gone. That is waited for here, where it takes no time to be seen.
 
 A thread that has helped lingers before it returns, with its hand open: cells of its own (`adcli.codegen.machine.workers`), where
 it finds who leads the next run, which may be one of other code. To wake a thread that sleeps takes as long as many runs, and one
@@ -45,12 +44,11 @@ LINGERING = 8192
 """How often a thread that lingers lets others run before it returns: a millisecond or so where nobody wants the processor."""
 WHOLE_TILES = 32
 """Values of the index in a unit where the parts are longer; one else."""
-FEWER = 2
-"""How many times fewer parts have values where all of them read the same rows in copies: each part makes these for itself, or
-reads them from as far as another processor's cache."""
+THREAD_PARTS = 4
+"""Parts of a step for each thread. One of them has values where each part copies the rows that all read."""
 FROM, TO, WIDE = range(3)
 """Cells of what is shared: the first value of the outermost index and the one after the last that are for the team; and what the
-values of a part are a multiple of where there are fewer, else 0."""
+values of a part are a multiple of where each thread has one, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
             "  %one = select i1 %few, i64 %wide, i64 1",
             f"  %all.one = mul i64 %now.{PARTS}, %one",
             "  %before = sub i64 %all.one, 1",
-            f"  %fewer = mul i64 %length, {FEWER}",
+            f"  %fewer = mul i64 %length, {THREAD_PARTS}",
             "  %up = add i64 %fewer, %before",
             "  %each = sdiv i64 %up, %all.one",
             "  %broad = mul i64 %each, %one",

@@ -1,4 +1,4 @@
-"""Rows of tiles that are copied, by each thread or once for a team: the same bits as where they are read in their places."""
+"""Rows of tiles that are copied: the same bits as where they are read in their places."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import pytest
 from adcli.codegen.nests import nests, plans, steps
 from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.codegen.nests.teams import UNIT, UNITS
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -55,25 +56,13 @@ def product(kind: str, m: int, k: int, n: int, precision: Precision = DOUBLE) ->
     return compile_tensors(parse(PRODUCTS[kind]), 8 * 8 // precision.bytes, precision=precision), at
 
 
-def copying(kernel: TensorKernel) -> int:
-    """The number of the only step with nests that copy in common."""
-    (k,) = [k for k, s in enumerate(kernel.module.choosers) if s.common]
-    return k
-
-
 def chosen(kernel: TensorKernel) -> Nest:
-    """The nest of that step in the only plan."""
-    (plan,), k = kernel.plans.values(), copying(kernel)
-    nest: Nest = kernel.module.choosers[k].nests[plan.cells[kernel.module.choices + k]]
+    """The nest with rows that are copied, in the only plan: one statement has some."""
+    (plan,), module = kernel.plans.values(), kernel.module
+    found = [s.nests[plan.cells[module.choices + k]] for k, s in enumerate(module.choosers) if any(n.banded for n in s.nests)]
+    nest: Nest
+    (nest,) = found
     return nest
-
-
-def tiles_in_common(kernel: TensorKernel) -> int:
-    """How many tiles it has whose rows are copied for all parts of a team."""
-    (plan,), team = kernel.plans.values(), kernel.module.env.team
-    assert team is not None
-    tiles: int = plan.cells[team.of(kernel.module.number_of_common(copying(kernel))) + plans.TO]
-    return tiles
 
 
 @pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
@@ -82,7 +71,7 @@ def tiles_in_common(kernel: TensorKernel) -> int:
 def test_the_bits_are_those_of_one_thread(kind: str, m: int, k: int, n: int, precision: Precision) -> None:
     kernel, at = product(kind, m, k, n, precision)
     want = kernel(at, jobs=1)["C"]
-    assert chosen(kernel).banded and tiles_in_common(kernel) == m // chosen(kernel).rows
+    assert chosen(kernel).banded
     for jobs in (2, 3, 5):
         assert_same_bits(kernel(at, jobs=jobs)["C"], want, jobs)
     where = {"together": "ki,kj->ij", "two sums": "ilk,lkj->ij"}.get(kind, "ik,kj->ij")
@@ -97,7 +86,7 @@ def test_the_bits_are_those_of_rows_in_their_places(kind: str, monkeypatch: pyte
     found = kernel(at, jobs=3)["C"]
     only(monkeypatch, lambda n: bool(n.packed) and not n.banded)
     other, _ = product(kind, 45, 530, 301)
-    assert not any(s.common for s in other.module.choosers)
+    assert not any(n.banded for s in other.module.choosers for n in s.nests)
     assert_same_bits(found, other(at, jobs=1)["C"], kind)
 
 
@@ -110,19 +99,6 @@ def test_copies_of_a_run_are_not_read_by_the_next() -> None:
     assert_same_bits(kernel(other, jobs=2)["C"], -2 * kernel(at, jobs=1)["C"], "two threads")
 
 
-def test_copies_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond it each part copies for itself; the memory of a plan is that of the whole tiles, or none."""
-    kernel, at = product("apart", 45, 70, 301)
-    want = kernel(at, jobs=2)["C"]
-    (plan,) = kernel.plans.values()
-    assert plan.memory == -(-40 * 70 * 8 // 64) * 64
-    monkeypatch.setattr(plans, "MOST_COMMON", 40 * 70 * 8 - 1)
-    limited, _ = product("apart", 45, 70, 301)
-    assert_same_bits(limited(at, jobs=2)["C"], want, "beyond the limit")
-    (plan,) = limited.plans.values()
-    assert chosen(limited).banded and not tiles_in_common(limited) and plan.memory <= 64
-
-
 @pytest.mark.parametrize("sizes", [(70, 45, 5), (129, 64, 3)])
 def test_rows_are_copied_at_each_step_of_a_loop(sizes: tuple[int, int, int]) -> None:
     k, b, t = sizes
@@ -130,7 +106,7 @@ def test_rows_are_copied_at_each_step_of_a_loop(sizes: tuple[int, int, int]) -> 
     at = drawn({"U": (k, k), "h0": (b, k), "x": (t, b)})
     at["U"] /= k
     want = kernel(at, jobs=1)["h"]
-    assert chosen(kernel).banded and tiles_in_common(kernel) == b // 8
+    assert chosen(kernel).banded
     for jobs in (2, 3):
         assert_same_bits(kernel(at, jobs=jobs)["h"], want, jobs)
     h = at["h0"]
@@ -139,11 +115,12 @@ def test_rows_are_copied_at_each_step_of_a_loop(sizes: tuple[int, int, int]) -> 
     np.testing.assert_allclose(want[-1], h, rtol=0, atol=1e-12)
 
 
-def test_parts_of_what_has_copies_in_common_are_fewer_and_whole_registers() -> None:
+@pytest.mark.parametrize("jobs, columns", [(2, 256), (3, 176), (5, 104)])
+def test_each_thread_has_one_part_of_whole_registers_where_rows_are_copied(jobs: int, columns: int) -> None:
     kernel, at = product("apart", 64, 64, 512)
-    kernel(at, jobs=2)
+    kernel(at, jobs=jobs)
     (plan,), team = kernel.plans.values(), kernel.module.env.team
     assert team is not None
     assert plan.cells[team.of(0) + plans.WIDE] == 8
     (frame,) = plan.spare
-    assert frame[0][team.cells + 8] == 512 // 4 and frame[0][team.cells + 9] == 4   # units of so many values, for four parts
+    assert (frame[0][team.cells + UNIT], frame[0][team.cells + UNITS]) == (columns, jobs)
