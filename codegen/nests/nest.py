@@ -165,6 +165,12 @@ class Nest:
                 return index
         return found
 
+    def whole(self, lanes: int) -> int:
+        """How many values of that index a tile has; of one that is nearly as quick with fewer registers, a register."""
+        if self.shared is self.vector and not self.reduces:
+            return lanes * (self.blocks if self.packed else 1)
+        return self.rows if self.shared is self.tile else self.columns if self.shared is self.beside else 1
+
     @property
     def apart(self) -> set[Index]:
         """Indices whose loops others limit, or that are done in blocks of time: their ends are not known outside of the nest."""
