@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
-from adcli.codegen.machine.kernel import PROBE, Kernel, processors
+from adcli.codegen.machine.kernel import PROBE, Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
@@ -175,15 +175,17 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
         except IndexError:
             frame = kernel.frame(plan)
         results: dict[str, Any] | None
-        if threads and (team := jobs or processors()) > 1:
+        if threads and (team := kernel.team(plan, jobs)) > 1:
             results = shared(frame[0], given, targets, team)
         else:
             results = tensors(given, targets or new(), out is None, address(frame[0]), 0)
+        if threads:
+            kernel.run_ended()
         if results is not None:
             plan.spare.append(frame)
         return results
 
-    threads, new = plan.shared, again if plan.results.large else fresh
+    threads, new = plan.lull > 0, again if plan.results.large else fresh
     return quick
 
 

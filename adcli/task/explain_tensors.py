@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
-from adcli.codegen.nests.teams import TEAM
 from adcli.lang.ir.sizes import bind, number
 
 if TYPE_CHECKING:
@@ -58,11 +58,9 @@ def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
         yield f"sizes: {', '.join(f'{name} = {size:,}' for name, size in plan.sizes.items())}"
     yield f"work: about {plan.instructions:,.0f} instructions"
     yield f"memory: {plan.memory:,} bytes for values on the way"
-    if plan.shared and module.env.team is not None:
-        first = module.env.team.cells + TEAM
-        count = len(module.choosers) + len(module.rows)
-        shared = sum(plan.cells[first + 2 * k] < plan.cells[first + 2 * k + 1] for k in range(count))
-        yield f"threads: several share {plural(shared, 'step')}"
+    if plan.lull:
+        soon = "" if plan.lull == inf else f" of a run that begins less than {1000 * plan.lull:g} ms after another"
+        yield f"threads: several share {plural(module.helped(plan.cells), 'step')}{soon}"
     else:
         yield "threads: one; the whole is too short for more"
 

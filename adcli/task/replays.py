@@ -29,7 +29,7 @@ FORMS: tuple[Any, ...] = (
 ENTRY = {"key": str, "code": str, "entry": (str, int, int, int, int, [str], str), "inputs": [str], "counts": [int], "made": [str],
          "copies": [(str, int | float)], "whole": [str], "flag": int, "team": int | None, "results": [str], "given": [[int]],
          "cells": [int], "places": [(int, int, int)], "memory": int, "needed": int, "outputs": [[int]], "actions": [list],
-         "shared": bool, "instructions": int | float, "worth": int | float}
+         "lull": float, "instructions": int | float, "worth": int | float}
 """What an entry is; see `adcli.task.tasks.fits`. Its code is `worth` so many instructions, or any number where that is 0."""
 
 
@@ -121,7 +121,7 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
         "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
         "team": interface.team, "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
-        "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "shared": plan.shared,
+        "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "lull": plan.lull,
         "instructions": plan.instructions, "worth": succession.worth if succession else 0}
     if task.counts is None:
         keep_tensors(task, counts)

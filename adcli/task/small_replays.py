@@ -38,7 +38,7 @@ class Replay(PlannedCode):
         self.only = CallPlan(
             (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
             found["memory"], found["needed"], outputs, self.memory(outputs), list(map(action, found["actions"])),
-            found["shared"], found["instructions"])
+            found["lull"], found["instructions"])
         self.left: float = found["worth"]
         self.spend = self.spent if self.left else None
 

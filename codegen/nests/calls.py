@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
@@ -86,7 +88,8 @@ class CallInterface(NamedTuple):
 class CallPlan:
     """What one set of shapes needs. `cells` is `env` with everything but addresses; `places` are the offsets and bytes of values,
     and of what checkpoints keep, in the block of `memory` bytes; `needed` are these with those of the results, whose shapes are
-    `outputs`. What is to be done are `actions`; a run is worth a team if it is `shared`."""
+    `outputs`. What is to be done are `actions`. A run is worth a team if the one before has ended no longer than `lull` seconds
+    ago: whenever that was, or so soon that a helper of that one still lingers, or never."""
 
     cells: Any
     places: dict[int, tuple[int, int]]
@@ -95,7 +98,7 @@ class CallPlan:
     outputs: list[tuple[int, ...]]
     results: ResultMemory
     actions: list[CallAction]
-    shared: bool
+    lull: float
     instructions: float
     sizes: dict[str, int] = field(default_factory=dict)
     shapes: dict[Var, tuple[int, ...]] = field(default_factory=dict)
@@ -108,6 +111,9 @@ class CallPlan:
 
 class PlannedCode:
     """A compiled program, callable from several threads at once, by the plans that `plan` makes."""
+
+    ended = -inf
+    """When a run of any program that may be worth a team has ended."""
 
     def __init__(self, interface: CallInterface, kernel: Kernel, limit: int | None = None,
                  allocate: Allocate | None = None) -> None:
@@ -157,15 +163,26 @@ class PlannedCode:
             frame = self.frame(plan)
         env = frame[0]
         env[self.given] = places
-        team = processors() if jobs is None else jobs
-        if plan.shared and team > 1:
+        if plan.lull and (team := self.team(plan, jobs)) > 1:
             self.share(env, lambda role: self.run(frame, plan.actions, role), team)
         else:
             self.run(frame, plan.actions, None)
+        if plan.lull:
+            self.run_ended()
         if env[self.interface.flag]:
             raise self.fault(plan, env)
         if self.allocate is None and plan.memory <= self.spare_bytes(plan.memory):
             plan.spare.append(frame)
+
+    def team(self, plan: CallPlan, jobs: int | None) -> int:
+        """How many threads share a run, of at most `jobs` (None: one for each processor)."""
+        soon = plan.lull == inf or monotonic() - self.ended < plan.lull
+        return 1 if not soon else processors() if jobs is None else jobs
+
+    @staticmethod
+    def run_ended() -> None:
+        """Note that a run has ended that may be worth a team."""
+        PlannedCode.ended = monotonic()
 
     def spare_bytes(self, needed: int) -> int:
         """How many bytes a plan may keep for the next call that needs so many. The system is asked only for much: memory that is

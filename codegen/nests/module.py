@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
@@ -49,7 +50,7 @@ from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter
 from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks
 from adcli.codegen.nests.stepwise import StepPart
-from adcli.codegen.nests.teams import YIELD, Team, functions
+from adcli.codegen.nests.teams import FROM, TO, YIELD, Team, functions
 from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
@@ -90,6 +91,13 @@ class TensorModule:
     """What of the steps along rows is done in one loop."""
     threads: bool = False
     nests: Sequence[int] | None = None
+
+    def helped(self, cells: Any) -> int:
+        """How many steps, with those inside of loops, threads share in a plan with these cells."""
+        if (team := self.env.team) is None:
+            return 0
+        entered = [team.of(k) for k in range(len(self.choosers) + len(self.rows))]
+        return sum(cells[at + FROM] < cells[at + TO] for at in entered)
 
     def has(self, choices: Sequence[int]) -> bool:
         """Whether the text has what is needed where nests are chosen so."""

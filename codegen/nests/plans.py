@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,14 @@ OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
 WORTH_THREADS = 5.5e-4
 """Seconds of what a team shares of a run beyond which it is worth more than one thread."""
+WORTH_LINGERING, LINGERED = 7e-5, 1e-3
+"""The same where a helper still lingers, and the seconds since the run before within which one may."""
 LEAST_SHARED = 0.5
 """The least part of a run that a team shares, if the run is worth one."""
 WORTH_HELP = 5e-6
 """Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
+HELP = 2e-5
+"""Seconds of a step that help gains nothing by: to hear of it, to have the data, to wait for one another."""
 
 
 class CallPlanner:
@@ -97,8 +101,9 @@ class CallPlanner:
         places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
         outputs = [found[v] for v in self.made]
         memory = ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
+        helped = inf if module.parts else module.helped(cells)
         return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
-                        worth_team(shared, sum(taken)), instructions, of_inputs, found, segments.bytes)
+                        lull(shared, sum(taken), helped), instructions, of_inputs, found, segments.bytes)
 
     def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
         """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
@@ -280,9 +285,12 @@ def used(step: ModuleStep) -> list[Atom]:
     return [a for e in step.equations for a in e.args] + [*made(step)]
 
 
-def worth_team(shared: float, instructions: float) -> bool:
-    """Whether a run of so many instructions is worth a team, which shares these of them."""
-    return seconds(shared) > WORTH_THREADS and shared > LEAST_SHARED * instructions
+def lull(shared: float, instructions: float, helped: float) -> float:
+    """How long ago the run before may have ended, in seconds, so that one of so many instructions is worth a team, which shares
+    these of them and helps with so many steps; those of loops are too many."""
+    if shared <= LEAST_SHARED * instructions:
+        return 0.0
+    return inf if seconds(shared) > WORTH_THREADS else LINGERED if seconds(shared) > WORTH_LINGERING + HELP * helped else 0.0
 
 
 def refuse_long(instructions: float) -> None:

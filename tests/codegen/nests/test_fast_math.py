@@ -156,7 +156,7 @@ def test_helpers_have_it_too_and_threads_change_no_bit(teams: None, precision: P
     for jobs in (1, 2, 3):
         for _ in range(5):
             assert not kernel({"a": half, "b": half}, jobs=jobs)["y"].any()
-    assert next(iter(kernel.plans.values())).shared
+    assert next(iter(kernel.plans.values())).lull
     for text in (MIXED, STEPS):
         swept = evaluation_program(adjoints(parse(text)))
         at, shared = point(swept, precision, 33), compile_tensors(swept, precision=precision, fast=True)

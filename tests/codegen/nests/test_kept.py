@@ -116,7 +116,7 @@ def test_threads_find_panels_in_the_same_places(jobs: int, monkeypatch: pytest.M
         want = kernel(at, jobs=1)
         plan = kernel.plan(kernel.key([at[p.name] for p in kernel.program.params]))
         chosen = [s.nests[plan.cells[kernel.module.choices + k]] for k, s in enumerate(kernel.module.choosers) if s.nests]
-        assert plan.shared and sum(bool(n.kept) for n in chosen) == 2
+        assert plan.lull and sum(bool(n.kept) for n in chosen) == 2
         for _ in range(5):
             for name, found in kernel(at, jobs=jobs).items():
                 assert_same_bits(found, want[name], (name, sizes))

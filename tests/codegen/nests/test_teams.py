@@ -1,6 +1,8 @@
 """Programs that several threads share: the bits are those of one thread, whoever comes, and nobody waits for who does not."""
 from __future__ import annotations
 
+import functools
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -85,16 +87,44 @@ def test_few_values_of_the_outermost_index_are_not_what_is_shared(kernel: Tensor
 def test_the_time_of_all_shared_steps_decides() -> None:
     one = parse("input x(N)\ny(i) = exp(x(i))")
     many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
-    shared = [compile_tensors(p).plan(((50_000,),)).shared for p in (one, many)]
-    assert shared == [False, True]
-    assert not compile_tensors(many).plan(((50,),)).shared
-    assert [plans.worth_team(x, 1e7) for x in (1e6, 1e7)] == [False, True]
+    assert [compile_tensors(p).plan(((n,),)).lull for p, n in ((one, 2_000), (one, 200_000), (many, 50_000), (many, 50))] \
+        == [0.0, plans.LINGERED, math.inf, 0.0]
+    assert [plans.lull(x, 1e7, 1) for x in (1e5, 1e6, 1e7)] == [0.0, 0.0, math.inf]
+    assert [plans.lull(x, x, 1) for x in (1e5, 1e6, 1e7)] == [0.0, plans.LINGERED, math.inf]
+    assert [plans.lull(x, x, 40) for x in (1e6, 1e7)] == [0.0, math.inf]
+
+
+@pytest.mark.parametrize("called", ["kernel", "function"])
+def test_a_short_run_has_a_team_where_it_follows_another_at_once(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So soon that a helper of that one still lingers; else waking one takes longer than it helps. So do calls of a Function that
+    has been made a builtin."""
+    now, teams = [100.0], list[int]()
+    share = calls.PlannedCode.share
+    monkeypatch.setattr(calls, "monotonic", lambda: now[0])
+    monkeypatch.setattr(calls.PlannedCode, "ended", -math.inf)
+    monkeypatch.setattr(calls.PlannedCode, "share", lambda self, *rest: teams.append(rest[-1]) or share(self, *rest))
+    text, at = "input A(N, N), B(N, N)\nC(i, j) +=! A(i, k) * B(k, j)", dict.fromkeys("AB", R.standard_normal((150, 150)))
+    if called == "kernel":
+        run = functools.partial(compile_tensors(parse(text)), at)
+    else:
+        run = functools.partial(adcli.compile(text), at)
+        for _ in range(15):
+            now[0] += 1.0
+            run()
+        assert not teams
+    want, shared = run(jobs=1)["C"], list[list[int]]()
+    for later in (1.0, 0.0, 0.5 * plans.LINGERED, 2 * plans.LINGERED, 0.1 * plans.LINGERED):
+        now[0] += later
+        teams.clear()
+        assert_same_bits(run(jobs=2)["C"], want, later)
+        shared.append([*teams])
+    assert shared == [[], [2], [2], [], [2]]
 
 
 @pytest.mark.parametrize("jobs", [2, 3, 7])
 def test_threads_change_no_bit(kernel: TensorKernel, jobs: int) -> None:
     want = kernel(AT, jobs=1)
-    assert next(iter(kernel.plans.values())).shared
+    assert next(iter(kernel.plans.values())).lull
     for _ in range(20):
         for name, found in kernel(AT, jobs=jobs).items():
             assert_same_bits(found, want[name], name)
@@ -191,7 +221,7 @@ def test_a_team_is_called_once_for_all_stretches(blocks: TensorKernel, jobs: int
     want, called = blocks(AT, jobs=1), list[int]()
     (plan,) = blocks.plans.values()
     kinds = [type(a) for a in plan.actions]
-    assert plan.shared and kinds.count(Stretch) > 2 and Move in kinds
+    assert plan.lull and kinds.count(Stretch) > 2 and Move in kinds
     monkeypatch.setattr(calls, "lead", lambda *given, lead=calls.lead: (called.append(1 + len(given[2])), lead(*given)))
     for turn in range(1, 6):
         for name, found in blocks(AT, jobs=jobs).items():
