@@ -121,6 +121,6 @@ def test_each_thread_has_one_part_of_whole_registers_where_rows_are_copied(jobs:
     kernel(at, jobs=jobs)
     (plan,), team = kernel.plans.values(), kernel.module.env.team
     assert team is not None
-    assert plan.cells[team.of(0) + plans.WHOLE] == 8 and plan.cells[team.of(0) + plans.ONCE]
+    assert plan.cells[team.of(0) + plans.WHOLE] == 8 and plan.cells[team.of(0) + plans.ONE_EACH]
     (frame,) = plan.spare
     assert (frame[0][team.cells + UNIT], frame[0][team.cells + UNITS]) == (columns, jobs)
