@@ -17,6 +17,8 @@ from adcli.codegen.rows import jit
 from adcli.lang.passes import pipeline
 from session_seed import VARIABLE, drawn, session_seed
 
+from adcli.verbs import bench
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
@@ -64,6 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)   # the processes that tests start have compiled modules, as those of users
 sys.dont_write_bytecode = False
 jit.object_code = lru_cache(1000)(jit.object_code)
+bench.RUNS = 1   # the processes that `bench` starts are the same five times
 gc.freeze()
 gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles takes a tenth of the time of the suite
 

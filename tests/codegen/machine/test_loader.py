@@ -11,7 +11,7 @@ from adcli.codegen.machine.kernel import EntryPoint, run
 from adcli.codegen.machine.loader import LoadError, load
 from adcli.codegen.rows import jit, llvm
 from native_programs import WIDTHS, everything, long_program
-from session_seed import drawn
+from session_seed import drawn, half
 
 
 def compiled(program, lanes=None, level=1):
@@ -24,7 +24,7 @@ def some():
     return compiled(everything())
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("lanes", half(WIDTHS))
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_same_bits_as_through_llvm(lanes, level):
     for program in (everything(), long_program(3000)):

@@ -12,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.passes.simplify import simplify
 from native_tensors import assert_same_bits, everywhere
+from session_seed import half
 
 GATES = """input U(K, 3, K), V(M, K), h0(B, K), x(T, B)
 h(0, n, j) = h0(n, j)
@@ -64,7 +65,7 @@ SIZES = [(37, 19, 11, 4), (64, 16, 64, 3), (1, 1, 9, 2), (24, 40, 17, 1), (130, 
 
 
 @pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
-@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("sizes", half(SIZES))
 def test_the_bits_are_those_of_copies_for_each_step(sizes: tuple[int, int, int, int], precision: Precision,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     at = point(sizes, precision)
@@ -93,7 +94,7 @@ def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch
 
 
 @pytest.mark.parametrize("checkpoint", ["", " checkpoint"])
-@pytest.mark.parametrize("sizes", [(37, 19, 11, 9), (16, 33, 24, 4)])
+@pytest.mark.parametrize("sizes", half([(37, 19, 11, 9), (16, 33, 24, 4)]))
 def test_loops_that_go_back_and_those_in_blocks_of_steps(sizes: tuple[int, int, int, int], checkpoint: str,
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     at = point(sizes)

@@ -20,7 +20,7 @@ from adcli.lang.passes.distribute import distributed
 from adcli.lang.passes.pipeline import evaluation_program
 from native_tensors import assert_same_bits
 from places import ROOT
-from session_seed import drawn
+from session_seed import drawn, half
 
 GATES = """
 input x(T, N), y(T, N), W(N, N), b(N), c(N), h0(N)
@@ -79,7 +79,7 @@ def test_what_stays(text: str) -> None:
     assert after is before
 
 
-@pytest.mark.parametrize("text", [GATES, WEIGHTS, (ROOT / "tests/programs/models/gru.ad").read_text(encoding="utf-8")])
+@pytest.mark.parametrize("text", half([GATES, WEIGHTS, (ROOT / "tests/programs/models/gru.ad").read_text(encoding="utf-8")]))
 def test_a_gradient_stays_what_it_is(text: str) -> None:
     """But for the order of sums, which the nests that are chosen say; and its bits are the same by any number of threads."""
     program = gradient(parse(text))

@@ -58,7 +58,7 @@ def laid(text: str | Program) -> TensorModule:
     return laid_out(parse(text) if isinstance(text, str) else text, veclib.lanes(), veclib.host())
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", half(list(TEXTS)))
 @pytest.mark.parametrize("rows", [1, 2, 8])
 def test_every_row_is_done_once_wherever_they_are_cut(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     far(monkeypatch, rows)

@@ -29,7 +29,8 @@ def test_complex_step_and_differences_agree_with_multiple_precision(op):
                 assert abs(got - want) <= 1e-13 * max(1, abs(want)), (at, name)
             pairs = steps(at[name], abs(at[name]) / 16)
             values = [[evaluate(program, {**at, name: p[i]})["z"] for p in pairs] for i in (0, 1)]
-            found = extrapolated([a - b for a, b in pairs], *values, evaluate(program, at)["z"], 1e-15)
+            centre = evaluate(program, at)["z"]
+            found = extrapolated([a - b for a, b in pairs], *values, centre, 1e-15 * max(1, abs(centre)))
             assert found.problem or abs(found.value - want) <= found.bar <= 1e-6 * max(1, abs(want)), (at, name, found)
 
 

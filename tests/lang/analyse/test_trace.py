@@ -55,7 +55,8 @@ def test_the_totals_of_programs_that_other_people_wrote(case):
                      {r.name: float(i == 0) for i, r in enumerate(program.results)})
 
 
-@pytest.mark.parametrize("op, count", [(op, n) for op in one_operation.REAL for n in ((None, 3) if op.variadic else (None,))],
+@pytest.mark.parametrize("op, count", half([(op, n) for op in one_operation.REAL
+                                            for n in ((None, 3) if op.variadic else (None,))]),
                          ids=lambda p: getattr(p, "name", p))
 def test_the_totals_of_every_row_at_special_points(op, count):
     program = one_operation.program(op, count=count)

@@ -22,7 +22,7 @@ from places import DATA, ROOT
 from random_comprehensions import sample
 from random_loops import random_loop
 from random_steps import random_steps
-from session_seed import drawn, fixed
+from session_seed import drawn, fixed, half
 
 CASES = {case["name"]: case["at"] for case in json.loads((DATA / "tensors" / "models.json").read_text(encoding="utf-8"))["cases"]}
 MODELS = {name: parse((ROOT / f"tests/programs/models/{name}.ad").read_text(encoding="utf-8")) for name in sorted(CASES)}
@@ -180,7 +180,7 @@ def test_patterns_of_random_programs(number: int) -> None:
     agree(made.program(), made.values)
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", half(range(30)))
 def test_patterns_of_random_loops_miss_nothing(number: int) -> None:
     """They have more where the end of a loop, or a number that is no input, decides what is written out at the point."""
     r = fixed("element loops", number)
@@ -191,7 +191,7 @@ def test_patterns_of_random_loops_miss_nothing(number: int) -> None:
     agree(program, {p.name: given[p.name] for p in program.params}, exact="until" not in text and "0.5\n" not in text)
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", half(range(30)))
 def test_patterns_of_random_steps_miss_nothing(number: int) -> None:
     text, at = random_steps(fixed("element steps", number))
     program = parse(text)

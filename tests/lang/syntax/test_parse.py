@@ -15,6 +15,7 @@ from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import law
+from session_seed import half
 
 
 def prefix(text: str) -> str:
@@ -72,12 +73,12 @@ def deep(n: int) -> list[str]:
             "x < 1 ? " * n + "2" + " : 3" * n, "sin(" * n + "x" + ")" * n]
 
 
-@pytest.mark.parametrize("text", deep(N), ids=lambda text: text[:12])
+@pytest.mark.parametrize("text", half([*deep(N)]), ids=lambda text: text[:12])
 def test_depth(text: str) -> None:
     assert parse(f"v = {text}").results
 
 
-@pytest.mark.parametrize("text", deep(N // 10), ids=lambda text: text[:12])
+@pytest.mark.parametrize("text", half([*deep(N // 10)]), ids=lambda text: text[:12])
 def test_formatting_at_depth(text: str) -> None:
     program, tree = parse(f"v = {text}"), parse_tree(Source("t", f"v = {text}"))
     assert equal(parse(format_tree(tree)), program)
