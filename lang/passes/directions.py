@@ -73,6 +73,7 @@ class Directions:
         self.extents: dict[Atom, Shape] = {}      # of the directions of every value that has some
         self.single: dict[Atom, OneDirection] = {}
         self.whole: dict[Atom, Var] = {}          # values with all their directions
+        self.behind: dict[Atom, Var] = {}         # those that results have with the directions behind
         self.truths: dict[Atom, Equation] = {}    # of single truth values, which stand in the lines that need them
         for seed in seeds:
             _, here = every_element(seed.shape)
@@ -312,7 +313,9 @@ class Directions:
             kept = self.single[atom]
             ranges = tuple([Range(i, affine(0), n) for i, n in zip(kept.here, shape, strict=True)])
             return self.written(kept, ranges, (*map(affine, kept.here), *kept.at), (*shape, *extents), atom)
-        return self.turned(self.whole[atom], len(extents))
+        if atom not in self.behind:   # two results may have the same
+            self.behind[atom] = self.turned(self.whole[atom], len(extents))
+        return self.behind[atom]
 
     def turned(self, whole: Var, count: int) -> Var:
         """A value with its leading dimensions behind the others: written so where it is made, if nothing else reads it."""

@@ -61,6 +61,8 @@ VALUES = [
      {"A": A, "x": U[:2]}, {"dy_dx": A @ A @ A}),
     ("input x(N); m max=! x(i); y(i) = x(i) * m + x(1); output y", {"x": U},
      {"dy_dx": [[4, 1, 1], [0, 5, 2], [0, 1, 8]]}),
+    ("input A(M, N), B(N); C(i) +=! A(i, j) * B(j); t = C; output C, t", {"A": A, "B": U[:2]},
+     {f"d{c}_d{x}": d for c in "Ct" for x, d in (("B", A), ("A", np.einsum("ik,l->ikl", np.eye(2), U[:2])))}),
     ("input x(N); p *=! x(i); q = p < 0 ? p : 2*p; y(i) = q + x(i); output y", {"x": U},
      {"dy_dx": np.array([[16, 8, 4]] * 3) + np.eye(3)}),
 ]
