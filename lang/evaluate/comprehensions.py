@@ -69,7 +69,7 @@ def _objects(array: np.ndarray, arithmetic: ElementArithmetic) -> np.ndarray:
 
 def bound(program: Program, values: Mapping[Var, Any]) -> dict[str, int]:
     """The sizes, from the values of the inputs, when the program has been proved to stay inside its tensors."""
-    given = {p.name: np.shape(values[p.var]) if p.var.shape else () for p in program.params}
+    given = {p.name: np.shape(values[p.var]) for p in program.params}
     integers = {p.name: values[p.var] for p in program.params if p.var.integer and not p.var.shape}
     sizes = bind(program, given, integers)
     prove(program, sizes)

@@ -304,3 +304,10 @@ def test_the_names_of_a_point_are_checked_in_time_that_grows_as_their_number_doe
         assert checked(params, ["@many.json"], print).points == 1
         seconds.append(time.process_time() - start)
     assert seconds[1] < 40 * seconds[0]
+
+
+@pytest.mark.parametrize("verb", ["eval", "jacobian", "check", "why", "trace", "propagate"])
+def test_a_number_that_is_given_a_matrix_is_refused(verb):
+    np.save("c.npy", np.ones((2, 3)))
+    ended = adcli(verb, "-e", "input A(M, N), c; B(i, j) = A(i, j)/c", "--at=A=@c.npy,c=@c.npy")
+    assert ended.code in (2, 3) and ended.err.startswith("adcli: error: 'c' is a scalar, and the value given has 2 dimensions\n")
