@@ -277,17 +277,15 @@ class Subject(FirstSweeps):
         next doubles are on other pieces, whatever multiple precision sees beyond them."""
         if x not in s.scales:
             size, reached = scale(s.at[x], None, None), self.reached(x)
+            found = s.scales[x] = dict[str, float | None]({r.name: size for r in self.chosen.results})
             if not reached:
-                return s.scales.setdefault(x, {r.name: size for r in self.chosen.results})
+                return found
             steps = ladder(s.at[x])
             *columns, sides = self.back([*stencil(s.at, x, [(s.at[x] + h, s.at[x] - h) for h in steps]), s.at])
-            found = s.scales[x] = {}
             for r, column in zip(self.chosen.results, columns, strict=False):
-                if r.name not in reached:
-                    found[r.name] = size
-                    continue
-                kept = masked(column[:-1], sides[:-1], sides[-1])
-                found[r.name] = local_scale(steps, kept[::2], kept[1::2], column[-1], MARGIN * s.values[r.name][1])
+                if r.name in reached:
+                    kept = masked(column[:-1], sides[:-1], sides[-1])
+                    found[r.name] = local_scale(steps, kept[::2], kept[1::2], column[-1], MARGIN * s.values[r.name][1])
             alone = bool(steps) and sides[-1] not in (sides[0], sides[1])
             if None in found.values() and not alone and find_spec("mpmath"):
                 exact = exact_scale(self.chosen, s.at, x, {n: tamed(s.values[n]) / ULP for n in found})

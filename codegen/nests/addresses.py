@@ -83,7 +83,6 @@ class Addresses(FunctionWriter):
         """How many values of the tile's index there are to each of the index beside it."""
         self.band: tuple[str, str] | None = None
         """The first row and the one after the last, where rows are done in bands."""
-        """Where the copies of a band are, and for how many points each row has room there."""
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
         self.found_strides: dict[Atom, list[str]] = {}
