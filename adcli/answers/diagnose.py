@@ -208,7 +208,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     if greatest <= 0:
         return None, 0, levels
     place = next(p for p in known if levels[p.level] == greatest)
-    return place, int(greatest), run({*place.indices, *place.values}) if place.values else levels
+    return place, int(greatest), run(asked) if (asked := {*place.indices, *place.values}) else levels
 
 
 def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arithmetic, number: Number) -> tuple[str, Any]:

@@ -138,7 +138,7 @@ class WrittenOut:
     def swept(self, kernel: TensorKernel, one: str) -> tuple[dict[str, float], list[float], int]:
         """The values, the derivatives and the status that a kernel gives for a seed of one element."""
         results = kernel.program.results
-        found = kernel({**self.given, **hot(kernel.program.params, self.sizes, one)})
+        found = kernel({**self.given, **hot(kernel.program, self.sizes, one)})
         own = len(self.of.primal.results)
         values = {n: float(x) for r in results[:own] for n, x in elements(r.name, found[r.name]).items()}
         derivatives = [float(x) for r in results[own:-1] for x in elements(r.name, found[r.name]).values()]

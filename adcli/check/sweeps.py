@@ -1,7 +1,7 @@
 """The derivatives of a program with tensors by both modes, as programs and as native code: made once, for all points."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,10 @@ from adcli.check.subject import FirstSweeps
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.evaluate.recording import element
-from adcli.lang.ir import Param, Program, Result
+from adcli.lang.ir import Program, Result
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import bind, number
+from adcli.lang.ir.sizes import bind, shapes
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
 from adcli.task.nest_code import native
@@ -71,14 +71,15 @@ class TensorDerivatives(FirstSweeps):
         shapes or subscripts do not fit."""
         inputs = [bool(np.isfinite(x).all()) for x in at.values()]
         sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
-        found = self.back({**at, **hot(self.back.program.params, sizes, "")})
+        found = self.back({**at, **hot(self.back.program, sizes, "")})
         return [*inputs, *(bool(np.size(found[r.name]) and np.isfinite(found[r.name]).all()) for r in self.primal.results)]
 
 
-def hot(params: Iterable[Param], sizes: Mapping[str, int], one: str) -> dict[str, Any]:
-    """Seeds that are 1 at one element, and 0 elsewhere."""
-    seeds = {p.name: np.zeros([number(x, sizes) for x in p.var.shape]) for p in params if p.seed}
-    for p in params:
+def hot(program: Program, sizes: Mapping[str, int], one: str) -> dict[str, Any]:
+    """Seeds that are 1 at one element, and 0 elsewhere. AdError where a value would have less than no elements."""
+    found = shapes(program, sizes)
+    seeds = {p.name: np.zeros(found[p.var]) for p in program.params if p.seed}
+    for p in program.params:
         if p.seed:
             for place in np.ndindex(seeds[p.name].shape):
                 seeds[p.name][place] = element(p.seed, place) == one

@@ -29,7 +29,7 @@ from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
-from adcli.lang.ir.sizes import bind, ends_early
+from adcli.lang.ir.sizes import bind, ends_early, shapes
 from adcli.lang.ir.sizes import number as extent
 
 Array = np.ndarray
@@ -185,9 +185,10 @@ def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) ->
     own = replace(program, params=tuple(p for p in program.params if not p.seed))
     whole = fitting(own, dict(at))
     sizes = bind(own, {name: np.shape(x) for name, x in whole.items()}, whole)
+    found = shapes(program, sizes)
     for p in program.params:
         if p.seed:
-            x, shape = seeds[p.name], tuple(extent(n, sizes) for n in p.var.shape)
+            x, shape = seeds[p.name], found[p.var]
             require_room(f"'{p.name}'", 8 * math.prod(shape))
             if np.ndim(x) and np.shape(x) != shape and not ends_early(p, np.shape(x)):
                 raise AdError(f"what is given for '{p.seed}' has the shape {np.shape(x)}, and '{p.seed}' has {shape}",

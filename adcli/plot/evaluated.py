@@ -12,6 +12,7 @@ from adcli.lang.analyse.special_places import Telltale, quantities
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
+from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.task.native import compiled
@@ -30,6 +31,8 @@ class Evaluated:
         derived = gradient(self.primal, self.moving, None, "forward", order) if order else self.primal
         self.results = derived.results
         self.outputs = [r.name for r in self.primal.results]
+        if not self.outputs:
+            raise AdError("there is nothing to plot: no output has an element")
         self.kernel = compiled(with_status(derived, self.primal, self.moving))
 
     def __call__(self, points: Points) -> tuple[np.ndarray, np.ndarray]:

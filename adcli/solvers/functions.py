@@ -97,8 +97,11 @@ class VectorFunction(ABC):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def start(self, point: Mapping[str, Any]) -> Vector:
-        """The vector of a point where a solver can begin. AdError where it is not finite."""
+        """The vector of a point where a solver can begin. AdError where it is empty or not finite."""
         x = self.pack(point)
+        if not self.n:
+            raise AdError(f"there is nothing to find: no element in {', '.join(self.names)}",
+                          help="give an array that is not empty")
         if not np.isfinite(x).all():
             i = int(np.flatnonzero(~np.isfinite(x))[0])
             raise AdError(f"the start of {self.components[i]} is {float(x[i])!r}, which is not finite")

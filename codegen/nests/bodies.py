@@ -239,6 +239,8 @@ class BodyWriter:
         tiled = any(movement(s.subscripts, i) != STILL for i in nest.across)
         texts, known, level = list[list[str]](), dict[str, list[str]](), 0
         c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves == STRIDED else ""
+        if c == "0":   # beside an extent of 0: no element is there
+            moves = STILL
         for t in range(self.rows if tiled else 1):
             address, level = at.address(atom, s.subscripts, t)
             level = max(level, at.floor)

@@ -11,7 +11,7 @@ fit one another or the subscripts, an IndexError where a subscript is outside th
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from adcli.codegen.c.loops import BoxLoops, LoopLanguage, Loops
 from adcli.codegen.c.matrices import MatrixLoops
@@ -21,11 +21,13 @@ from adcli.codegen.scripts.module import quoted, wrapped
 from adcli.codegen.scripts.python import IMPORTS, LANGUAGE, WORDS, number, parameters, tuple_items
 from adcli.codegen.scripts.tensors import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms
-from adcli.lang.ir.comprehension import BodySource, Subscript, fixed_indices
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, affine, atoms, never_negative
+from adcli.lang.ir.comprehension import BodySource, Subscript, atoms_in, fixed_indices
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, Piece, enclosed
+from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.ir.sizes import accesses
 
 LOOPS = LoopLanguage("", "", "", "", "", "", "", "")
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}
@@ -220,10 +222,32 @@ class ArrayNest(ArrayBox, Loops):
         named = [i for i in op.indices if any(i in atoms(s) for s in op.write if isinstance(s, Affine))]
         plain = not op.guards and all(isinstance(s, Affine) for s in op.write) and fixed_indices(op.ranges, op.write) >= {*named}
         if plain and (op.reduction != "=" or len(named) == len(op.ranges)):
-            self.at_elements(named, there)
+            if some := self.some_point():
+                self.filled_first(there)
+                self.begin(f"if {some}")
+            self.at_elements(named, there or bool(some))
         else:
             self.at_points(named, there)
         self.close(0)
+
+    def some_point(self) -> str:
+        """The test that the box has points, where NumPy would look at subscripts even if it has none."""
+        ranges = [r for r in self.op.ranges if not never_negative(r.high - r.low - 1)]
+        looked_at = self.fails_without({r.index for r in ranges}.__le__)
+        return " and ".join(f"{self.f.numbers.text(r.low)} < {self.f.numbers.text(r.high)}" for r in ranges) if looked_at else ""
+
+    def fails_without(self, empty: Callable[[set[Index | str]], bool]) -> bool:
+        """Whether a subscript may be outside where no point is: one of indices that are not `empty` then."""
+        known = [x for c in self.f.conditions.conditions if not c.given for x in c.then]
+        for atom, subscripts in accesses(self.e, self.op):
+            for s, extent in zip(subscripts, shape_of(atom), strict=False):
+                own = atoms_in([s])
+                if not empty(own):
+                    there = [x for r in self.op.ranges if r.index in own
+                             for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+                    if not isinstance(s, Affine) or not all(proved(x, [*there, *known]) for x in (s, extent - 1 - s)):
+                        return True
+        return False
 
     def grid(self, order: Sequence[Index]) -> None:
         """The indices as an open grid."""
@@ -272,6 +296,13 @@ class ArrayNest(ArrayBox, Loops):
             self.started(there)
             self.say(f"{self.place(self.out, op.write)} = {value[0]}")
 
+    def filled_first(self, there: bool) -> None:
+        """The result with what it starts from, where nothing more may come."""
+        if self.op.shape:
+            self.started(there)
+        else:
+            self.say(f"{self.f.values[self.out]} = {self.start()[0]}")
+
     def started(self, there: bool) -> None:
         """The whole result with what its elements start from."""
         if not there:
@@ -283,10 +314,7 @@ class ArrayNest(ArrayBox, Loops):
     def at_points(self, named: Sequence[Index], there: bool) -> None:
         """The points that guards leave, whose values go to their elements one by one."""
         op, name = self.op, self.f.values[self.out]
-        if op.shape:
-            self.started(there)
-        else:
-            self.say(f"{name} = {self.start()[0]}")
+        self.filled_first(there)
         if still := [g for g in op.guards if not any(isinstance(a, Index) for a in atoms(g))]:
             self.begin(f"if {' and '.join(f'{self.f.numbers.text(g)} >= 0' for g in still)}")
         moving = [g for g in op.guards if g not in still]
@@ -294,6 +322,8 @@ class ArrayNest(ArrayBox, Loops):
             self.listed(named, [g for g in moving if {*g.indices()} <= {*named}])
             self.say(f"{self.place(self.out, op.write)} = {STARTS[op.reduction]}")
         self.listed(op.indices, moving)
+        if op.indices and self.fails_without(lambda own: not own.isdisjoint(op.indices)):   # lists are empty together
+            self.begin(f"if {self.f.numbers.names[op.indices[0]]}.size")
         value = self.value()
         box = self.box(op.indices[:1])
         if not op.shape:

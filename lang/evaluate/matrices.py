@@ -5,6 +5,7 @@ textbooks have them (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -176,17 +177,22 @@ def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: 
             if m[i][i] == 0:
                 return undefined(m[i][i], i + 1)
         regular(diagonal(m))
-        right = operands[1].reshape(n, -1)
+        right = columns(operands[1])
         return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), shape)
     if op.name == "logdet":
         return log_determinant(m, f, constant, undefined, regular)
-    right = operands[1].reshape(n, -1) if op.name == "solve" else _identity(n, constant)
+    right = columns(operands[1]) if op.name == "solve" else _identity(n, constant)
     rows = [[*row, *r] for row, r in zip(m, right, strict=True)]
     if failed := eliminated(rows, f)[0]:
         return undefined(failed.value, failed.place + 1)
     regular(diagonal(rows))
     solution = triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False)
     return _array(solution, operands[1].shape if op.name == "solve" else (n, n))
+
+
+def columns(right: np.ndarray) -> np.ndarray:
+    """Right-hand sides as the columns of a matrix, which may have no rows."""
+    return right.reshape(len(right), math.prod(right.shape[1:]))
 
 
 def eliminated(rows: list[list[Any]], f: Functions) -> tuple[Pivot | None, int]:

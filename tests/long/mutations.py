@@ -341,7 +341,8 @@ def wrong(given: Answer) -> str | None:
     if given.seconds > LIMIT:
         return f"more than {LIMIT:g} seconds of processor time"
     if code not in ANSWERS or "Traceback" in said:
-        return f"{said[-3000:]}\nexit {code}: {''.join(said.splitlines()[-3:-2]) or said[-200:]}"
+        told = [line for line in said.splitlines() if "internal error" in line]
+        return f"{said[-3000:]}\nexit {code}: {told[-1] if told else said[-200:]}"
     if code in (2, 3) and not said.strip():
         return f"exit {code} without a word"
     if "not enough memory" in said:

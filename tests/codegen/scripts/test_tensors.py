@@ -18,70 +18,36 @@ from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.syntax.printer import print_program
 from c_tensors import Point, derivatives, drawn_point, expected
 from loop_programs import LOOPS
-from script_programs import NODE
+from script_programs import NODE, flat, tensors_in_node, tensors_in_python
 from session_seed import drawn
 
 LANGUAGES = ["python"] if NODE is None else ["python", "js"]
-RUN = """
-import {readFileSync} from "node:fs";
-const found = [];
-for (const [k, points] of JSON.parse(readFileSync("points.json", "utf8")).entries()) {
-    const module = await import(`./f${k}.mjs`);
-    for (const at of points) {
-        try {
-            const results = module.f(...at);
-            found.push(module.outputs.map(name => results[name]));
-        } catch (error) {
-            found.push(error instanceof RangeError ? "refused" : String(error.stack));
-        }
-    }
-}
-console.log(JSON.stringify(found, (_, x) => typeof x === "number" && !Number.isFinite(x) ? String(x) : x));
-"""
-
-
-def given(program: Program, point: Point) -> list[Any]:
-    return [np.asarray(point[0][p.name]).tolist() for p in program.params]
-
-
-def in_node(folder: pathlib.Path, programs: list[Program], points: list[list[Point]]) -> list[Any]:
-    for k, program in enumerate(programs):
-        (folder / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
-    (folder / "run.mjs").write_text(RUN, encoding="utf-8")
-    said = [[given(p, at) for at in row] for p, row in zip(programs, points, strict=True)]
-    (folder / "points.json").write_text(json.dumps(said), encoding="utf-8")
-    ended = subprocess.run([str(NODE), "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr[-2000:]
-    return list(json.loads(ended.stdout))
-
-
-def in_python(programs: list[Program], points: list[list[Point]]) -> list[Any]:
-    found: list[Any] = []
-    for program, row in zip(programs, points, strict=True):
-        scope: dict[str, Any] = {}
-        exec(compile(array_module(program, "f"), "f.py", "exec"), scope)
-        for at in row:
-            try:
-                results = scope["f"](*given(program, at))
-                found.append(list(results) if len(program.results) > 1 else [results])
-            except (ValueError, IndexError):
-                found.append("refused")
-    return found
-
-
-def flat(results: Any) -> list[float]:
-    if isinstance(results, list):
-        return [x for each in results for x in flat(each)]
-    return np.ravel(np.asarray(results, float)).tolist()
 
 
 def test_the_numbers_of_the_reference(tmp_path: pathlib.Path) -> None:
     r = drawn("tensors in scripts")
     texts = [made.text for made in r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)] + [MATRICES, AWKWARD]
     programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
-    points = [[drawn_point(r, p, (n,)) for n in (2, 3, 5)] for p in programs]
+    points = [[drawn_point(r, p, choices) for choices in ((2,), (3,), (5,), (0, 1), (0, 1, 2, 3))] for p in programs]
+    compare(tmp_path, programs, points)
+
+
+def test_nothing_is_read_where_no_point_is(tmp_path: pathlib.Path) -> None:
+    """NumPy looks at subscripts of no points, too."""
+    texts = ["y(i) = x(2)*z(i)", "y(i) +=! x(i)*z(2) where i in 0:N", "y(j) +=! x(2*i)*z(j) where i in 0:3",
+             "s +=! x(N - 1)*z(i)", "y(i) = x(5)*z(i) where i in 0:M, i >= 5",
+             "s max=! x(5)*z(i) where i in 0:M, i >= 5", "y(j) +=! x(k(i))*z(j)",
+             "y(i) = z(i) + x(1) where i in 1:M", "y(2) +=! z(i)*x(0) where float(M) y"]
+    programs = [parse(f"input x(N), z(M), int32 k(K)\n{text}") for text in texts]
+    every = [{"N": n, "M": m, "K": k} for n in (0, 1, 3, 6) for m in (0, 1, 3) for k in (0, 1)]
+    row: list[Point] = [({"x": np.arange(s["N"]) + 0.5, "z": np.arange(s["M"]) - 1.0, "k": np.full(s["K"], 2)}, s) for s in every]
+    compare(tmp_path, programs, [row]*len(programs))
+
+
+def compare(folder: pathlib.Path, programs: list[Program], points: list[list[Point]]) -> None:
     for language in LANGUAGES:
-        alike(programs, points, in_node(tmp_path, programs, points) if language == "js" else in_python(programs, points))
+        found = tensors_in_node(folder, programs, points) if language == "js" else tensors_in_python(programs, points)
+        alike(programs, points, found)
 
 
 def alike(programs: list[Program], points: list[list[Point]], found: list[Any]) -> None:
