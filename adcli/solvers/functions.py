@@ -18,7 +18,10 @@ from typing import Any, Self
 import numpy as np
 
 from adcli.codegen.rows.direct import Gathered, of_vector
+from adcli.codegen.rows.expand import expand
+from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive import derivatives
+from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
@@ -39,6 +42,8 @@ GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, LookupError, Run
 """What solvers raise where numbers are not finite. SciPy's trust-exact has no step then, and reads one that it never made."""
 MOST_DENSE = 300
 """Components up to which the Hessian of a program with tensors is a matrix, a product for each column."""
+MOST_WRITTEN = 100_000
+"""Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
 
 
 class VectorFunction(ABC):
@@ -73,6 +78,7 @@ class VectorFunction(ABC):
         other.n = sum(other.sizes)
         other.forget()
         other.__dict__.pop("components", None)
+        other.__dict__.pop("ranges", None)
         return other
 
     @cached_property
@@ -126,6 +132,17 @@ class VectorFunction(ABC):
         """What the components of x are called: x, W(1, 0)."""
         from adcli.task.element_matrices import elements
         return [x for name, shape in zip(self.names, self.shapes, strict=True) for x in elements(name, shape)]
+
+    @cached_property
+    def ranges(self) -> tuple[Vector, Vector]:
+        """The ends of the declared range of each component."""
+        params = [self.program.param(name) for name in self.names]
+        return (np.repeat([-np.inf if p.low is None else p.low for p in params], self.sizes),
+                np.repeat([np.inf if p.high is None else p.high for p in params], self.sizes))
+
+    @abstractmethod
+    def rounding(self, x: Vector) -> Vector:
+        """Bounds of the rounding errors of the outputs at x, infinite where none is known."""
 
     @abstractmethod
     def output_sizes(self, x: Vector) -> list[int]:
@@ -211,6 +228,13 @@ class ScalarVectorFunction(VectorFunction):
         other = super().elsewhere(point)
         other.bound, other.products = {}, (b"-", None)
         return other
+
+    @cached_property
+    def machine(self) -> Program:
+        return expand(self.program)
+
+    def rounding(self, x: Vector) -> Vector:
+        return rounding_errors(self.machine, self.point(x))
 
     @cached_property
     def value(self) -> Called:
@@ -390,6 +414,13 @@ class TensorVectorFunction(VectorFunction):
         assert self.output_shapes is not None
         return self.output_shapes
 
+    def rounding(self, x: Vector) -> Vector:
+        at = self.point(x)
+        if length(self.program, at) > MOST_WRITTEN:
+            return np.full(sum(self.output_sizes(x)), np.inf)
+        whole = unfolded(self.program, at)
+        return rounding_errors(expand(whole.program), whole.at)
+
     def values(self, x: Vector) -> Vector:
         found = self.value(self.point(x))
         self.output_shapes = [found[name].shape for name in self.outputs]
@@ -432,6 +463,12 @@ class TensorVectorFunction(VectorFunction):
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
         full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
         return (full + full.T) / 2
+
+
+def rounding_errors(machine: Program, at: Mapping[str, float]) -> Vector:
+    """Bounds of the rounding errors of the outputs, near a point, of a program in operations of a machine."""
+    found = Rounding(machine, at, near=True)
+    return np.array([found.of(r.atom)[1] for r in machine.results])
 
 
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:

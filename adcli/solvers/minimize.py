@@ -170,9 +170,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     whole, conditions, bounds = with_conditions(program, of, subject_to, names)
     f = vector_function(whole, names, {k: v for k, v in point.items() if k not in names}, point)
     start = f.start(point)
-    moved = [program.param(x) for x in names]
-    low = np.repeat([-np.inf if p.low is None else p.low for p in moved], f.sizes)
-    high = np.repeat([np.inf if p.high is None else p.high for p in moved], f.sizes)
+    low, high = (end.copy() for end in f.ranges)
     for c in bounds:
         where = np.repeat([x == c.name for x in names], f.sizes)
         low[where], high[where] = np.maximum(low[where], c.low), np.minimum(high[where], c.high)

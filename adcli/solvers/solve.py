@@ -1,17 +1,15 @@
-"""Systems of equations, outputs = 0: SciPy's solvers with the exact Jacobian, Newton steps to the last digits, and what the
-solution changes by when another input does.
+"""Systems of equations, outputs = 0: SciPy's solvers with the exact Jacobian, and Newton steps to the last digits.
 
-Of r(x, p) = 0 with the Jacobian J by the unknowns x, the implicit function theorem has dx/dp = −J⁻¹ ∂r/∂p. With more equations
-than unknowns x is where ½|r|² is least; there Jᵀr = 0, and the same theorem for that system has dx/dp = −H⁻¹ (Jᵀ ∂r/∂p + Σ rᵢ
-∂²rᵢ/∂x∂p) with H = JᵀJ + Σ rᵢ ∂²rᵢ/∂x², from exact second derivatives.
+Unknowns with declared ranges are looked for inside of these: from several starts, and where there is one unknown, between the
+points of a grid at which the residual has both signs.
 """
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,89 +19,29 @@ from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, Vector, VectorFunction, vector_function
-from adcli.solvers.optimality import beyond_rounding
+from adcli.solvers.solution import (
+    LEAST_SQUARES,
+    NOT_FINITE,
+    SOLUTION,
+    VERDICTS,
+    Solution,
+    System,
+    certain,
+    dense,
+    judged,
+    length,
+    sizes,
+)
 
-ZERO = 1e-8
-"""A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
-STEP = 1e-8
-"""A Newton step that moves every unknown by less than this part of its size ends at the same solution."""
-STEADY = 0.25
-"""How much the Jacobian may change over the Newton step relative to itself, so that the step leads to a zero (Kantorovich)."""
-SINGULAR = 1e-12
-"""The least singular value of the Jacobian, scaled to a largest entry of 1 in each row and column, relative to its largest, that
-counts as 0."""
 POLISHING = 30
+SLOW = 0.3
+"""Newton steps of which each is longer than this part of the one before end at a zero of higher order."""
 SMALLEST_SCALE = 1e-3
 """An unknown that starts at 0, or nearer, is scaled as if it started here."""
-ATTEMPTS = ("hybr", "lm", "trf")
-
-SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
-    "solution", "least squares", "singular", "no solution", "not finite")
-
-
-@dataclass(frozen=True, eq=False)
-class System:
-    """Equations: every element of the outputs of `function` is zero; `others` is the same program as a function of the unknowns
-    and of the inputs that it may be asked how the solution depends on."""
-
-    function: VectorFunction
-    others: VectorFunction
-    start: Vector
-
-    def elsewhere(self, point: Mapping[str, Any]) -> System:
-        """The same equations with the known inputs, and the start, of another point."""
-        function = self.function.elsewhere(point)
-        start = function.start(point)
-        require_equations(function, start)
-        return System(function, self.others.elsewhere(point), start)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What was found at x: residuals, the Jacobian by the unknowns, its condition number (2-norm), the solver and what it took.
-    `lost` is a direction in which the residuals do not change, where the Jacobian is singular; `bad` the first point at which a
-    residual is not finite."""
-
-    system: System
-    x: Vector
-    residual: Vector
-    jacobian: Vector
-    verdict: str
-    step: Vector
-    solver: str
-    evaluations: int
-    lost: Vector | None = None
-    bad: Vector | None = None
-
-    @property
-    def norm(self) -> float:
-        largest = float(np.max(np.abs(self.residual), initial=0.0))
-        return largest * float(np.linalg.norm(self.residual / largest)) if 0 < largest < np.inf else largest
-
-    @property
-    def condition(self) -> float:
-        if not np.isfinite(self.jacobian).all():
-            return np.nan
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return float(np.linalg.cond(self.jacobian))
-
-    @property
-    def found(self) -> bool:
-        return self.verdict in (SOLUTION, LEAST_SQUARES)
-
-    @cached_property
-    def sensitivity(self) -> Vector | None:
-        """dx/dp, a column for each component of the other inputs; None where it does not exist."""
-        f, n = self.system.others, self.system.function.n
-        if not self.found or f.n == n:
-            return None
-        whole = joined(self.system, self.x)
-        by_others = dense(f.jac(whole))[:, n:]
-        if self.verdict == SOLUTION and len(self.residual) == n:
-            return -divided(self.jacobian, by_others)
-        curved = full(f, whole, self.residual)
-        left = self.jacobian.T @ self.jacobian + curved[:n, :n]
-        return -divided(left, self.jacobian.T @ by_others + curved[:n, n:])
+ATTEMPTS, INSIDE = ("hybr", "lm", "trf"), ("trf", "dogbox")
+"""The solvers to ask, one after another: of any unknowns, and of unknowns with ranges."""
+STARTS, GRID = 12, 33
+"""Starts in the ranges of several unknowns, and points in that of one, where nothing is found from the user's start."""
 
 
 def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, point: Mapping[str, Any],
@@ -118,9 +56,19 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     others = [p.name for p in program.params if p.name not in unknowns and not p.var.integer]
     f = vector_function(program, unknowns, fixed, point)
     both = vector_function(program, [*unknowns, *others], {k: v for k, v in fixed.items() if k not in others}, point)
-    start = f.start(point)
-    require_equations(f, start)
-    return System(f, both, start)
+    return system(f, both, point)
+
+
+def system(f: VectorFunction, both: VectorFunction, point: Mapping[str, Any]) -> System:
+    """The system from a start, which is moved into the declared ranges. AdError where there are too few equations."""
+    made = System(f, both, f.start(point))
+    require_equations(f, made.start)
+    return replace(made, start=made.inside(made.start))
+
+
+def elsewhere(there: System, point: Mapping[str, Any]) -> System:
+    """The same equations with the known inputs, and the start, of another point."""
+    return system(there.function.elsewhere(point), there.others.elsewhere(point), point)
 
 
 def require_equations(f: VectorFunction, start: Vector) -> None:
@@ -153,36 +101,13 @@ class Sequel:
 
     def __call__(self, point: Mapping[str, Any]) -> Solution:
         wrt, of, equations = self.asked
-        system = self.system.elsewhere(point) if self.system else stated(self.program, wrt, of, point, equations)
+        system = elsewhere(self.system, point) if self.system else stated(self.program, wrt, of, point, equations)
         found, self.system = solve(system), system
         if not found.found and self.last is not None and len(self.last) == system.function.n:
             again = solve(replace(system, start=self.last))
             found = again if again.found else found
         self.last = found.x if found.found else self.last
         return found
-
-
-def joined(system: System, x: Vector) -> Vector:
-    """The unknowns with the other inputs behind them."""
-    return system.others.pack(system.function.point(x))
-
-
-def dense(matrix: Any) -> Vector:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
-
-
-def full(f: VectorFunction, x: Vector, weights: Vector) -> Vector:
-    """The Hessian of the weighted sum of the outputs as a matrix."""
-    made = f.hess(x, weights)
-    return np.asarray(made @ np.eye(f.n)) if hasattr(made, "matvec") else dense(made)
-
-
-def divided(matrix: Vector, right: Vector) -> Vector:
-    """The solution of a linear system, whose rows and columns are scaled first."""
-    rows = np.max(np.abs(matrix), axis=1)
-    columns = np.max(np.abs(matrix / rows[:, None]), axis=0)
-    found = np.linalg.solve(matrix / rows[:, None] / columns, (right.T / rows).T)
-    return np.asarray((found.T / columns).T)
 
 
 # ---------------------------------------------------------------- the way there
@@ -199,15 +124,13 @@ def solve(system: System) -> Solution:
 
 def solved(system: System) -> Solution:
     """The same, with the warnings of NumPy and SciPy off."""
-    begun = judged(system, system.start, "the start", 0)
-    if begun.verdict == NOT_FINITE:
-        return replace(begun, bad=system.start)
-    best = begun
-    count, bad = 0, None
+    best = begun = judged(system, system.start, "the start", 0)
     square = len(begun.residual) == system.function.n
-    for method in ATTEMPTS if square else ATTEMPTS[1:]:
-        attempt = Attempt(system, begun.jacobian)
-        found = polished(system, attempt.run(method), method, attempt.count)
+    if begun.verdict == NOT_FINITE and not system.ranged:
+        return replace(begun, bad=system.start)
+    count, bad = 0, None
+    for attempt, method, x in ends(system, square):
+        found = polished(system, x, method, attempt.count)
         count += found.evaluations
         bad = attempt.bad if bad is None else bad
         if (VERDICTS.index(found.verdict), found.norm) < (VERDICTS.index(best.verdict), best.norm) or best is begun:
@@ -217,15 +140,52 @@ def solved(system: System) -> Solution:
     return replace(best, evaluations=count, bad=bad)
 
 
+def ends(system: System, square: bool) -> Iterator[tuple[Attempt, str, Vector]]:
+    """Attempts, each with its solver and the point where it ended."""
+    for method in INSIDE if system.ranged else ATTEMPTS if square else ATTEMPTS[1:]:
+        attempt = Attempt(system, system.start)
+        yield attempt, method, attempt.run(method)
+    low, high = system.function.ranges
+    if not system.ranged or not np.isfinite(high - low).all():
+        return
+    if len(low) == 1 and square:
+        yield from between_signs(system, np.linspace(low[0], high[0], GRID).tolist())
+        return
+    for k in range(1, STARTS):
+        parts = k * np.sqrt(np.arange(2.0, len(low) + 2.0)) % 1.0
+        attempt = Attempt(system, low + (high - low) * parts)
+        yield attempt, INSIDE[0], attempt.run(INSIDE[0])
+
+
+def between_signs(system: System, grid: Sequence[float]) -> Iterator[tuple[Attempt, str, Vector]]:
+    """Where one equation changes its sign between points of a grid."""
+    from scipy import optimize
+    attempt = Attempt(system, system.start)
+
+    def residual(x: float) -> float:
+        attempt.count += 1
+        return float(system.function.fun(np.array([x]))[0])
+
+    for (a, at_a), (b, at_b) in pairwise([(x, residual(x)) for x in grid]):
+        if min(at_a, at_b) <= 0 <= max(at_a, at_b):
+            try:
+                x = optimize.brentq(residual, a, b, xtol=1e-300)
+            except GIVEN_UP:   # a number that is not finite
+                continue
+            yield attempt, "brentq", np.array([x])
+            attempt = Attempt(system, system.start)
+
+
 class Attempt:
     """One run of a solver in scaled unknowns and equations, those by the Jacobian at the start; counted."""
 
-    def __init__(self, system: System, jacobian: Vector) -> None:
-        self.system, self.count = system, 0
+    def __init__(self, system: System, start: Vector) -> None:
+        self.system, self.start, self.count = system, start, 0
         self.bad: Vector | None = None
-        self.scale = np.maximum(np.abs(system.start), SMALLEST_SCALE)
+        jacobian = dense(system.function.jac(start))
+        self.scale = np.maximum(np.abs(start), SMALLEST_SCALE)
         largest = np.max(np.abs(jacobian * self.scale), axis=1)
-        self.rows = np.where(largest > 0, largest, 1.0)
+        self.rows = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
         if jacobian.shape[0] > jacobian.shape[1]:   # a sum of squares has its own weights
             self.rows[:] = 1.0
 
@@ -242,75 +202,31 @@ class Attempt:
 
     def run(self, method: str) -> Vector:
         from scipy import optimize
-        y0 = self.system.start / self.scale
+        y = y0 = self.start / self.scale
+        options: dict[str, Any] = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": 2000}
+        if self.system.ranged:
+            options["bounds"] = [end / self.scale for end in self.system.function.ranges]
         try:
             if method == "hybr":
                 y = optimize.root(self.residual, y0, jac=self.jacobian, method="hybr", options={"xtol": 1e-14}).x
             else:
-                tight = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15}
-                y = optimize.least_squares(self.residual, y0, jac=self.jacobian, method=method, max_nfev=2000, **tight).x
+                y = optimize.least_squares(self.residual, y0, jac=self.jacobian, method=method, **options).x
         except GIVEN_UP:
-            y = y0
-        return np.asarray(y * self.scale if np.isfinite(y).all() else self.system.start)
+            pass
+        return self.system.inside(y * self.scale if np.isfinite(y).all() else self.start)
 
 
 def polished(system: System, x: Vector, method: str, count: int) -> Solution:
-    """Newton steps from where a solver ended, as long as each is shorter than the one before; the solution it is then."""
+    """Newton steps from where a solver ended, as long as each is shorter than the one before; the solution it is then. Near a
+    zero of order m each is 1 − 1/m of the one before, and the sum of the series leads there at once."""
     best = judged(system, x, method, count)
     size = sizes(best.x)
-    for k in range(POLISHING):
-        new = judged(system, best.x + best.step, method, count + k + 1)
-        if not length(new, size) < length(best, size):
+    for _ in range(POLISHING):
+        new = judged(system, system.inside(best.x + best.step), method, best.evaluations + 1)
+        if not (left := length(new, size)) < (before := length(best, size)):
             break
-        best = new
-    if best.verdict not in (SOLUTION, LEAST_SQUARES) or not np.any(best.step):
-        return best
-    there = best.x + beyond_rounding(best.x, best.step)
-    change = np.linalg.lstsq(best.jacobian, dense(system.function.jac(there)) - best.jacobian, rcond=None)[0]
-    return best if np.linalg.norm(change, 2) <= STEADY else replace(best, verdict=SINGULAR_SOLUTION)
-
-
-def length(found: Solution, size: Vector) -> float:
-    """How long the Newton step is, relative to the unknowns."""
-    return float(np.max(np.abs(found.step) / size, initial=0.0)) if np.isfinite(found.step).all() else np.inf
-
-
-def sizes(x: Vector) -> Vector:
-    """How large unknowns are, for the length of steps: those that are next to nothing beside the others as large as these."""
-    largest = float(np.max(np.abs(x), initial=0.0))
-    return np.maximum(np.abs(x), 1e-3 * largest if largest > 0 else 1.0)
-
-
-def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
-    """What a point is."""
-    f = system.function
-    r, j = f.fun(x), dense(f.jac(x))
-    here = Solution(system, x, r, j, NOT_FINITE, np.zeros(f.n), solver, count)
-    if not (np.isfinite(r).all() and np.isfinite(j).all() and np.isfinite(x).all()):
-        return here
-    size = sizes(x)
-    small = bool(np.all(np.abs(r) <= ZERO * np.maximum(np.abs(j) @ size, 1e-300)))
-    rows = np.maximum(np.max(np.abs(j * size), axis=1), 1e-300)
-    columns = np.max(np.abs(j * size / rows[:, None]), axis=0)
-    if not columns.all() or (values := np.linalg.svd(j * size / rows[:, None] / columns)[1])[-1] <= SINGULAR * values[0]:
-        _, _, basis = np.linalg.svd(j * size / rows[:, None])
-        lost = basis[-1] * size
-        return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
-    if len(r) == f.n:
-        step = -divided(j, r)
-        near = small and length(replace(here, step=step), size) <= STEP
-        return replace(here, verdict=SOLUTION if near else NOT_CONVERGED, step=step)
-    return least(here, small, size)
-
-
-def least(here: Solution, small: bool, size: Vector) -> Solution:
-    """The same for more equations than unknowns: a solution, or where the sum of squares is least."""
-    f, j, r = here.system.function, here.jacobian, here.residual
-    curved = j.T @ j + full(f, here.x, r)
-    scale = 1 / np.sqrt(np.diag(j.T @ j))
-    values, vectors = np.linalg.eigh(curved * scale[:, None] * scale)
-    if values[0] <= SINGULAR * np.max(np.abs(values)):   # no minimum: the step of Gauss and Newton leads on
-        return replace(here, verdict=NOT_CONVERGED, step=-np.linalg.lstsq(j, r, rcond=None)[0])
-    step = -scale * (vectors @ ((vectors.T @ (scale * (j.T @ r))) / values))
-    near = length(replace(here, step=step), size) <= STEP
-    return replace(here, verdict=SOLUTION if small and near else LEAST_SQUARES if near else NOT_CONVERGED, step=step)
+        best, rate = new, left / before
+        if rate > SLOW:
+            new = judged(system, system.inside(best.x + best.step / (1 - rate)), method, best.evaluations + 1)
+            best = new if length(new, size) < left else replace(best, evaluations=new.evaluations)
+    return certain(best)

@@ -61,9 +61,10 @@ class SolveOptions(ResultOptions):
 def command(options: SolveOptions) -> int:
     """Find where equations hold, or all outputs are zero, from the start that --at gives.
 
-    The solvers are SciPy's, with the exact Jacobian; Newton steps go on to the last digits. Behind the unknowns are their
+    The solvers are SciPy's, with the exact Jacobian; Newton steps go on to the last digits. After the unknowns come their
     derivatives by every other input, dx_da, by the implicit function theorem. More equations than unknowns are solved by least
-    squares. Exits 1 where there is no solution, or the Jacobian is singular there, and says why.
+    squares. Declared ranges of the unknowns are kept. Exits 1 where there is no solution, or the Jacobian is singular there, and
+    says why.
     """
     program = parse_source(options.source)
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say

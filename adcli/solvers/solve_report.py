@@ -16,7 +16,7 @@ from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
 from adcli.solvers import because
 from adcli.solvers.minimize_report import leading, point_text, status
-from adcli.solvers.solve import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
+from adcli.solvers.solution import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 NOT_SMOOTH = "not smooth"
 
@@ -81,8 +81,18 @@ class SolveReport:
             case "singular":
                 return f"{residual}, but the Jacobian is singular{self.along()}: no sensitivities"
             case "not finite":
-                return "no solution: an equation or a derivative is not finite here"
-        return f"no solution: {residual}" + (f", and the Jacobian is singular{self.along()}" if s.lost is not None else "")
+                return f"no solution{self.within()}: an equation or a derivative is not finite here"
+        lost = f", and the Jacobian is singular{self.along()}" if s.lost is not None else ""
+        return f"no solution{self.within()}: {residual}{lost}"
+
+    def within(self) -> str:
+        """The ranges in which the unknowns were looked for."""
+        f = self.solution.system.function
+        ranges = {p.name: f"[{brief(p.low)}, {brief(p.high)}]" for p in map(f.program.param, f.names)
+                  if p.low is not None and p.high is not None}
+        if len(f.names) == 1:
+            return "".join(f" in {ends}" for ends in ranges.values())
+        return " with " * bool(ranges) + ", ".join(f"{name} in {ends}" for name, ends in ranges.items())
 
     def counts(self) -> str:
         s = self.solution
@@ -114,6 +124,11 @@ class SolveReport:
         flat = [x for x, column in zip(f.names, s.jacobian.T, strict=True) if not np.any(column)]
         if flat and s.verdict in (SINGULAR_SOLUTION, NOT_CONVERGED):
             yield from because.no_influence(f.program, f.names, self.at, flat)[1]
+
+
+def brief(x: float) -> str:
+    """A number as people write it."""
+    return short if float(short := f"{x:g}") == x else repr(x)
 
 
 # ---------------------------------------------------------------- forms

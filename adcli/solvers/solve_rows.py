@@ -20,7 +20,8 @@ from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows, Table
 from adcli.rows.stream import TableRun
 from adcli.rows.tensor_rows import Found, TensorWork
-from adcli.solvers.solve import LEAST_SQUARES, SOLUTION, VERDICTS, Sequel
+from adcli.solvers.solution import LEAST_SQUARES, SOLUTION, VERDICTS
+from adcli.solvers.solve import Sequel
 from adcli.solvers.solve_report import NOT_SMOOTH, SolveReport
 from adcli.task.tasks import Task
 

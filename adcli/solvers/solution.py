@@ -1,0 +1,222 @@
+"""Whether a point solves a system of equations, outputs = 0, and how the solution depends on the other inputs.
+
+Of r(x, p) = 0 with the Jacobian J by the unknowns x, the implicit function theorem has dx/dp = −J⁻¹ ∂r/∂p. With more equations
+than unknowns x is where ½|r|² is least; there Jᵀr = 0, and the same theorem for that system has dx/dp = −H⁻¹ (Jᵀ ∂r/∂p + Σ rᵢ
+∂²rᵢ/∂x∂p) with H = JᵀJ + Σ rᵢ ∂²rᵢ/∂x², from exact second derivatives.
+
+A computed residual is zero, or not, up to its rounding error e, so the solution is somewhere within J⁻¹e. A Jacobian that changes
+over that distance by as much as itself tells nothing of the solution: at a double root it is 0, and at 1e-9 beside it is not.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adcli.solvers.functions import Vector, VectorFunction
+from adcli.solvers.optimality import beyond_rounding
+
+ZERO = 1e-8
+"""A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
+STEP = 1e-8
+"""A Newton step that moves every unknown by less than this part of its size ends at the same solution."""
+STEADY = 0.25
+"""How much the Jacobian may change over a step relative to itself, so that the step leads to a zero (Kantorovich)."""
+SINGULAR = 1e-12
+"""The least singular value of the Jacobian, scaled to a largest entry of 1 in each row and column, relative to its largest, that
+counts as 0."""
+MARGIN = 4.0
+"""Bounds of the rounding error are multiplied by this, since points near by have others."""
+UNKNOWN = 1e-3
+"""Where rounding moves a solution by more than this part of its size, the Jacobian is singular to rounding."""
+SURE = 1e-12
+"""Where it moves it by less than this part, the Jacobian is not asked whether it changes on the way."""
+MOST_MOVES = 8
+"""Directions in which the Jacobian is asked."""
+
+SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
+    "solution", "least squares", "singular", "no solution", "not finite")
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Equations: every element of the outputs of `function` is zero; `others` is the same program as a function of the unknowns
+    and of the inputs that it may be asked how the solution depends on. The unknowns stay in their declared ranges."""
+
+    function: VectorFunction
+    others: VectorFunction
+    start: Vector
+
+    @property
+    def ranged(self) -> bool:
+        return any(bool(np.isfinite(end).any()) for end in self.function.ranges)
+
+    def inside(self, x: Vector) -> Vector:
+        """The point of the declared ranges that is nearest to x."""
+        return np.clip(x, *self.function.ranges)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What was found at x: residuals, the Jacobian by the unknowns, its condition number (2-norm), the solver and what it took.
+    `lost` is a direction in which the residuals do not change, where the Jacobian is singular; `bad` the first point at which a
+    residual is not finite."""
+
+    system: System
+    x: Vector
+    residual: Vector
+    jacobian: Vector
+    verdict: str
+    step: Vector
+    solver: str
+    evaluations: int
+    lost: Vector | None = None
+    bad: Vector | None = None
+
+    @property
+    def norm(self) -> float:
+        largest = float(np.max(np.abs(self.residual), initial=0.0))
+        return largest * float(np.linalg.norm(self.residual / largest)) if 0 < largest < np.inf else largest
+
+    @property
+    def condition(self) -> float:
+        if not np.isfinite(self.jacobian).all():
+            return np.nan
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return float(np.linalg.cond(self.jacobian))
+
+    @property
+    def found(self) -> bool:
+        return self.verdict in (SOLUTION, LEAST_SQUARES)
+
+    @cached_property
+    def sensitivity(self) -> Vector | None:
+        """dx/dp, a column for each component of the other inputs; None where it does not exist."""
+        f, n = self.system.others, self.system.function.n
+        if not self.found or f.n == n:
+            return None
+        whole = joined(self.system, self.x)
+        by_others = dense(f.jac(whole))[:, n:]
+        if self.verdict == SOLUTION and len(self.residual) == n:
+            return -divided(self.jacobian, by_others)
+        curved = full(f, whole, self.residual)
+        left = self.jacobian.T @ self.jacobian + curved[:n, :n]
+        return -divided(left, self.jacobian.T @ by_others + curved[:n, n:])
+
+
+def joined(system: System, x: Vector) -> Vector:
+    """The unknowns with the other inputs behind them."""
+    return system.others.pack(system.function.point(x))
+
+
+def dense(matrix: Any) -> Vector:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
+def full(f: VectorFunction, x: Vector, weights: Vector) -> Vector:
+    """The Hessian of the weighted sum of the outputs as a matrix."""
+    made = f.hess(x, weights)
+    return np.asarray(made @ np.eye(f.n)) if hasattr(made, "matvec") else dense(made)
+
+
+def divided(matrix: Vector, right: Vector) -> Vector:
+    """The solution of a linear system, whose rows and columns are scaled first."""
+    rows = np.max(np.abs(matrix), axis=1)
+    columns = np.max(np.abs(matrix / rows[:, None]), axis=0)
+    found = np.linalg.solve(matrix / rows[:, None] / columns, (right.T / rows).T)
+    return np.asarray((found.T / columns).T)
+
+
+def length(found: Solution, size: Vector) -> float:
+    """How long the Newton step is, relative to the unknowns."""
+    return float(np.max(np.abs(found.step) / size, initial=0.0)) if np.isfinite(found.step).all() else np.inf
+
+
+def sizes(x: Vector) -> Vector:
+    """How large unknowns are, for the length of steps: those that are next to nothing beside the others as large as these."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    return np.maximum(np.abs(x), 1e-3 * largest if largest > 0 else 1.0)
+
+
+def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
+    """What a point is."""
+    f = system.function
+    r, j = f.fun(x), dense(f.jac(x))
+    here = Solution(system, x, r, j, NOT_FINITE, np.zeros(f.n), solver, count)
+    if not (np.isfinite(r).all() and np.isfinite(j).all() and np.isfinite(x).all()):
+        return here
+    size = sizes(x)
+    small = bool(np.all(np.abs(r) <= ZERO * np.maximum(np.abs(j) @ size, 1e-300)))
+    rows = np.maximum(np.max(np.abs(j * size), axis=1), 1e-300)
+    columns = np.max(np.abs(j * size / rows[:, None]), axis=0)
+    if not columns.all() or (values := np.linalg.svd(j * size / rows[:, None] / columns)[1])[-1] <= SINGULAR * values[0]:
+        _, _, basis = np.linalg.svd(j * size / rows[:, None])
+        lost = basis[-1] * size
+        return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
+    if len(r) == f.n:
+        step = -divided(j, r)
+        near = small and length(replace(here, step=step), size) <= STEP
+        return replace(here, verdict=SOLUTION if near else NOT_CONVERGED, step=step)
+    return least(here, small, size)
+
+
+def least(here: Solution, small: bool, size: Vector) -> Solution:
+    """The same for more equations than unknowns: a solution, or where the sum of squares is least."""
+    j, r = here.jacobian, here.residual
+    curved = slope(here.system, here.x)
+    scale = 1 / np.sqrt(np.diag(j.T @ j))
+    values, vectors = np.linalg.eigh(curved * scale[:, None] * scale)
+    if values[0] <= SINGULAR * np.max(np.abs(values)):   # no minimum: the step of Gauss and Newton leads on
+        return replace(here, verdict=NOT_CONVERGED, step=-np.linalg.lstsq(j, r, rcond=None)[0])
+    step = -scale * (vectors @ ((vectors.T @ (scale * (j.T @ r))) / values))
+    near = length(replace(here, step=step), size) <= STEP
+    return replace(here, verdict=SOLUTION if small and near else LEAST_SQUARES if near else NOT_CONVERGED, step=step)
+
+
+def certain(found: Solution) -> Solution:
+    """The same with no more of a verdict than rounding leaves: where it may move the solution so far that the Jacobian is another
+    one, the solution is singular; where the last Newton step leads out of a declared range, there is none."""
+    x, size = found.x, sizes(found.x)
+    if found.verdict not in (SOLUTION, LEAST_SQUARES, NOT_CONVERGED) or found.lost is not None:
+        return found
+    noise = MARGIN * rounding(found)
+    if found.verdict == NOT_CONVERGED and not np.all(np.abs(found.residual) <= noise):
+        return found
+    matrix = slope(found.system, x)
+    error = noise if len(noise) == len(x) else np.abs(found.jacobian.T) @ noise
+    reach = divided(matrix, np.diag(error))
+    along, parts, _ = np.linalg.svd(reach / size[:, None])
+    moves = [part * size * column for part, column in zip(parts, along.T, strict=True) if part > SURE][:MOST_MOVES]
+    if not (parts[0] <= UNKNOWN and all(steady(found, matrix, move) for move in (found.step, *moves, *(-m for m in moves)))):
+        return replace(found, verdict=SINGULAR_SOLUTION)
+    beyond = np.abs(x + found.step - found.system.inside(x + found.step))
+    return found if np.all(beyond <= np.sum(np.abs(reach), axis=1) + 4 * np.spacing(np.abs(x))) else (
+        replace(found, verdict=NOT_CONVERGED))
+
+
+def rounding(found: Solution) -> Vector:
+    """How far from the residuals rounding may have carried them. Where no bound is known, that is what it does to the inputs."""
+    bounds = found.system.function.rounding(found.x)
+    if np.isfinite(bounds).all():
+        return bounds
+    whole = joined(found.system, found.x)
+    moved = np.abs(np.nan_to_num(dense(found.system.others.jac(whole)))) @ np.spacing(np.abs(whole))
+    return np.where(np.isfinite(bounds), bounds, moved + np.spacing(np.abs(found.residual)))
+
+
+def slope(system: System, x: Vector) -> Vector:
+    """The matrix of Newton's method: the Jacobian, or the Hessian of ½|r|² where there are more equations than unknowns."""
+    f = system.function
+    j = dense(f.jac(x))
+    return j if len(j) == f.n else j.T @ j + full(f, x, f.fun(x))
+
+
+def steady(found: Solution, matrix: Vector, move: Vector) -> bool:
+    """Whether the matrix of Newton's method is nearly the same after a move; beyond the domain of the equations nothing is."""
+    size = sizes(found.x)
+    there = slope(found.system, found.x + beyond_rounding(found.x, move)) if np.any(move) else matrix
+    if not np.isfinite(there).all():
+        return bool(np.isfinite(slope(found.system, found.x - beyond_rounding(found.x, move))).all())
+    return float(np.linalg.norm(divided(matrix, (there - matrix) * size) / size[:, None], 2)) <= STEADY
