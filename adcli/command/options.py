@@ -375,7 +375,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     it does not have those it is `without`."""
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
-              " repeatable.",
+              " repeatable. With --emit: inputs that become constants.",
         "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
                 " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
         "jobs": "Threads for rows (default: all).",
@@ -419,7 +419,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "abi": option(EMIT, "--abi", type=OneOf("interface", ("plain", "casadi")),
                       help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
         "triple": option(EMIT, "--target", "triple", metavar="TRIPLE",
-                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu or wasm32."),
+                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf or wasm32."),
         "cpu": option(EMIT, "--cpu", metavar="NAME", help="The processor, as LLVM names it (default: the least one)."),
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"

@@ -28,6 +28,7 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
 from adcli.input.names import listed
 from adcli.input.points import axes, joined, several
+from adcli.input.spreads import split
 from adcli.input.values import value
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
@@ -126,18 +127,20 @@ class PropagateOptions(ResultOptions):
 def command(options: PropagateOptions) -> int:
     program = options.source
     told = coefficients(options.correlation)
-    if not options.at or (options.data and not options.emit):
+    if not options.at or options.data or options.emit:
         options.refuse(AT_POINTS, "needs points (--at POINT)")
         if options.form in TABLE_FORMATS:
             asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
             raise AdError(f"{asked} needs points (--at POINT)")
+        for name in {} if not options.emit else split(",".join(options.at))[1]:
+            raise AdError(f"--at {name}: an emitted program has the uncertainty as an input, u_{name}",
+                          help=f"leave '{name}' out of --at, or its spread for an exact constant")
         task = prepared(options.request(program, options.inputs, told), options)
         if task.signature.tensors:
             raise AdError("uncertainties of tensors, and through loops and matrices, are worked out at points",
                           help="give a point: --at 'x=[1,2]±0.1', or --at x=@x.npy with --covariance x=@C.npy")
         return in_rows(task, options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
-    options.refuse(["emit"], "and --at cannot be used together")
     options.refuse_emit_options()
     if options.plot:
         from adcli.pictures.destinations import require_place

@@ -25,7 +25,7 @@ from adcli.output.remote import RemoteFile, is_url, shown
 from adcli.output.streams import packed_destination
 from adcli.rows import manifest
 from adcli.rows.sources import Location
-from adcli.rows.stream import TableRun, fixed
+from adcli.rows.stream import TableRun, same_in_all
 from adcli.rows.summing import SumRun
 from adcli.rows.sums import Sums
 from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
@@ -134,7 +134,7 @@ class OtherCode(Exception):
 def job(task: Task, options: ResultOptions, folder: str | None) -> Job:
     """What is to be done with every part. Values that --at gives are read here, so that no other machine needs their files."""
     own = {f.name: getattr(options, f.name) for f in fields(ResultOptions)}   # a verb's further options are in the request
-    return Job(task.request, task.seeds, fixed(task, options), ResultOptions(**{**own, "at": (), "quiet": True}),
+    return Job(task.request, task.seeds, same_in_all(task, options), ResultOptions(**{**own, "at": (), "quiet": True}),
                folder and os.path.abspath(folder))
 
 

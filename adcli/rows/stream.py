@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, BinaryIO
 
 from adcli.answers.overlap import overlapped
@@ -17,7 +18,8 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread
 from adcli.input.fields import Fault
-from adcli.input.points import axes, ranks, typed, unknown_name
+from adcli.input.fixed_inputs import fixed, given
+from adcli.input.points import ranks
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
@@ -113,27 +115,13 @@ def standard(name: str, spread: Spread) -> float:
     return spread.u
 
 
-def fixed(task: Task, options: ResultOptions) -> dict[str, Any]:
+def same_in_all(task: Task, options: ResultOptions) -> dict[str, Any]:
     """The inputs to which --at gives the same value in every row; a spread is the value of the input that stands for it."""
     spread_of = {p.seed: p.name for p in task.free if p.seed}
-    kinds = ranks(task.free)
-    given: list[Mapping[str, Any]] = []
-    for spec in options.at:
-        plain, spreads = split(spec) if spread_of else (spec, {})
-        for axis in axes(plain, kinds):
-            if len(axis) != 1:
-                raise AdError("with --data, --at gives inputs one value for all rows", help="write --at k=3")
-            given.append(axis[0])
-        given += [{spread_of.get(name, name): standard(name, spread)} for name, spread in spreads.items()]
-    found: dict[str, Any] = {}
-    known = {p.name: p for p in task.free}
-    for name, x in (pair for point in given for pair in point.items()):
-        if name not in known:
-            raise unknown_name("input", name, list(known))
-        if name in found:
-            raise AdError(f"'{name}' is given twice")
-        found.update(typed([known[name]], kinds, {name: x}))
-    return found
+    parts = [split(spec) if spread_of else (spec, {}) for spec in options.at]
+    values = given([plain for plain, _ in parts], ranks(task.free), "with --data, --at gives inputs one value for all rows")
+    uncertainties = ((spread_of.get(name, name), standard(name, spread)) for _, each in parts for name, spread in each.items())
+    return fixed(task.free, chain(values, uncertainties))
 
 
 class TableRun:
@@ -154,7 +142,7 @@ class TableRun:
         self.policy = options.on_error
         self.rows = self.bad = self.rough = self.taken = 0
         self.rough_row: tuple[Reading, int, Row] | None = None
-        self.known = fixed(task, options) if known is None else known
+        self.known = same_in_all(task, options) if known is None else known
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are

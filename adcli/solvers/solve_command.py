@@ -21,6 +21,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command
 from adcli.input.points import located, need_headings, require_point
+from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
@@ -54,7 +55,8 @@ class SolveOptions(ResultOptions):
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table).")
 @result_options(FORMATS, without=WITHOUT, helps={
     **FOR_C,
-    "at": "Starts of the unknowns, and values of other inputs: x=1,a=4; a=0:1:11 for a range; A=@matrix.npy; @points.json.",
+    "at": "Starts of the unknowns, and values of other inputs: x=1,a=4; a=0:1:11 for a range; A=@matrix.npy; @points.json."
+          " With --emit: inputs that become constants.",
     "emit": "Write the equations with their Jacobian by the unknowns and by the other inputs.",
     "data": "A table of the other inputs, one solution a row: CSV, TSV, JSON, Parquet, or - for standard input; repeatable."})
 @takes(SolveOptions)
@@ -99,21 +101,26 @@ def emitted(program: Program, options: SolveOptions) -> int:
     from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.solvers.conditions import with_equations
+    from adcli.task.constants import with_constants
     from adcli.task.derive import DerivedProgram
     from adcli.task.emit import emit
     from adcli.task.request import Request
     from adcli.task.tasks import Task
     from adcli.task.verbs import VERBS
+    program, constants = with_constants(program, options.at, options.quiet)
     equations = with_equations(program, options.outputs, options.equations)
     unknowns = inputs_to_differentiate(equations, options.inputs)
-    every = [*unknowns, *(p.name for p in program.params if p.name not in unknowns and not p.var.integer)]
+    if started := next((name for name in unknowns if name in constants), None):
+        raise AdError(f"--at {started}: an unknown is no constant, and an emitted program has no start",
+                      help=f"leave '{started}' out of --at")
+    every = [*unknowns, *(p.name for p in program.params if p.name not in (*unknowns, *constants) and not p.var.integer)]
     verb = VERBS["jacobian"]
     if options.sensitivities:
         verb = verb._replace(name="sensitivities", header="the equations and the derivatives of the unknowns")
-    made = sensitivities(equations, unknowns) if options.sensitivities else jacobian(equations, every)
+    made = sensitivities(equations, unknowns, constants) if options.sensitivities else jacobian(equations, every)
     worked = DerivedProgram(equations, made, every)
     signature = worked.signature._replace(tensors=has_tensors(made))
-    emit(Task(Request("jacobian", options.source), signature, worked=worked), options, verb)
+    emit(Task(Request("jacobian", options.source), signature, constants, worked=worked), options, verb)
     return 0
 
 

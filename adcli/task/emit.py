@@ -19,6 +19,7 @@ from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.output.numbers import shortest
 from adcli.output.streams import destination
 from adcli.output.version import __version__
 from adcli.task.shapes import result_shape, shaped
@@ -47,7 +48,7 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
 
 
 def check_options(options: ResultOptions, target: str) -> None:
-    options.refuse(NUMBER_OPTIONS, "cannot be used with --emit, which writes a program")
+    options.refuse([name for name in NUMBER_OPTIONS if name != "at"], "cannot be used with --emit, which writes a program")
     without = [name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[target].options]
     options.refuse(without, f"has no effect on --emit {target}")
     if options.abi == "casadi":
@@ -78,21 +79,23 @@ def wanted(task: Task, status: bool) -> Program:
     return simplify(with_status(task.program, task.primal, task.derivation.wrt)) if status else task.program
 
 
-def bound(program: Program, seeds: Mapping[str, float]) -> Program:
-    """The program with seeds that were given as constants."""
-    env: dict[Atom, Atom] = {p.var: Lit(seeds[p.name]) for p in program.params if p.name in seeds}
+def bound(program: Program, values: Mapping[str, float]) -> Program:
+    """The program with constants for these inputs."""
+    env: dict[Atom, Atom] = {p.var: Lit(values[p.name]) for p in program.params if p.name in values}
     if not env:
         return program
-    return simplify(replace(substitute(program, env), params=tuple(p for p in program.params if p.name not in seeds)))
+    return simplify(replace(substitute(program, env), params=tuple(p for p in program.params if p.name not in values)))
 
 
 def header(task: Task, program: Program, options: ResultOptions, what: str) -> list[str]:
     """What stands in front of everything emitted."""
+    constants = [f"{p.name} = {shortest(task.seeds[p.name])}" for p in task.signature.own if p.name in task.seeds]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",
             f"outputs: {', '.join(result_shape(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
+            *([f"constants: {', '.join(constants)}"] if constants else []),
             *([f"{program.results[-1].name}: {', '.join(f'{i} {level}' for i, level in enumerate(LEVELS))}"]
               if options.status else []),
             f"made by: {' '.join(map(typed, command(options)))}"]

@@ -38,7 +38,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task:
-    """A request, the signature of its derivative, and the values of the seeds where they are given.
+    """A request, the signature of its derivative, and the values of seeds where they are given, and of inputs that are constants.
 
     Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
     already of the programs, the code and the tape; `tier` is the tier of code that is asked for, `jobs` the number of threads.
@@ -101,10 +101,11 @@ class Task:
 
     def at(self, seeds: Mapping[str, Any], derive: bool) -> Task:
         """The task with its seeds given. With `derive`, what a zero seed would have caused is left out of the program."""
+        values = {**self.seeds, **seeds}
         if not (derive and seeds):
-            return replace(self, seeds=seeds)
+            return replace(self, seeds=values)
         worked = self.derivation.along(self.request, seeds)
-        return replace(self, seeds=seeds, worked=worked, signature=worked.signature)
+        return replace(self, seeds=values, worked=worked, signature=worked.signature)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -171,6 +172,11 @@ def prepared(request: Request, options: ResultOptions, whole: Program | None = N
     tier = "compiled" if options.tier == "auto" and options.in_parts else options.tier   # parts have rows enough, each a process
     if tier == "tape" and request.fast:
         raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
+    if options.emit and options.at:
+        from adcli.lang.lower.frontend import parse_source
+        from adcli.task.constants import with_constants
+        whole, constants = with_constants(whole or parse_source(request.source), options.at, options.quiet)
+        return replace(made(request, None, tier, options.jobs, whole), seeds=constants)
     if whole or options.no_cache or options.emit:
         return made(request, None, tier, options.jobs, whole)
     try:

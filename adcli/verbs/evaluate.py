@@ -170,5 +170,6 @@ def explanation_of(task: Task, options: ResultOptions) -> str:
         return explanation(task)
     from adcli.input.points import checked, points_of
     from adcli.task.explain_tensors import explanation_of_tensors
-    at = next(points_of(task.free, checked(task.free, options.at, lambda remark: None))) if options.at else None
-    return explanation_of_tensors(task, at)
+    if not options.at or options.emit:
+        return explanation_of_tensors(task, None)
+    return explanation_of_tensors(task, next(points_of(task.free, checked(task.free, options.at, lambda remark: None))))

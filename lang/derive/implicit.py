@@ -5,7 +5,7 @@ matrix and those of all unknowns its columns, in order and row-major; those of t
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import jacobian
@@ -53,13 +53,14 @@ def parts(shapes: Iterable[tuple[str, Shape]]) -> tuple[list[StackedPart], Affin
     return found, end
 
 
-def sensitivities(program: Program, unknowns: Sequence[str]) -> Program:
-    """The outputs, which are zero at a solution, and for each unknown x and each other input p the derivative dx_dp of the
-    solution, with the dimensions of x and then those of p. AdError where there are not as many equations as unknowns, whatever
-    the sizes are, or no other inputs."""
+def sensitivities(program: Program, unknowns: Sequence[str], constants: Collection[str] = ()) -> Program:
+    """The outputs, which are zero at a solution, and for each unknown x and each other input p that is no constant the derivative
+    dx_dp of the solution, with the dimensions of x and then those of p. AdError where there are not as many equations as
+    unknowns, whatever the sizes are, or no other inputs."""
     rows, count = parts((r.name, shape_of(r.atom)) for r in program.results)
     columns, width = parts((p.name, p.var.shape) for p in program.params if p.name in unknowns)
-    others, depth = parts((p.name, p.var.shape) for p in program.params if p.name not in unknowns and not p.var.integer)
+    others, depth = parts((p.name, p.var.shape) for p in program.params
+                          if p.name not in (*unknowns, *constants) and not p.var.integer)
     if count != width:
         raise AdError(f"sensitivities need as many equations as unknowns, and there are {text(count)} and {text(width)}",
                       help="name the unknowns with --wrt, and the equations with --of or --equation")

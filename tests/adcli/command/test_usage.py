@@ -75,7 +75,6 @@ FAULTS = [
      "adcli: error: no lane count '3'\nhelp: the lane counts are 1, 2, 4, 8\n"),
     ("show f.ad --stage revers", 2, "adcli: error: no stage 'revers'\nhelp: did you mean 'reverse'?\n"),
     # options that would do nothing
-    ("grad f.ad --emit text --at x=1", 2, "adcli: error: --at cannot be used with --emit, which writes a program\n"),
     ("grad f.ad --emit text --format json", 2, "adcli: error: --format cannot be used with --emit, which writes a program\n"),
     ("grad f.ad --emit text --lanes 4", 2, "adcli: error: --lanes has no effect on --emit text\n"),
     ("grad f.ad --emit llvm --style anf", 2, "adcli: error: --style has no effect on --emit llvm\n"),

@@ -356,7 +356,7 @@ def test_json_of_what_is_not_finite():
     (["--at", "x=2±0.1,y=5", "--coverage", "1"], "between 0 and 1"),
     (["--at", "x=2±0.1,y=5", "--seed", "1"], "--seed needs --monte-carlo N"),
     (["--at", "x=2±0.1,y=5", "--wrt", "x"], "--wrt is for rows and --emit"),
-    (["--at", "x=2±0.1,y=5", "--emit", "text"], "--emit and --at cannot be used together"),
+    (["--at", "x=2±0.1,y=5", "--emit", "text"], "--at x: an emitted program has the uncertainty as an input, u_x"),
     (["--at", "x=2±0.1,y=5", "--monte-carlo", "1"], "--monte-carlo needs a whole number from 2"),
     (["--emit", "text", "--monte-carlo", "100"], "--monte-carlo needs points"),
     (["--emit", "text", "--wrt", "z"], "no input 'z'"),

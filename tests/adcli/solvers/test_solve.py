@@ -136,7 +136,7 @@ def test_jacobians_and_sensitivities_are_emitted():
     derived = adcli.compile(succeeds("solve", *words, "--emit", "text", "--sensitivities").out)(found.at)
     assert {name: derived[name] for name in found.sensitivity} == pytest.approx(found.sensitivity, abs=1e-12)
     assert "--sensitivities needs --emit" in run("solve", *words, "--sensitivities", "--at", "x=1,y=1,a=2,b=0.3").err
-    for more, said in ((("--at", "x=1"), "--at cannot be used with --emit"), (("--data", "-"), "--data cannot be used")):
+    for more, said in ((("--at", "x=1"), "--at x: an unknown is no constant"), (("--data", "-"), "--data cannot be used")):
         assert said in run("solve", *words, *more, "--emit", "c").err
     assert "--style needs --emit" in run("solve", *words, "--style", "anf").err
 
