@@ -220,7 +220,7 @@ def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors:
     if options.machine is None:
         jit.verify(written)
         return written
-    return elsewhere.made(written, options.machine, 0, "text").decode()
+    return elsewhere.made(written, options.machine, 0, "text", options.real.type).decode()
 
 
 def assembly(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
@@ -231,7 +231,7 @@ def assembly(program: Program, header: Sequence[str], options: EmitOptions, tens
         code = jit.assembly(module.text, jit.baseline(), module.level)
     else:
         mark = options.machine.comment
-        code = elsewhere.made(module.text, options.machine, module.level, "assembly").decode()
+        code = elsewhere.made(module.text, options.machine, module.level, "assembly", options.real.type).decode()
     return commented([*header, *call], mark) + code
 
 
@@ -281,7 +281,7 @@ def object_code(text: str, header: Sequence[str], options: EmitOptions, level: i
     marked = text + identification(header)
     if options.machine is None:
         return jit.object_code(marked, jit.baseline(), level)
-    return elsewhere.made(marked, options.machine, level, "object")
+    return elsewhere.made(marked, options.machine, level, "object", options.real.type)
 
 
 def visible(options: EmitOptions) -> str:

@@ -1,7 +1,7 @@
 """The machines that code is written for: their triples, as people and as LLVM spell them, and the least processor of each.
 
 A triple is looked up by its words, whatever the vendor in it: aarch64-linux-gnu, aarch64-unknown-linux-gnu and arm64-linux are
-one. Floating point is in hardware on all of them, and passed so where the machine has two conventions.
+one. Where a machine has two conventions, floating point is passed in its own registers unless the triple says otherwise.
 """
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from adcli.lang.ir.records import value_record
 @value_record
 class Platform:
     """A machine: `llvm` is LLVM's own triple; `cpu`, `features` and `abi` say which code its least processor runs; `zig` is the
-    triple by which zig links libraries for it, None where it does not."""
+    triple by which zig links libraries for it, None where it does not. Its processors compute numbers of the type `hardware`
+    themselves, and longer ones, or all of them where it is empty, by functions that the compiler there has."""
 
     name: str
     llvm: str
@@ -27,10 +28,17 @@ class Platform:
     zig: str | None
     features: str = ""
     abi: str = ""
+    hardware: str = "double"
 
     @property
     def architecture(self) -> str:
-        return self.name.partition("-")[0]
+        first = self.name.partition("-")[0]
+        return "arm" if first.startswith("thumb") else first
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is no system on it: programs are linked whole, and their addresses are fixed."""
+        return "-none-" in self.name
 
     @property
     def visible(self) -> str:
@@ -45,14 +53,16 @@ class Platform:
     @property
     def narrow(self) -> bool:
         """Whether a size has 32 bits, and not 64."""
-        return self.architecture in ("arm", "wasm32")
+        return self.architecture in ("arm", "wasm32", "riscv32")
 
     @property
     def extrema(self) -> bool:
         """Whether LLVM lacks code for `max` and `min`."""
-        return self.architecture == "arm"
+        return self.architecture in ("arm", "riscv32")
 
 
+PROFILES = ("v6m", "v7m", "v7em", "v8m.base", "v8m.main")
+"""The processors without a system, for which code is Thumb's."""
 RISCV = ("+m,+a,+f,+d,+c", "lp64d")
 PLATFORMS = {p.name: p for p in (
     Platform("x86_64-linux-gnu", "x86_64-unknown-linux-gnu", "x86-64", "x86_64-linux-gnu"),
@@ -69,11 +79,21 @@ PLATFORMS = {p.name: p for p in (
     Platform("riscv64-linux-gnu", "riscv64-unknown-linux-gnu", "generic-rv64", "riscv64-linux-gnu", *RISCV),
     Platform("riscv64-linux-musl", "riscv64-unknown-linux-musl", "generic-rv64", "riscv64-linux-musl", *RISCV),
     Platform("wasm32", "wasm32-unknown-unknown", "generic", "wasm32-wasi"),
+    Platform("arm-none-eabi", "arm-unknown-none-eabi", "generic", None, hardware=""),
+    Platform("arm-none-eabihf", "armv7-unknown-none-eabihf", "generic", None, hardware="float"),
+    *(Platform(f"{name}-none-eabi", f"{name}-unknown-none-eabi", "generic", None, hardware="")
+      for name in (f"thumb{profile}" for profile in PROFILES)),
+    Platform("thumbv7em-none-eabihf", "thumbv7em-unknown-none-eabihf", "cortex-m4", None, hardware="float"),
+    Platform("thumbv8m.main-none-eabihf", "thumbv8m.main-unknown-none-eabihf", "cortex-m33", None, hardware="float"),
+    Platform("aarch64-none-elf", "aarch64-unknown-none-elf", "generic", None),
+    Platform("riscv32-none-elf", "riscv32-unknown-none-elf", "generic-rv32", None, "+m,+c", "ilp32", ""),
+    Platform("riscv64-none-elf", "riscv64-unknown-none-elf", "generic-rv64", None, *RISCV),
 )}
 """What --target can name; the first that begins with the words given is meant."""
 VENDORS = {"unknown", "pc", "apple", "w64", "none"}
 OTHER_WORDS = {"arm64": "aarch64", "amd64": "x86_64", "x64": "x86_64", "armv7": "arm", "armv7l": "arm", "armv7a": "arm",
-               "riscv64gc": "riscv64", "darwin": "macos", "macosx": "macos", "win32": "windows", "mingw32": "windows-gnu"}
+               **{f"arm{profile}": f"thumb{profile}" for profile in PROFILES}, "riscv64gc": "riscv64", "riscv32imc": "riscv32",
+               "riscv32imac": "riscv32", "darwin": "macos", "macosx": "macos", "win32": "windows", "mingw32": "windows-gnu"}
 """Words of triples that others write."""
 WEBASSEMBLY = re.compile(r"wasm32(-(unknown|wasi|wasip1|freestanding|none))*")
 
@@ -81,7 +101,7 @@ WEBASSEMBLY = re.compile(r"wasm32(-(unknown|wasi|wasip1|freestanding|none))*")
 def platform(triple: str) -> Platform:
     """The machine of a triple. AdError for one that is not known."""
     name = common(triple)
-    if found := next((p for key, p in PLATFORMS.items() if f"{key}-".startswith(f"{name}-")), None):
+    if found := next((p for key, p in PLATFORMS.items() if f"{common(key)}-".startswith(f"{name}-")), None):
         return found
     first, architectures = name.partition("-")[0], {p.architecture for p in PLATFORMS.values()}
     close = nearest(name, [key for key, p in PLATFORMS.items() if p.architecture == first]) or nearest(first, architectures)

@@ -34,7 +34,8 @@ EXACT = "u = max(x, 2*y) + floor(3*x) - min(x, y)*(x/y)\nv = sqrt(x*y) + round(1
         "w = x > y ? ceil(x)*0.3 : trunc(y)/7\nz = max(x, y, 1) + copysign(x, -y)"
 """Operations whose results are exact, or rounded once, everywhere."""
 POINTS = [(1.5, 2.5), (0.1, 0.7), (-0.3, -12.25), (3.0, 3.0), (1e300, 1e-300), (-0.0, 0.0), (2.5, -1.5), (1e-310, 4.0)]
-FORMATS = {"linux": b"\x7fELF", "windows": (b"\x64\x86", b"\x64\xaa"), "macos": b"\xcf\xfa\xed\xfe", "wasm32": b"\0asm"}
+FORMATS = {"linux": b"\x7fELF", "none": b"\x7fELF",
+           "windows": (b"\x64\x86", b"\x64\xaa"), "macos": b"\xcf\xfa\xed\xfe", "wasm32": b"\0asm"}
 
 
 @pytest.mark.parametrize("name", half(list(PLATFORMS)))
@@ -51,14 +52,28 @@ def test_an_object_file_of_the_format_of_its_machine(name: str, tmp_path: pathli
     (("--target", "riscv64", "--cpu", "sifive-u75"),
      "riscv64-linux-gnu has no processor 'sifive-u75'", "did you mean 'sifive-u74'?"),
     (("--target", "arm", "--cpu", "cortex-m0"),
-     "LLVM has no code of this program for the processor 'cortex-m0' of arm-linux-gnueabihf: it has no double precision in "
+     "LLVM has no code of this program for the processor 'cortex-m0' of arm-linux-gnueabihf: it has no floating point in "
      "hardware",
      "leave out --cpu, or name another processor"),
+    (("--target", "arm", "--cpu", "cortex-m4"),
+     "LLVM has no code of this program for the processor 'cortex-m4' of arm-linux-gnueabihf: it has no double precision in "
+     "hardware", "write --precision single, or name another processor"),
+    (("--target", "thumbv7em-none-eabihf", "--cpu", "cortex-m3", "--precision", "single"),
+     "LLVM has no code of this program for the processor 'cortex-m3' of thumbv7em-none-eabihf: it has no floating point in "
+     "hardware", "leave out --cpu, or name another processor"),
     (("--target", "x86_64", "--cpu", "i386"),
      "LLVM has no code of this program for the processor 'i386' of x86_64-linux-gnu: 64-bit code requested on a subtarget that "
      "doesn't support it!", "leave out --cpu, or name another processor")])
 def test_processors_that_cannot_be(words: tuple[str, ...], message: str, help: str) -> None:
     assert adcli("eval", "-e", "v = x*y", "--emit", "asm", *words)[:3] == (2, "", f"adcli: error: {message}\nhelp: {help}\n")
+
+
+@pytest.mark.parametrize("words", [("--target", "arm", "--cpu", "cortex-m4"), ("--target", "thumbv7em-none-eabihf")])
+def test_single_precision_needs_no_doubles(words: tuple[str, ...]) -> None:
+    """Neither in what the processor must have nor in its code."""
+    code = succeeds("grad", "-e", EXACT, "--emit", "asm", "--precision", "single", *words).out
+    assert "vmul.f32" in code
+    assert not any(name in code for name in ("f64", "__aeabi_d", "__aeabi_f"))
 
 
 def test_a_processor_changes_the_code_and_the_text_says_the_machine() -> None:

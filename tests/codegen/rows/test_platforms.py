@@ -19,6 +19,9 @@ from back_ends import same
     ("x86_64-pc-windows-msvc", "x86_64-windows-msvc"), ("x86_64-w64-mingw32", "x86_64-windows-gnu"),
     ("AMD64-PC-Linux-GNU", "x86_64-linux-gnu"), ("riscv64gc-unknown-linux-gnu", "riscv64-linux-gnu"),
     ("armv7-unknown-linux-gnueabihf", "arm-linux-gnueabihf"), ("wasm32-wasi", "wasm32"), ("wasm32-unknown-unknown", "wasm32"),
+    ("arm", "arm-linux-gnueabihf"), ("armv7em-none-eabihf", "thumbv7em-none-eabihf"), ("thumbv7em-eabi", "thumbv7em-none-eabi"),
+    ("riscv64-unknown-elf", "riscv64-none-elf"), ("riscv32imac-unknown-none-elf", "riscv32-none-elf"),
+    ("aarch64-none-elf", "aarch64-none-elf"), ("arm-none-eabi", "arm-none-eabi"),
     *((name, name) for name in PLATFORMS), *((p.llvm, name) for name, p in PLATFORMS.items())])
 def test_triples(triple: str, name: str) -> None:
     assert platform(triple).name == name
