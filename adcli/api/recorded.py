@@ -33,6 +33,15 @@ NOT_CALLED = ("dup", "mod", "rint", "round")
 """Rows with two results, and what NumPy means otherwise: it rounds halves to even."""
 
 
+APART = "give each number a parameter of its own, lambda x, y: x**2 + y; tensors are declared in a text: " \
+    "adcli.compile('input p(N); v +=! p(i)**2')"
+"""What to write where a parameter was taken for a vector."""
+
+
+class NoAttribute(AdError, AttributeError):
+    """An attribute that a recorded value lacks, as `hasattr` and AdError have it."""
+
+
 class Recorded(NDArrayOperatorsMixin):
     """A value whose operations are written down: each makes one more, `row(operands)`. An input has no row."""
 
@@ -59,7 +68,7 @@ class Recorded(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Callable[[], Any]:
         row = None if name.startswith("_") else row_of(name, 1)
         if row is None:
-            raise AttributeError(f"a recorded value has no '{name}'")
+            raise NoAttribute(f"a recorded value is one number, and has no '{name}'", help=APART)
         return lambda: self.record(row, self)   # which NumPy calls for the elements of an array of objects
 
     def __pos__(self) -> Recorded:
@@ -78,7 +87,12 @@ class Recorded(NDArrayOperatorsMixin):
         raise AdError("a value of a recorded function is no number yet",
                       help="write numpy.sin(x) instead of math.sin(x), or a text: adcli.compile('v = sin(x)')")
 
-    __int__ = __index__ = __complex__ = __float__
+    __int__ = __index__ = __complex__ = __round__ = __trunc__ = __float__
+
+    def no_elements(self, *given: object, **named: object) -> NoReturn:
+        raise AdError("a recorded value is one number, and has no elements", help=APART)
+
+    __getitem__ = __len__ = __iter__ = __call__ = no_elements
 
     def record(self, row: str, *operands: Any) -> Recorded:
         """Write down one operation."""

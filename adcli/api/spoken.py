@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from adcli.api.words import need_names
+from adcli.api.words import in_order
 from adcli.input.points import parts
 from adcli.lang.ir.errors import AdError
 
@@ -40,9 +40,9 @@ def translated(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def called(*given: Any, **named: Any) -> Any:
-        if inputs and given[1:]:
-            need_names(given[0].program.params, method, given[1:])
         try:
+            if inputs and given[1:] and given[1] is not None:
+                given = given[0], in_order(given[0].program.params, given[1:], named)
             return method(*given, **named)
         except AdError as fault:
             translate(fault)

@@ -1,14 +1,13 @@
 """What a method is told in words: names, points by name, options. AdError where it is something else."""
 from __future__ import annotations
 
-import keyword
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from adcli.input.names import has_partials, listed, partials
 from adcli.lang.ir import Param
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.extras import missing as missing_package
 from adcli.lang.ir.names import composed
 
@@ -28,21 +27,37 @@ def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping
     return {**at, **values} if values else at
 
 
-def need_names(params: Sequence[Param], method: Callable[..., Any], given: Sequence[Any]) -> None:
-    """AdError where a method is given inputs in order instead of by name: with the call as it should be."""
-    if not given or (len(given) == 1 and (given[0] is None or isinstance(given[0], Mapping))):
-        return
-    values = [x if type(x) in (float, int) else None for x in given]
-    values += [None] * (len(params) - len(values))
-    point = {p.name: repr(x) if x is not None else p.name if p.var.shape else "1.0"
-             for p, x in zip(params, values, strict=False) if x is not None or p.default is None}
-    code, call = method.__code__, "f" if method.__name__ == "__call__" else f"f.{method.__name__}"
-    options = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-    if all(name.isidentifier() and not keyword.iskeyword(name) and name not in options for name in point):
-        text = ", ".join(f"{name}={x}" for name, x in point.items())
-    else:
-        text = f"{{{', '.join(f'{name!r}: {x}' for name, x in point.items())}}}"
-    raise AdError("give inputs by name", help=f"write {call}({text})")
+def in_order(params: Sequence[Param], given: Sequence[Any], named: Container[str] = ()) -> Mapping[str, Any]:
+    """What a call gives without names: a mapping, the columns of a data frame, or values in the order of the inputs. AdError
+    where it is none of these, or leaves an input without a value that is not `named` either."""
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        return given[0]
+    frame = next((x for x in given if hasattr(type(x), "columns")), None)
+    if frame is not None and len(given) == 1:
+        return columns_of(frame, [p for p in params if p.name not in named])
+    if frame is not None or any(isinstance(x, Mapping) for x in given):
+        kind = "a data frame" if frame is not None else "a dictionary"
+        raise AdError(f"{kind} has all inputs, and there are other values beside it", help="give the others by name: f(…, x=2.0)")
+    if len(given) > len(params):
+        raise AdError(f"{len(given)} values for {plural(len(params), 'input')}",
+                      help=f"the inputs are {', '.join(p.name for p in params)}" if params else None)
+    return {p.name: x for p, x in zip(params, given, strict=False)}
+
+
+def columns_of(frame: Any, params: Sequence[Param]) -> dict[str, Any]:
+    """The columns of a data frame of pandas, polars or Arrow that are inputs."""
+    if hasattr(frame, "collect"):
+        raise AdError(f"a {type(frame).__name__} is not computed yet", help="give a data frame: f(frame.collect()), or of Spark "
+                      "f(frame.toPandas())")
+    known = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    found = {}
+    for p in params:
+        if p.name in known:
+            found[p.name] = frame[p.name]
+        elif p.default is None:
+            raise AdError(f"the data frame has no column '{p.name}'",
+                          help=nearest(p.name, list(map(str, known))) or f"the columns are {', '.join(map(str, known[:10]))}")
+    return found
 
 
 def names(given: OneOrMore) -> list[str] | None:

@@ -419,7 +419,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "abi": option(EMIT, "--abi", type=OneOf("interface", ("plain", "casadi")),
                       help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
         "triple": option(EMIT, "--target", "triple", metavar="TRIPLE",
-                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf or wasm32."),
+                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf"
+                              " or wasm32."),
         "cpu": option(EMIT, "--cpu", metavar="NAME", help="The processor, as LLVM names it (default: the least one)."),
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"

@@ -25,7 +25,7 @@ from random_programs import Sample, choices, law, point, samples
 from side_by_side import in_threads
 
 import adcli
-from adcli.api.function import Function
+from adcli.api.function import LOOP, Function
 
 
 def bits(x: float) -> bytes:
@@ -239,6 +239,60 @@ def test_llvm_is_verified(worked):
         jit.verify(text)
 
 
+def test_values_in_the_order_of_the_inputs(worked):
+    """Alone, beside names, as arrays and tensors, and for all methods that take a point."""
+    for calls in range(2 * LOOP):   # before and after it is a builtin
+        assert worked(2.0, 5.0) == worked(x=2.0, y=5.0) == worked(2.0, y=5.0) == worked({"x": 2.0}, y=5.0), calls
+        assert adcli.compile("v = x**2")(3.0) == {"v": 9.0}
+    assert worked(2, np.float64(5)) == worked(2.0, 5.0)
+    assert worked([2.0, 3.0], 5.0)["v"].tolist() == worked(x=[2.0, 3.0], y=5.0)["v"].tolist()
+    assert adcli.compile("input k, A(N), x = 2\nv +=! A(i)*k*x")(3.0, [1.0, 2.0]) == {"v": 18.0}
+    g = worked.grad()
+    assert g.status(2.0, 5.0) == "smooth" and worked.hessian().sparse(2.0, 5.0).shape == (2, 2)
+    assert worked.trace(2.0, 5.0).data == worked.trace(x=2.0, y=5.0).data
+    assert worked.check(2.0, 5.0).data == worked.check(x=2.0, y=5.0).data
+    assert adcli.compile("v = (x - 1)**2 + y**2").minimize(2.0, 3.0, wrt="x").at == {"x": 1.0, "y": 3.0}
+
+
+class Frame:
+    """What data frames have in common; its columns come as they are."""
+
+    columns = property(lambda self: list(self.data))
+
+    def __init__(self, **columns):
+        self.data = columns
+
+    def __getitem__(self, name):
+        return self.data[name]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", None])
+def test_a_data_frame_has_inputs_and_other_columns(worked, kind):
+    columns = {"id": ["a", "b"], "y": [5.0, 4.0], "x": [2, 3]}
+    if kind is None:
+        frame = Frame(**columns)
+    else:
+        module = pytest.importorskip(kind)
+        frame = (module.table if kind == "pyarrow" else module.DataFrame)(columns)
+    assert worked(frame)["v"].tolist() == worked(x=[2.0, 3.0], y=[5.0, 4.0])["v"].tolist()
+    assert worked(frame, y=1.0)["v"].tolist() == worked(x=[2.0, 3.0], y=1.0)["v"].tolist()
+    assert worked.grad().status(frame).tolist() == ["smooth", "smooth"]
+    with pytest.raises(adcli.AdError, match="the data frame has no column 'id_'") as fault:
+        adcli.compile("v = x*id_")(frame)
+    assert fault.value.help == "did you mean 'id'?"
+    with pytest.raises(adcli.AdError, match="other values beside it"):
+        worked(frame, 3.0)
+    with pytest.raises(adcli.AdError, match="must be real numbers"):
+        adcli.compile("v = x*id")(frame)
+
+
+def test_a_frame_that_is_not_collected(worked):
+    frame = pytest.importorskip("polars").LazyFrame({"x": [1.0], "y": [2.0]})
+    with pytest.raises(adcli.AdError, match="a LazyFrame is not computed yet") as fault:
+        worked(frame)
+    assert fault.value.help.startswith("give a data frame: f(frame.collect())")
+
+
 # ---------------------------------------------------------------- faults
 
 FITTING = "must be a writeable contiguous float64 array of shape"
@@ -249,14 +303,16 @@ CALLS = [
     (lambda f: f(x=1, y=2, z=3), "no input 'z'", "the inputs are x, y"),
     (lambda f: f({1: 2.0}, x=1, y=2), "no input '1'", "the inputs are x, y"),
     (lambda f: f({"x": 1}, x=1, y=2), "input 'x' is given twice", None),
-    (lambda f: f(2.0), "give inputs by name", "write f(x=2.0, y=1.0)"),
-    (lambda f: f(2, 3.0), "give inputs by name", "write f(x=2, y=3.0)"),
-    (lambda f: f({"x": 2.0}, 3.0), "give inputs by name", "write f(x=1.0, y=3.0)"),
-    (lambda f: f.grad()(2.0, 3.0, 4.0), "give inputs by name", "write f(x=2.0, y=3.0)"),
-    (lambda f: f.minimize(2.0, 3.0), "give inputs by name", "write f.minimize(x=2.0, y=3.0)"),
-    (lambda f: f.check(2.0, 3.0), "give inputs by name", "write f.check(x=2.0, y=3.0)"),
-    (lambda f: adcli.compile("input jobs, A(N), k = 2\nv +=! A(i)*jobs*k")(3.0, [1.0, 2.0]), "give inputs by name",
-     "write f({'jobs': 3.0, 'A': A})"),
+    (lambda f: f(2.0), "no value for y", None),
+    (lambda f: f({"x": 2.0}, 3.0), "a dictionary has all inputs, and there are other values beside it",
+     "give the others by name: f(…, x=2.0)"),
+    (lambda f: f(2.0, 3.0, 4.0), "3 values for 2 inputs", "the inputs are x, y"),
+    (lambda f: f([2.0], 3.0, 4.0), "3 values for 2 inputs", "the inputs are x, y"),
+    (lambda f: f(2.0, x=3.0, y=1.0), "input 'x' is given twice", None),
+    (lambda f: f(2.0, z=3.0), "no input 'z'", "the inputs are x, y"),
+    (lambda f: f.minimize(2.0, 3.0, 4.0), "3 values for 2 inputs", "the inputs are x, y"),
+    (lambda f: f(None, 3.0), "input 'x' must be real numbers, not NoneType", None),
+    (lambda f: f("x", 3.0), "input 'x' must be real numbers, not str", None),
     (lambda f: f(x=1j, y=2), "input 'x' must be real numbers, not complex", None),
     (lambda f: f(x="1", y=2), "input 'x' must be real numbers, not str", None),
     (lambda f: f(x=None, y=2), "input 'x' must be real numbers, not NoneType", None),

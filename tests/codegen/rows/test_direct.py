@@ -30,7 +30,7 @@ from side_by_side import in_threads
 
 import adcli
 from adcli.api.function import LOOP
-from adcli.api.words import need_names, together
+from adcli.api.words import in_order, together
 
 TEXT = "param k = 3.5\nv = x*sin(y) + k*x/y\nw = exp(x)*y**3"
 
@@ -99,8 +99,8 @@ def f():
 
 def both(f, at=None, out=None, jobs=None, **values):
     def in_python():
-        need_names(f.program.params, type(f).__call__, (at,))
-        return f._called(together(at, values), out, jobs)
+        given = values if at is None else together(in_order(f.program.params, (at,), values), values)
+        return f._called(given, out, jobs)
     return [outcome(lambda: f(at, out=out, jobs=jobs, **values)), outcome(in_python)]
 
 
