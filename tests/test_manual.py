@@ -1,14 +1,17 @@
 """The manual: every example of every chapter runs, and everything that it must describe is described."""
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 
 import click
 import pytest
 from adcli.codegen.targets import TARGETS
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, primitives
 from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from back_ends import derivatives as partials
@@ -70,14 +73,23 @@ def test_somebody_elses_gradient(tmp_path):
 
 
 def test_the_primitive_that_is_added_as_an_example(monkeypatch):
-    """The row of the walk-through is a row: value, derivative and second derivative by its own rule."""
-    from adcli.lang.ir import primitives
-    block, *_ = fenced(text("internals"), "text")
+    """The row of the walk-through is a row as any other."""
     monkeypatch.setattr(primitives, "TABLE", dict(primitives.TABLE))
-    before = dict(primitives.TABLE)
-    exec(compile(block, "internals.md", "exec"), vars(primitives) | {"TABLE": primitives.TABLE})
-    (name,) = set(primitives.TABLE) - set(before)
-    assert described(primitives.TABLE[name]).derivatives == {"x": "(cos(x) - sinc(x)) / x"}
+    before = set(primitives.TABLE)
+    exec(compile(fenced(text("internals"), "text")[0], "internals.md", "exec"), vars(primitives) | {"TABLE": primitives.TABLE})
+    assert {*primitives.TABLE} - before == {"sech"}
+    assert described(primitives.TABLE["sech"]).derivatives == {"x": "-(sech(x) * tanh(x))"}
+
+
+def test_the_primitive_of_the_example_passes_every_table_test():
+    """To third order, at special points, by every mode and back end: what the tests of all rows ask of it as of these."""
+    files = ["tests/test_laws.py", "tests/test_accuracy.py", "tests/test_conventions.py", "tests/lang/ir", "tests/lang/derive",
+             "tests/lang/analyse/test_exact_zeros.py", "tests/lang/analyse/test_enclosure.py", "tests/codegen/rows"]
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "manuals_row", "-k", "sech", "-n", "0", "--no-header", *files],
+                          cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "tests/helpers")}, capture_output=True, text=True,
+                          check=False)
+    ran = re.search(r"(\d+) passed", done.stdout)
+    assert done.returncode == 0 and ran is not None and int(ran[1]) > 50, done.stdout[-3000:]
 
 
 ROWS = re.findall(r"^\| `(.+?)` \| `(\S+=\S+)` \| (.+?) \| (\w+) \|$", text("status"), re.M)

@@ -39,12 +39,15 @@ class Builder:
     def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True,
              shape: tuple[Affine, ...] = ()) -> Var:
         """Append `out = op(args)` and return `out`."""
+        if not op.tensors:
+            require_numbers(op, args)
         out = Var(name, temp, op.truth, shape)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
     def line(self, op: Primitive, args: tuple[Atom, ...], hint: Hint) -> Var:
         """Append `out = op(args)` for a row of the table, `out` with a printing hint; returns it."""
+        require_numbers(op, args)
         out = Var(hint[0], hint[1], op.truth)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
@@ -52,6 +55,7 @@ class Builder:
     def lines(self, lines: Sequence[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
         """Append lines that find their operands among `values` and what the lines before have made; returns what the last one
         makes, which gets the printing hint."""
+        require_numbers(lines[0][0], values)
         append, span, group = self.equations.append, self.span, self.group
         if len(lines) > 1:
             for op, operands in lines[:-1]:
@@ -77,6 +81,14 @@ class Builder:
 
     def expr(self, atom: Atom) -> Expr:
         return Expr(self, atom)
+
+
+def require_numbers(op: Primitive, args: tuple[Atom, ...]) -> None:
+    """TypeError where a row of the table would be applied to a tensor."""
+    for a in args:
+        if a.shape:
+            raise TypeError(f"{op.name} is an operation on numbers, and {a.name or 'an operand'} is a tensor: "
+                            "see elementwise in adcli.lang.ir.elementwise")
 
 
 class Expr:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, composed
 from adcli.lang.ir.check import check
-from adcli.lang.ir.primitives import TABLE, sin
+from adcli.lang.ir.primitives import TABLE, select, sin
 
 X, Y = Var("x"), Var("y")
 
@@ -45,6 +46,23 @@ def test_an_expression_is_no_truth_value_and_no_key() -> None:
     with pytest.raises(TypeError, match="not a constant"):
         _ = x.literal
     assert Builder().expr(Lit(2.0)).literal.value == 2.0
+
+
+NUMBERS_ONLY: list[Callable[[Builder, Expr], object]] = [
+    lambda b, x: x + 1, lambda b, x: -x, lambda b, x: 2 / x, lambda b, x: x < 1, lambda b, x: b.expr(Y) * x, lambda b, x: sin(x),
+    lambda b, x: select(b.expr(Y) < 0, x, 1), lambda b, x: b.line(TABLE["add"], (Y, x.atom), NO_HINT),
+    lambda b, x: b.lines([(TABLE["neg"], lambda v: v[:1])], (x.atom,), NO_HINT),
+    lambda b, x: b.emit(TABLE["mul"], x.atom, Y, shape=x.var.shape)]
+
+
+@pytest.mark.parametrize("formula", NUMBERS_ONLY)
+def test_a_row_of_the_table_takes_no_tensor(formula: Callable[[Builder, Expr], object]) -> None:
+    """Whatever door it comes through: as a scalar it would be its first element."""
+    b = Builder()
+    tensor = b.expr(Var("A", shape=(affine("N"), affine(3))))
+    with pytest.raises(TypeError, match="is an operation on numbers, and A is a tensor: see elementwise in"):
+        formula(b, tensor)
+    assert not any(tensor.atom in e.args for e in b.equations)
 
 
 def test_only_what_the_last_line_made_is_renamed() -> None:
