@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -31,6 +31,7 @@ WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
+    from adcli.lang.ir.errors import Source
     from adcli.solvers.solve_report import SolveReport
 
 
@@ -41,9 +42,14 @@ class SolveOptions(ResultOptions):
     equations: tuple[str, ...] = ()
     sensitivities: bool = False
 
+    @property
+    def source(self) -> Source:
+        return replace(super().source, equations=True)
+
 
 @click.command("solve", cls=Command,
-               examples=("adcli solve -e 'x**2 + y**2 - a' -e 'x*y - 1' --wrt x,y --at x=2,y=0,a=4",
+               examples=("adcli solve -e 'cos(x) == x' --at x=1",
+                         "adcli solve -e 'x**2 + y**2 - a' -e 'x*y - 1' --wrt x,y --at x=2,y=0,a=4",
                          "adcli solve samples/two_link_arm.ad --equation 'px == 0.5' --equation 'py == 0.3' --at q1=0.3,q2=0.8"))
 @program_options
 @option(WHAT, "--wrt", metavar="x,…", help="The unknowns (default: all inputs but params); --at has their start, and the others.")

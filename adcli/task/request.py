@@ -33,5 +33,5 @@ class Request(NamedTuple):
     def key(self) -> str:
         """The name of the cache entry, here and now."""
         asked = json.dumps([getattr(self, name) for name in self._fields if name != "source"])
-        wishes = str((self.source.exact_order, self.source.checkpoint))
+        wishes = str((self.source.exact_order, self.source.checkpoint, self.source.equations))
         return cache.key([self.source.text, self.source.name, wishes, asked, *cache.surroundings()])

@@ -62,13 +62,15 @@ class Fix(NamedTuple):
 @value_record
 class Source:
     """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one.
-    With `exact_order` sums of products are taken as it has them, with `checkpoint` every loop is a checkpointed one."""
+    With `exact_order` sums of products are taken as it has them, with `checkpoint` every loop is a checkpointed one, and with
+    `equations` an output `a == b` is the difference of both sides."""
 
     name: str
     text: str
     definition: str | None = None
     exact_order: bool = False
     checkpoint: bool = False
+    equations: bool = False
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def place(self, offset: int) -> tuple[int, int]:

@@ -72,7 +72,7 @@ def tree_and_program(source: Source) -> tuple[Tree, Program]:
 
 def read_through(source: Source) -> tuple[Tree, Program | None, AdError | None]:
     """The tree of a text whatever is wrong with it, and its program or its faults."""
-    tree, faults = read(source)
+    tree, faults = read_tree(source)
     try:
         return tree, lower(tree, prelude, faults), None
     except AdError as error:
@@ -82,8 +82,17 @@ def read_through(source: Source) -> tuple[Tree, Program | None, AdError | None]:
 
 def lowered(source: Source) -> Program:
     """The program that a text says, or its faults as they stand."""
-    tree, faults = read(source)
+    tree, faults = read_tree(source)
     return lower(tree, prelude, faults)
+
+
+def read_tree(source: Source) -> tuple[Tree, list[AdError]]:
+    """The tree of a text, in which equations are differences where the source asks for it, and the faults."""
+    tree, faults = read(source)
+    if source.equations:
+        from adcli.lang.lower.equations import as_differences
+        as_differences(tree)
+    return tree, faults
 
 
 @paused()
