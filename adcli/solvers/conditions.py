@@ -1,10 +1,11 @@
 """Conditions on an optimum, as --subject-to says them: `g <= 0`, `g == 1`, `0 <= g <= 2`, where g is an expression of inputs,
-outputs and other values of the program that have a name. Each becomes a further output with bounds."""
+outputs, sizes and other values of the program that have a name. Each becomes a further output with bounds; where tensors stand
+in it without subscripts it holds for every element, and the output is a tensor."""
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,21 +13,28 @@ from typing import NamedTuple
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
-from adcli.lang.ir.affine import text as affine_text
+from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
 
 COMPARISON = re.compile(r"<=|>=|==|<|>|=")
 HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"
+NAME = r"(?<![\w.])[^\W\d]\w*"
 
 
 class StatedCondition(NamedTuple):
-    """`text` is what the user wrote; the output `name` must lie between `low` and `high`."""
+    """`text` is what the user wrote, with the tensors `whole` without subscripts; the output `name` must lie between `low` and
+    `high`."""
 
     text: str
     name: str
     low: float
     high: float
+    whole: Collection[str] = ()
+
+    def of_element(self, subscripts: str) -> str:
+        """The condition on one element, (1, 0) or of a number nothing."""
+        return with_subscripts(self.text, self.whole, subscripts)
 
 
 def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[str],
@@ -37,12 +45,12 @@ def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[
     whole, conditions, bounds, asked = program, list[StatedCondition](), list[StatedCondition](), set[str]()
     values = named_values(program)
     for text in texts:
-        for part, low, high in parsed(text, values):
+        for own, part, low, high in parsed(text, values):
             if part.strip() in moved:
-                bounds.append(StatedCondition(text.strip(), part.strip(), low, high))
+                bounds.append(StatedCondition(own, part.strip(), low, high))
                 continue
             whole, name = with_expression(whole, part, text)
-            conditions.append(StatedCondition(text.strip(), name, low, high))
+            conditions.append(StatedCondition(own, name, low, high, whole_tensors(own, values)))
             asked.add(part.strip())
     objective = outputs_to_differentiate(program, of)
     if of is None and len(objective) > 1:
@@ -61,17 +69,18 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
     whole, made = program, list[str]()
     for text in texts:
         found = parsed(text, named_values(program))
-        if any(low != high for _, low, high in found):
+        if any(low != high for *_, low, high in found):
             raise AdError(f"'{text}' is not an equation", help="write 'g == 1'")
-        for part, number, _ in found:
+        for _, part, number, _ in found:
             whole, name = with_expression(whole, f"({part}) - ({number!r})" if number else part, text, "equation")
             made.append(name)
     kept = [] if texts and of is None else outputs_to_differentiate(program, of)
     return with_outputs(whole, [*kept, *made])
 
 
-def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, float, float]]:
-    """A condition on the `values` of a program as expressions with the numbers that they lie between."""
+def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, str, float, float]]:
+    """A condition on the `values` of a program in parts of one comparison or two: each as it is written, and its expression with
+    the numbers that this lies between."""
     parts, signs = pieces(text)
     if not signs or not all(part.strip() for part in parts):
         raise AdError(f"'{text}' is not a condition", help=HELP)
@@ -89,15 +98,17 @@ def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, float, floa
             raise AdError(f"'{text}' is of numbers alone", help=HELP)
         if other is not None:
             left, number = right, other
-        return [(left, number, number)] if number is not None else [(f"({left}) - ({right})", 0.0, 0.0)]
+        return [(text.strip(), *((left, number, number) if number is not None else (f"({left}) - ({right})", 0.0, 0.0)))]
     numbers = [constant(part, values) for part in parts]
     if None not in numbers:
         raise AdError(f"'{text}' is of numbers alone", help=HELP)
     if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
         if numbers[0] > numbers[2]:
             raise AdError(f"'{text}' holds nowhere: {numbers[0]!r} is more than {numbers[2]!r}")
-        return [(parts[1], numbers[0], numbers[2])]
-    return [below(less, more) for less, more in pairwise(zip(parts, numbers, strict=True))]
+        return [(text.strip(), parts[1], numbers[0], numbers[2])]
+    pairs = list(pairwise(zip(parts, numbers, strict=True)))
+    own = [f"{less.strip()} <= {more.strip()}" for (less, _), (more, _) in pairs] if len(pairs) > 1 else [text.strip()]
+    return [(each, *below(*pair)) for each, pair in zip(own, pairs, strict=True)]
 
 
 def below(less: tuple[str, float | None], more: tuple[str, float | None]) -> tuple[str, float, float]:
@@ -133,23 +144,51 @@ def constant(text: str, values: Mapping[str, Atom]) -> float | None:
 
 
 def expression(text: str, whole: str, values: Mapping[str, Atom]) -> Program:
-    """An expression of the values of a program, as a program; tensors among them stand with subscripts."""
+    """An expression of the values and sizes of a program, as a program; of tensors without subscripts, for every element."""
     from adcli.lang.lower.frontend import parse
-    tensors = [Param(x, name) for name in dict.fromkeys(re.findall(r"[^\W\d]\w*", text))
-               if isinstance(x := values.get(name), Var) and x.shape]
-    statement = f"subject_to = {text.strip()}\n"
+    named, every = dict.fromkeys(re.findall(NAME, text)), tensors_among(values)
+    sized = [next((t for t, x in every.items() if name in re.findall(NAME, shape_text(x.shape))), name)
+             for name in named if name not in values]
+    tensors = [Param(every[name], name) for name in dict.fromkeys((*named, *sized)) if name in every]
+    together = whole_tensors(text, values)
+    if len({x.shape for x in together.values()}) > 1:
+        shapes = ", ".join(name + shape_text(x.shape) for name, x in together.items())
+        raise AdError(f"'{whole.strip()}': tensors of different shapes, {shapes}", help="declare them with the same sizes")
+    rank = len(next(iter(together.values())).shape) if together else 0
+    place = f"({', '.join(f'element_{k}' for k in range(rank))})" * (rank > 0)
+    statement = f"subject_to{place} = {with_subscripts(text.strip(), together, place)}\n"
     try:
         return parse(f"input {', '.join(map(declaration, tensors))}\n{statement}" if tensors else statement, f"'{whole.strip()}'")
     except AdError as error:
         if not tensors:
             raise
-        inner = "subject_to" in (error.help or "")   # a statement, which a condition is not
+        inner = "=" in (error.help or "")   # a statement, which a condition is not
         raise AdError(f"'{whole.strip()}': {error.message}",
                       help="make it an output of the program, and name that" if inner else error.help) from None
 
 
+def tensors_among(values: Mapping[str, Atom]) -> dict[str, Var]:
+    return {name: x for name, x in values.items() if isinstance(x, Var) and x.shape}
+
+
+def subscripted(name: re.Match[str]) -> bool:
+    """Whether a name in a text has subscripts."""
+    return name.string[name.end():].lstrip().startswith("(")
+
+
+def whole_tensors(text: str, values: Mapping[str, Atom]) -> dict[str, Var]:
+    """The tensors that an expression names without subscripts."""
+    every = tensors_among(values)
+    return {found[0]: every[found[0]] for found in re.finditer(NAME, text) if found[0] in every and not subscripted(found)}
+
+
+def with_subscripts(text: str, names: Collection[str], subscripts: str) -> str:
+    """An expression with subscripts at the tensors `names` that have none."""
+    return re.sub(NAME, lambda found: found[0] + subscripts * (found[0] in names and not subscripted(found)), text)
+
+
 def declaration(param: Param) -> str:
-    return f"{'int32 ' * param.var.integer}{param.name}({', '.join(map(affine_text, param.var.shape))})"
+    return f"{'int32 ' * param.var.integer}{param.name}{shape_text(param.var.shape)}"
 
 
 def with_expression(program: Program, text: str, whole: str, stem: str = "subject_to") -> tuple[Program, str]:

@@ -145,8 +145,11 @@ class VectorFunction(ABC):
         """Bounds of the rounding errors of the outputs at x, infinite where none is known."""
 
     @abstractmethod
+    def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]: ...
+
     def output_sizes(self, x: Vector) -> list[int]:
         """The number of elements of each output."""
+        return [math.prod(shape) for shape in self.shapes_of_outputs(x)]
 
     def fun(self, x: Vector) -> Vector:
         """The outputs. A gradient that was asked for at the point before, too, is computed with them, and waits: it takes little
@@ -221,8 +224,8 @@ class ScalarVectorFunction(VectorFunction):
         self.bound: dict[str, Callable[..., Vector]] = {}
         self.products: tuple[bytes, Any] = b"-", None
 
-    def output_sizes(self, x: Vector) -> list[int]:
-        return [1] * len(self.program.results)
+    def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
+        return [()] * len(self.program.results)
 
     def elsewhere(self, point: Mapping[str, Any]) -> Self:
         other = super().elsewhere(point)
@@ -404,9 +407,6 @@ class TensorVectorFunction(VectorFunction):
         place = {name: i for i, name in enumerate([*(p.name for p in self.program.params), *self.outputs])}
         own = dict(zip(sorted(results, key=place.__getitem__), swept.results[-len(results):], strict=True))
         return [by[name] for name in seeds], [own[name].name for name in results]
-
-    def output_sizes(self, x: Vector) -> list[int]:
-        return [math.prod(shape) for shape in self.shapes_of_outputs(x)]
 
     def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
         if self.output_shapes is None:

@@ -32,6 +32,7 @@ from adcli.solvers.optimality import (
     assess,
     polished,
 )
+from adcli.task.element_matrices import elements
 
 Found = tuple[Vector, int, str]
 """Where a solver ends, its iterations, and its message."""
@@ -176,10 +177,11 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
         low[where], high[where] = np.maximum(low[where], c.low), np.minimum(high[where], c.high)
         if np.any(low > high):
             raise AdError(f"'{c.text}' leaves nothing of the range of {c.name}")
-    counts = f.output_sizes(start)[1:]
-    c_low, c_high, texts = (np.repeat(each, counts) for each in (
-        [c.low for c in conditions], [c.high for c in conditions], [c.text for c in conditions]))
-    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, tuple(texts.tolist()), start)
+    shapes = f.shapes_of_outputs(start)[1:]
+    each = [(c, place) for c, shape in zip(conditions, shapes, strict=True) for place in elements("", shape)]
+    c_low, c_high = np.array([(c.low, c.high) for c, _ in each], np.float64).reshape(-1, 2).T
+    texts = tuple(c.of_element(place) for c, place in each)
+    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, texts, start)
 
 
 # ---------------------------------------------------------------- solvers

@@ -47,7 +47,8 @@ class MinimizeOptions(Options):
 @option(WHAT, "--wrt", metavar="x,…", help="Inputs to move (default: all but params); the others stay as --at gives them.")
 @of_option("The output to minimize (default: the one that no condition names).", "v")
 @option(WHAT, "--subject-to", multiple=True, metavar="CONDITION",
-        help="'g <= 0', 'g == 1' or '0 <= g <= 2', where g is an output or an expression; repeatable. Declared ranges hold too.")
+        help="'g <= 0', 'g == 1' or '0 <= g <= 2', of outputs or expressions; of tensors, element by element; repeatable. "
+             "Declared ranges hold too.")
 @option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
 @points_option
 @option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",

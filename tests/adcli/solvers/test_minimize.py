@@ -183,13 +183,41 @@ def test_conditions_on_elements(conditions, where):
 
 
 @pytest.mark.parametrize("condition, said", [
-    ("2*x <= 1", r"'2\*x': 'x' is a tensor\nhelp: make it an output of the program, and name that"),
+    ("2*x(i) <= 1", r"'2\*x\(i\)': index 'i' on the right is not on the left of '='\nhelp: make it an output of the program"),
+    ("x <= sum(x)", r"(?s)help: make it an output of the program, and name that"),
+    ("x <= y", r"different shapes, x\(N\), y\(M\)\nhelp: declare them with the same sizes"),
     ("x(0, 1) <= 1", r"'x\(0, 1\)': 'x' has 1 dimension, not 2\nhelp: an element of it is x\(i\)"),
     ("x(0) + z <= 1", "no value 'z'"), ("x(3) <= 1", "the extent there is 3"),
 ])
 def test_what_is_wrong_with_conditions_on_elements_is_said(condition, said):
     with pytest.raises(AdError, match=said):
-        adcli.compile("input x(N); v +=! x(i)**2").minimize(x=[1, 2, 3], subject_to=condition)
+        adcli.compile("input x(N), y(M); v +=! x(i)**2 + 0*y(0)").minimize(x=[1, 2, 3], y=[1, 2], subject_to=condition)
+
+
+@pytest.mark.parametrize("conditions, where, named", [
+    ("x >= low", [0.5, 0.7, 1], ["x(0) >= low(0)", "x(1) >= low(1)", "x(2) >= low(2)"]),
+    ("low <= x <= high", [0.5, 0.7, 1], ["low(0) <= x(0)", "low(1) <= x(1)", "low(2) <= x(2)",
+                                         "x(0) <= high(0)", "x(1) <= high(1)", "x(2) <= high(2)"]),
+    ("x*x - 1 == 3", [2, 2, 2], ["x(0)*x(0) - 1 == 3", "x(1)*x(1) - 1 == 3", "x(2)*x(2) - 1 == 3"]),
+    ("total == 2*N", [2, 2, 2], ["total == 2*N"]),
+    ("x >= low - x(0)", [17/30, 4/30, 13/30], ["x(0) >= low(0) - x(0)", "x(1) >= low(1) - x(0)", "x(2) >= low(2) - x(0)"]),
+    (["x(N - 1) == N", "g <= -1"], [-1, -1, 3], ["x(N - 1) == N", "g(0) <= -1", "g(1) <= -1"]),
+    ("A*A > -B", [0, 0, 0], ["A(0, 0)*A(0, 0) > -B(0, 0)", "A(1, 0)*A(1, 0) > -B(1, 0)"]),
+])
+def test_conditions_on_whole_tensors_and_sizes(conditions, where, named):
+    """Each is reported by its element."""
+    f = adcli.compile("input x(N), low(N), high(N), A(M,K), B(M,K); v +=! x(i)**2; total +=! x(i)\n"
+                      "g(i) = x(i) where i in 0:2; output v, g, total")
+    known = {"low": [0.5, 0.7, 1.0], "high": [5.0, 5.0, 5.0], "A": [[1.0], [2.0]], "B": [[1.0], [4.0]]}
+    found = f.minimize(x=[1.5, 2.5, 3.5], **known, wrt="x", of="v", subject_to=conditions)
+    assert found.success, found
+    assert found.x == pytest.approx(where, abs=1e-7)
+    assert found.conditions == named
+
+
+def test_a_chain_of_numbers_is_reported_part_by_part():
+    ended = succeeds("minimize", "-e", "v = (x - 5)**2 + y**2", "--at", "x=1,y=2", "--subject-to", "y <= x <= 2*y")
+    assert "# y <= x: not active" in ended.out and "# x <= 2*y: active, multiplier" in ended.out
 
 
 # ---------------------------------------------------------------- the command

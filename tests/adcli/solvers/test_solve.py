@@ -92,6 +92,12 @@ def test_equations_as_they_are_written():
         f.solve(q=0.3, p=0.8, equations="px <= 1")
 
 
+def test_equations_between_tensors():
+    f = adcli.compile("input x(N), b(N)\ny(i) = x(i)*x(i)")
+    found = f.solve(x=[1.0, 1.0], b=[4.0, 9.0], wrt="x", equations="y == 2*b + N")
+    assert found.x**2 == pytest.approx([10, 20])
+
+
 def test_unknowns_that_only_go_together():
     found = adcli.compile("f = x + y - 1\ng = 2*x + 2*y - 2").solve(x=1.0, y=2.0)
     assert not found.success
