@@ -8,17 +8,19 @@ that an element of it has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
+from adcli.answers.derivatives import of_numbers
 from adcli.answers.evaluation import without_zeros
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.points import need_headings
+from adcli.lang.analyse.conventions import AskedDerivative, Convention, conventions
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.columns import commented
@@ -56,24 +58,33 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
 
 
 def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
-    program = drop_zero_seeds(task.program)
+    program, primal, asked = drop_zero_seeds(task.program), task.primal, of_numbers(task)
     for row in rows:
-        yield row, right_digits(program, row.at, row.results)
+        yield row, right_digits(program, row.at, row.results, conventions_at(primal, row.at, asked))
+
+
+def conventions_at(primal: Program, at: Mapping[str, float], asked: Sequence[AskedDerivative]) -> list[Convention]:
+    """What each of the derivatives is a convention at, at a point."""
+    return conventions(primal, {p.name: (at[p.name],) * 2 for p in primal.params}, asked)
 
 
 def judged_elements(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
     """The same for tensors, of each point by itself. AdError where that is too long."""
     import numpy as np
 
+    from adcli.answers.derivatives import of_elements
     from adcli.input.arrays import filled, fitting
     from adcli.input.nested import arrays_of
+    from adcli.lang.evaluate.unfolding import unfolded
     from adcli.task.shapes import written_out
     program = without_zeros(task)
     for row in rows:
         own = arrays_of({name: x for name, x in row.at.items() if name not in task.seeds})
-        whole = written_out(program, filled(program, own, task.seeds) if task.seeds else fitting(task.primal, own), "--digits")
+        at = filled(program, own, task.seeds) if task.seeds else fitting(task.primal, own)
+        whole, primal = written_out(program, at, "--digits"), unfolded(task.primal, at)
         numbers = [float(x) for result in row.results for x in np.ravel(result)]
-        found = iter(right_digits(whole.program, whole.at, numbers))
+        found = iter(right_digits(whole.program, whole.at, numbers,
+                                  conventions_at(primal.program, primal.at, of_elements(task, primal, at))))
         judged: list[Any] = []
         for result in row.results:
             each = np.empty(np.shape(result), object)
@@ -101,6 +112,8 @@ def comment(d: Digits) -> str:
 
 def words(d: Digits) -> str:
     """How many digits are right, in words."""
+    if d.convention.level:
+        return str(d.convention)
     match d.exact, d.count:
         case "nan", _:
             return "not a number in exact arithmetic" + (" either" if d.count is None else ": 0.0 digits")
@@ -148,8 +161,9 @@ def json_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: b
     for row, digits in rows:
         record = json_record(layout, row, number)
         record["digits"] = layout.shaped([counts(d) for d in digits])
-        if turned := [name for name, d in zip(layout.results, digits, strict=True) if is_turned(d)]:
-            record["turned"] = turned
+        for key, holds in MARKS.items():
+            if named := [name for name, d in zip(layout.results, digits, strict=True) if of_any(d, holds)]:
+                record[key] = named
         yield json_text(record) + "\n"
 
 
@@ -160,9 +174,13 @@ def counts(digits: Any) -> Any:
     return [counts(d) for d in digits]
 
 
-def is_turned(digits: Any) -> bool:
-    """Whether a comparison turns for a number, or for an element of a tensor."""
-    return digits.turned if isinstance(digits, Digits) else any(map(is_turned, digits))
+MARKS: dict[str, Callable[[Digits], bool]] = {"turned": lambda d: d.turned, "conventions": lambda d: d.convention.certain}
+"""What else is said of numbers, in lists of the results that have such a number."""
+
+
+def of_any(digits: Any, holds: Callable[[Digits], bool]) -> bool:
+    """Whether it holds for a number, or for an element of a tensor."""
+    return holds(digits) if isinstance(digits, Digits) else any(of_any(d, holds) for d in digits)
 
 
 def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:

@@ -12,12 +12,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from adcli.answers.derivatives import of_numbers
 from adcli.answers.diagnose import described, letter
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import joined, located, several
 from adcli.input.spreads import widths
-from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
+from adcli.lang.analyse.conventions import enclosed as of_derivatives
+from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -61,10 +63,10 @@ def refuse_others(options: ResultOptions) -> None:
 
 def enclosed(task: Task, boxes: Iterable[GivenBox], watch: Watch) -> Iterator[FoundEnclosure]:
     """Every box with its seeds, and what is known of the results there."""
-    program = drop_zero_seeds(task.program)
+    program, asked = drop_zero_seeds(task.program), of_numbers(task)
     seeds = {name: (x, x) for name, x in task.seeds.items()}
     for box in boxes:
-        known = enclose(program, box | seeds)
+        known = of_derivatives(program, box | seeds, task.primal, asked)
         yield box | seeds, known
         watched(known, task, watch)
 
@@ -148,9 +150,11 @@ def place(where: GivenBox, number: Number) -> str:
 
 
 def remarks(known: Enclosure) -> list[str]:
-    """What is to be said of each result: where it has no value; over a box, whether it may jump, and how wide its bounds are."""
-    said = [[UNDEFINED[where]] if decoration == "trv" else ["may jump"] if decoration == "def" and known.inner else []
-            for decoration, where in zip(known.decorations, known.undefined, strict=True)]
+    """What is to be said of each result: where it has no value, or is a convention; over a box, whether it may jump, and how wide
+    its bounds are."""
+    conventions = known.conventions or [""] * len(known.bounds)
+    said = [[chosen or UNDEFINED[where]] if decoration == "trv" else ["may jump"] * (decoration == "def" and bool(known.inner))
+            for decoration, where, chosen in zip(known.decorations, known.undefined, conventions, strict=True)]
     for remark, bounds, inner, where in zip(said, known.bounds, known.inner, known.undefined, strict=False):
         if where != "everywhere":
             remark += filter(None, [quality(bounds, inner)])

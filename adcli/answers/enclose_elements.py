@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.answers.derivatives import of_elements
 from adcli.answers.enclose import GivenBox, around, as_json, declared, finite, paragraph, place, refuse_others, spot, watched
 from adcli.answers.evaluation import without_zeros
 from adcli.answers.watch import Watch
@@ -23,9 +24,10 @@ from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import joined, located, parts, require_point, several
 from adcli.input.spreads import tensor_parts, tensor_widths, widths
+from adcli.lang.analyse.conventions import enclosed
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, enclose
 from adcli.lang.evaluate.recording import Pivots, element
-from adcli.lang.evaluate.unfolding import Unfolded
+from adcli.lang.evaluate.unfolding import Unfolded, unfolded
 from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.comprehension import Comprehension, nested_reads
 from adcli.lang.ir.errors import AdError
@@ -89,7 +91,8 @@ def bounded(task: Task, given: Iterator[BoxOfElements], watch: Watch) -> Iterato
             finite(name, *pair)
         refuse_undecided(whole, box)
         shapes = [whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results]
-        known = enclose(whole.program, box)
+        primal = unfolded(task.primal, at)
+        known = enclosed(whole.program, box, primal.program, of_elements(task, primal, at))
         yield BoundedElements(whole, box, known, at, shapes)
         watched(known, task, watch)
 

@@ -53,7 +53,8 @@ class Enclosure:
 
     `inner`, over a box, is a range that each result certainly spans, None where none is known. `undefined` is where it
     certainly has no value: "everywhere", "somewhere", or "" where nothing is known of that. `culprit` is the operation that is to
-    blame for an infinite bound or for "trv", or one that no precision decides.
+    blame for an infinite bound or for "trv", or one that no precision decides. `conventions` says in words
+    which results are conventions or may be, "" of all others. `pieces` are what a box was divided into.
     """
 
     bounds: list[FloatBounds]
@@ -61,6 +62,8 @@ class Enclosure:
     undefined: list[str]
     inner: list[FloatBounds | None] = field(default_factory=list)
     culprit: Culprit | None = None
+    conventions: Sequence[str] = ()
+    pieces: Sequence[InputBox] = ()
 
 
 def available(what: str = "an enclosure") -> None:
@@ -104,7 +107,7 @@ def sharpened(program: Program, at: InputBox, enough: Callable[[list[Any]], bool
     before; and every value on the way."""
     found: list[Any] = []
     values: dict[Any, Any] = {}
-    for bits in POINT_PRECISIONS if len(program.equations) <= LONG_AT_A_POINT else POINT_PRECISIONS[:2]:
+    for bits in precisions(program, at):
         with precision(bits):
             values = interval_values(program, at)
             now = results(program, values)
@@ -112,6 +115,13 @@ def sharpened(program: Program, at: InputBox, enough: Callable[[list[Any]], bool
         if enough(found):
             break
     return found, values
+
+
+def precisions(program: Program, box: InputBox) -> Sequence[int]:
+    """The working precisions to be tried in turn."""
+    if any(lo < hi for lo, hi in box.values()):
+        return (BOX_PRECISION,)
+    return POINT_PRECISIONS if len(program.equations) <= LONG_AT_A_POINT else POINT_PRECISIONS[:2]
 
 
 def as_enclosure(found: Sequence[Any]) -> Enclosure:
@@ -359,7 +369,8 @@ class Bisection:
         fine = all(decorations) and all(map(_finite, bounds))
         culprit = None if fine else _culprit(self.program, self.values, results(self.program, self.values))
         inner = [range_ if range_ and range_[0] <= range_[1] else None for range_ in self.inner]
-        return Enclosure(bounds, list(map(_standing, decorations, bounds)), undefined, inner, culprit)
+        return Enclosure(bounds, list(map(_standing, decorations, bounds)), undefined, inner, culprit,
+                         pieces=[p.box for p in pieces])
 
     def _worst(self, pieces: Sequence[SubBox]) -> tuple[int, int] | None:
         """The piece to bisect and the result for whose sake; None where all results are good."""

@@ -72,8 +72,12 @@ def contribution(e: Equation, position: int, values: ValuesAt, seed: float) -> f
 
 def met(e: Equation, values: ValuesAt) -> Iterator[Status]:
     """The entries of the row's `status` that hold at these values."""
+    return (status for status, holds in outcomes(e, values) if holds)
+
+
+def outcomes(e: Equation, values: ValuesAt) -> Iterator[tuple[Status, Any]]:
+    """The entries of the row's `status`, and whether each holds at these values: None where intervals leave it open."""
     args = arguments(e, values)
     for number, status in enumerate(e.op.status):
         rule = (_status if len(args) <= ARGUMENTS_KEPT else status_rule)(e.op, number, statics(e), len(args))
-        if run(rule, 0.0, values[e.outs[0]], args, values.arithmetic):
-            yield status
+        yield status, run(rule, 0.0, values[e.outs[0]], args, values.arithmetic)

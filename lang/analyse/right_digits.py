@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adcli.lang.analyse.conventions import NO_CONVENTION, Convention
 from adcli.lang.analyse.enclosure import available, precision, settled, sharpened
 from adcli.lang.evaluate import FLOAT, every_value
 from adcli.lang.ir import Program, Var
@@ -31,19 +32,24 @@ SELECT = TABLE["select"]
 @value_record
 class Digits:
     """What is proven about one number: its right digits (`EXACT` for all, None where there is no such count), the exact value in
-    words ("nan" where exact arithmetic has none, None where it is not known), and whether a comparison on the way comes out
-    otherwise in exact arithmetic."""
+    words ("nan" where exact arithmetic has none, None where it is not known), whether a comparison on the way comes out
+    otherwise in exact arithmetic, and what the number is a convention at, which has neither digits nor an exact value."""
 
     count: float | None
     exact: str | None
     turned: bool
+    convention: Convention = NO_CONVENTION
 
 
-def right_digits(program: Program, at: Mapping[str, float], results: Sequence[float]) -> list[Digits]:
-    """The digits of `results`, which doubles gave for the results of `program` at a point."""
+def right_digits(program: Program, at: Mapping[str, float], results: Sequence[float],
+                 conventions: Sequence[Convention] = ()) -> list[Digits]:
+    """The digits of `results`, which doubles gave for the results of `program` at a point. `conventions` are what each of them is
+    a convention at, where any is."""
     known, truths = exact_results(program, at, results)
     turned = _turned(program, at, truths)
-    return [_judged(x, t, r.atom in turned) for x, t, r in zip(results, known, program.results, strict=True)]
+    found = [_judged(x, t, r.atom in turned) for x, t, r in zip(results, known, program.results, strict=True)]
+    return [Digits(None, None, d.turned, c) if c.level and math.isfinite(x) else d
+            for d, x, c in zip(found, results, conventions or [NO_CONVENTION] * len(found), strict=True)]
 
 
 def exact_results(program: Program, at: Mapping[str, float], results: Sequence[float]) -> tuple[list[Any], dict[Var, bool]]:

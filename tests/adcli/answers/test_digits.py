@@ -137,3 +137,51 @@ def test_without_python_flint_its_installation_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
     ended = adcli("eval", "-e", "x", "--at", "x=1", "--digits")
     assert ended.code == 2 and ended.err.endswith(f"help: {sys.executable} -m pip install python-flint\n")
+
+
+# ---------------------------------------------------------------- numbers that are chosen
+
+KINK, EXACT = "by convention at a kink", "exact"
+
+
+@pytest.mark.parametrize("command, said", [
+    (("grad", "-e", "v = 0.5*hypot(x, y)**2", "--at", "x=0,y=0", "--order", "2"), [EXACT, KINK, KINK, KINK, KINK, KINK]),
+    (("grad", "-e", "v = abs(x)**2 + y**2", "--at", "x=0,y=1", "--order", "2"), [EXACT, KINK, EXACT, KINK, EXACT, EXACT]),
+    (("grad", "-e", "v = x == 0 ? 0 : x", "--at", "x=0"), [EXACT, "by convention at a jump"]),
+    (("jacobian", "-e", "v = max(x, y); w = x", "--at", "x=1,y=1"), [EXACT, EXACT, KINK, KINK, EXACT, EXACT]),
+    (("hessian", "-e", "v = max(x**2, 2*x**2)", "--at", "x=0"), [EXACT, KINK, KINK]),
+    (("jvp", "-e", "v = abs(x) + y", "--at", "x=0,y=1", "--tangent", "x=1"), [EXACT, KINK]),
+    (("jvp", "-e", "v = abs(x) + y", "--at", "x=0,y=1", "--tangent", "y=1"), [EXACT, EXACT]),
+    (("vjp", "-e", "v = abs(x); w = x", "--at", "x=0", "--cotangent", "w=1"), [EXACT, EXACT, EXACT]),
+    (("vjp", "-e", "v = abs(x); w = x", "--at", "x=0", "--cotangent", "v=1"), [EXACT, EXACT, KINK]),
+    (("hvp", "-e", "v = abs(x)**2 + y**2", "--at", "x=0,y=1", "--tangent", "x=1"), [EXACT, KINK, EXACT]),
+    (("taylor", "-e", "v = abs(x)**2", "--at", "x=0", "--order", "2"), [EXACT, KINK, KINK]),
+    (("grad", "-e", "input x(N); v max=! x(i)", "--at", "x=[1,1,0]"), [EXACT, "exact; 2 of 3 by convention at a kink"]),
+    (("jvp", "-e", "input x(N); v(i) = abs(x(i))", "--at", "x=[0,0]", "--tangent", "x=[0,1]"),
+     [EXACT, "exact; 1 of 2 by convention at a kink"]),
+    (("vjp", "-e", "input x(N); v(i) = abs(x(i))", "--at", "x=[0,0]", "--cotangent", "v=[0,1]"),
+     [EXACT, "exact; 1 of 2 by convention at a kink"]),
+    (("taylor", "-e", "input x(N); v(i) = abs(x(i))", "--at", "x=[0,1]", "--tangent", "x=1", "--order", "1"),
+     [EXACT, "exact; 1 of 2 by convention at a kink"]),
+])
+def test_what_is_chosen_at_a_kink_has_no_digits_and_no_bounds(command, said):
+    out = succeeds(*command, "--digits", "-q").out
+    assert [line.partition("#")[2].strip() for line in out.splitlines()] == said
+    (found,) = succeeds(*command, "--digits", "-q", "--format", "json").records
+    assert ("17.0" in str(found["digits"]), "None" in str(found["digits"])) == (True, "conventions" in found)
+    (found,) = adcli(*command, "--enclose", "--format", "json").records
+    assert ("'trv'" in str(found["decoration"])) is ("convention" in str(said))
+    assert adcli(*command, "--enclose", "--strict").code == 4 * ("convention" in str(said))
+
+
+def test_conventions_in_csv_and_json():
+    command = "grad", "-e", "v = abs(x)*y", "--at", "x=0,y=2", "-q"
+    assert succeeds(*command, "--digits", "--format", "csv").out == (
+        "x,y,v,v_digits,dv_dx,dv_dx_digits,dv_dy,dv_dy_digits\n0.0,2.0,0.0,17.00,0.0,,0.0,17.00\n")
+    (found,) = succeeds(*command, "--digits", "--format", "json").records
+    assert found["conventions"] == ["dv_dx"] and found["digits"]["grad"] == {"v": {"x": None, "y": 17.0}}
+    assert adcli(*command, "--enclose").out == ("input v in [0.0, 0.0]\n"
+                                                "input dv_dx in [-inf, inf]   # by convention at a kink\n"
+                                                "input dv_dy in [0.0, 0.0]\n")
+    assert "dv_dx in [-1.0, 1.0]   # may be by convention at a kink" in adcli(
+        "grad", "-e", "v = abs(x)", "--at", "x=0±1", "--enclose").out
