@@ -31,7 +31,7 @@ TESTED_AS = {
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/syntax/test_printer.py": ("lang/ir/notation", "lang/syntax/scalar_printer"),
     "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
-    "lang/lower/test_suggestions.py": ("lang/lower/counterparts",),
+    "lang/lower/test_counterparts.py": ("lang/lower/definitions",),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/earlier_values", "lang/lower/tensor_scope"),

@@ -23,13 +23,9 @@ from adcli.lang.lower.frontend import prelude
 
 LONGEST = 100
 """Characters of an operation that stands inside of another; a longer one gets a line of its own, as one used twice does."""
-ROWS = SYNONYMS | {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "float_power": "pow", "negative": "neg", "where": "select",
-    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
-    "logical_and": "and", "bitwise_and": "and", "logical_or": "or", "bitwise_or": "or", "logical_not": "not", "invert": "not",
-}
+ROWS = SYNONYMS | {"negative": "neg", "where": "select", "bitwise_and": "and", "bitwise_or": "or", "invert": "not"}
 """What the table calls a function of NumPy, where that is not its name there."""
-NOT_CALLED = ("dup", "mod", "rint", "round")
+NOT_CALLED = ("dup", "round")
 """Rows with two results, and what NumPy means otherwise: it rounds halves to even."""
 
 

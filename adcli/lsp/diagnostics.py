@@ -61,8 +61,8 @@ def quick_fixes(text: OpenText, start: int, end: int) -> Iterator[CodeAction]:
             continue
         fix = shortest(fault.fix, text.source.text)
         edit = TextEdit(text.places.range(fix.start, fix.end), text.places.written(fix.text))
-        yield CodeAction(title(fault, fault.fix), CodeActionKind.QuickFix, [fault_diagnostic(text, fault)], is_preferred=True,
-                         edit=WorkspaceEdit({text.uri: [edit]}))
+        yield CodeAction(title(fault, fault.fix), CodeActionKind.QuickFix, [fault_diagnostic(text, fault)],
+                         is_preferred=fix.certain, edit=WorkspaceEdit({text.uri: [edit]}))
 
 
 def mends(source: Source, fault: AdError) -> bool:

@@ -37,8 +37,9 @@ def command(name: str | None, form: str) -> int:
     from adcli.manual.functions import functions, names
     found = functions(name)
     if not found:
-        from adcli.lang.lower.counterparts import SYNONYMS
-        raise unknown("function", str(name), names(), SYNONYMS)
+        from adcli.lang.lower.counterparts import EXPRESSIONS, SYNONYMS
+        here = {word: forms[0].choices[0][0] for (word, _), forms in EXPRESSIONS.items()}
+        raise unknown("function", str(name), names(), SYNONYMS | here)
     columns = columns_of(None)
     if form == "json":
         text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)

@@ -49,11 +49,13 @@ what is no character. Line ends and tabs are none of these. (A pattern that few 
 
 
 class Fix(NamedTuple):
-    """What mends a fault: the text `start`..`end` of the source becomes `text`."""
+    """What mends a fault: the text `start`..`end` of the source becomes `text`. One that is not certain is a guess at what was
+    meant: a question to the user, and no part of another fix."""
 
     start: int
     end: int
     text: str
+    certain: bool = True
 
     def applied(self, text: str) -> str:
         return text[:self.start] + self.text + text[self.end:]

@@ -5,41 +5,228 @@ The statements stand as the language has them, of tensors `x` and `y` with the v
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 SYNONYMS = {
-    "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
-    "reciprocal": "recip", "inv": "recip",
+    "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square", "abs2": "square",
+    "reciprocal": "recip", "inv": "recip", **dict.fromkeys(("inv_sqrt", "invsqrt", "inversesqrt"), "rsqrt"),
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "sh": "sinh", "ch": "cosh", "th": "tanh", "sq": "square", "int": "trunc",
-    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "fix": "trunc",
-    "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
-    "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "clip": "clamp",
-    "mod": "fmod", "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "loggamma": "lgamma", "lngamma": "lgamma",
-    "psi": "digamma", "expit": "sigmoid", "logistic": "sigmoid", "negative": "negate",
+    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "atn": "atan", "sh": "sinh", "ch": "cosh", "th": "tanh", "sq": "square",
+    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "int": "trunc", "fix": "trunc", "aint": "trunc",
+    "dint": "trunc", "integerpart": "trunc", **dict.fromkeys(("nint", "anint", "lround"), "round"),
+    "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh", "cuberoot": "cbrt",
+    "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "pmax": "max",
+    "pmin": "min", "clip": "clamp", "rem": "fmod", "amod": "fmod", "dmod": "fmod",
+    "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "log_gamma": "lgamma", "lngamma": "lgamma",
+    "logabsgamma": "lgamma", "psi": "digamma",
+    **dict.fromkeys(("expit", "logistic", "inv_logit", "plogis", "logisticsigmoid"), "sigmoid"), "ramp": "relu",
+    **dict.fromkeys(("log1pexp", "log1p_exp"), "softplus"), **dict.fromkeys(("lmultiply", "multiply_log"), "xlogy"),
+    "negative": "negate", "uminus": "negate", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+    "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
+    "not_equal": "ne", "logical_and": "and", "logical_or": "or", "logical_not": "not",
     "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
+    **{f"{name}f": name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2",
+                                     "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "pow", "hypot", "floor", "ceil",
+                                     "erf", "erfc")},
+    **{f"d{name}": name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "log", "log10",
+                                     "sqrt", "abs")},
+    "fabsf": "abs", "powr": "pow", "amax1": "max", "amin1": "min", "dmax1": "max", "dmin1": "min", "alog": "log",
+    "alog10": "log10",
 }
-"""Functions that have another name here."""
-OF_MATRICES = {"pinv": "inverse", "chol": "cholesky", "slogdet": "logdet", "linsolve": "solve", "solve_triangular": "solve_lower",
-               "trsv": "solve_lower"}
+"""Functions that have another name here, and are the same for all real arguments."""
+OF_MATRICES = {"linsolve": "solve"}
 """The same for functions of matrices."""
 OF_A_MATRIX = {"inv": "inverse", "t": "transpose"}
 """The same where an argument is a tensor."""
 
-EXPRESSIONS_OF_TENSORS = {**dict.fromkeys([("det", 1), ("determinant", 1)], "exp(logdet({0}))"),
-                          ("norm", 1): "sqrt(sum({0:atom}**2))"}
+
+class Definition(NamedTuple):
+    """What a call with these parameters is written as; more than one choice, or a remark, where it is not certain what was meant.
+    A parameter is a name, `c` a truth value, or what the argument has to be: a number or a word, `#b` any number."""
+
+    params: tuple[str, ...]
+    choices: tuple[tuple[str, str], ...]
+
+
+def defined(text: str) -> dict[tuple[str, int], list[Definition]]:
+    """The definitions of lines such as `cot ctg(x) = 1 / tan(x)`, by name and number of arguments. Behind `|` stands where a
+    choice is right, behind `;` the next choice."""
+    found: dict[tuple[str, int], list[Definition]] = {}
+    for line in text.strip().splitlines():
+        head, _, body = line.strip().partition(" = ")
+        names, params = head[:-1].split("(")
+        each = Definition(tuple(params.split(", ")), tuple((b.strip(), r.strip()) for b, _, r in
+                                                          (choice.partition(" | ") for choice in body.split(" ; "))))
+        for name in names.split():
+            found.setdefault((name, len(each.params)), []).append(each)
+    return found
+
+
+EXPRESSIONS_OF_TENSORS = defined("""
+    det determinant(A) = exp(logdet(A)) | for a positive determinant
+    pinv(A) = inverse(A) | of a regular matrix
+    chol(A) = cholesky(A) | lower triangular ; transpose(cholesky(A)) | upper
+    solve_triangular trsv(A, b) = solve_lower(A, b) | lower triangular ; solve_upper(A, b) | upper
+    norm(x) = sqrt(sum(x**2))
+""")
 """Functions of matrices, or of elements, that are expressions here."""
-EXPRESSIONS = {
-    ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
-    ("if", 3): "{0:truth} ? {1:or} : {2}", ("iif", 3): "{0:truth} ? {1:or} : {2}", ("cond", 3): "{0:truth} ? {1:or} : {2}",
-    ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
-    ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
-    ("ctg", 1): "1 / tan({0})", ("factorial", 1): "gamma({0:sum} + 1)", ("root", 2): "{0:atom}**(1 / {1:unary})",
-    ("nthroot", 2): "{0:atom}**(1 / {1:unary})", ("logb", 2): "log({0}) / log({1})", ("logn", 2): "log({0}) / log({1})",
-    ("float", 1): "{0}", ("double", 1): "{0}", ("real", 1): "{0}", ("print", 1): "{0}",
-    ("sum", 2): "{0:sum} + {1:product}", ("prod", 2): "{0:product} * {1:unary}",
-    ("floordiv", 2): "floor({0:product} / {1:unary})",
-    ("radians", 1): "{0:product} * pi / 180", ("degrees", 1): "{0:product} * 180 / pi", ("heaviside", 1): "{0:sum} >= 0 ? 1 : 0",
-}
-"""By the function and the number of its arguments, each with the level that it needs where it stands."""
+EXPRESSIONS = defined("""
+    where ifelse if iif cond(c, x, y) = c ? x : y
+    merge(x, y, c) = c ? x : y
+    boole indicator(c) = c ? 1 : 0
+    log(#x, #b) = log(x) / log(b)
+    log(#b, x) = log(x) / log(b)
+    log logb logn(x, b) = log(x) / log(b)
+    LOG(x) = log(x) | natural ; log10(x) | in Excel
+    norm(x, y) = hypot(x, y)
+    atan arctan(y, x) = atan2(y, x)
+    ATAN2(y, x) = atan2(y, x) | y first ; atan2(x, y) | in Excel, x first
+    Sqr SQR(x) = sqrt(x) | in Basic ; square(x) | in Pascal
+    Int INT(x) = floor(x) | in Basic and Excel ; trunc(x) | in Fortran and Pascal
+    cot ctg cotan(x) = 1 / tan(x)
+    sec(x) = 1 / cos(x)
+    csc cosec(x) = 1 / sin(x)
+    coth(x) = 1 / tanh(x)
+    sech(x) = 1 / cosh(x)
+    csch(x) = 1 / sinh(x)
+    acot arccot(x) = atan(1 / x)
+    asec arcsec(x) = acos(1 / x)
+    acsc arccsc(x) = asin(1 / x)
+    acoth arccoth arcoth(x) = atanh(1 / x)
+    asech arcsech arsech(x) = acosh(1 / x)
+    acsch arccsch arcsch(x) = asinh(1 / x)
+    sind sindg(x) = sin(x * pi / 180)
+    cosd cosdg(x) = cos(x * pi / 180)
+    tand tandg(x) = tan(x * pi / 180)
+    cotd cotdg(x) = 1 / tan(x * pi / 180)
+    asind(x) = asin(x) * 180 / pi
+    acosd(x) = acos(x) * 180 / pi
+    atand(x) = atan(x) * 180 / pi
+    atan2d atand(y, x) = atan2(y, x) * 180 / pi
+    sinpi(x) = sin(pi * x)
+    cospi(x) = cos(pi * x)
+    tanpi(x) = tan(pi * x)
+    Sinc(x) = x == 0 ? 1 : sin(x) / x
+    sinc(x) = x == 0 ? 1 : sin(pi * x) / (pi * x)
+    radians deg2rad(x) = x * pi / 180
+    degrees rad2deg(x) = x * 180 / pi
+    haversine hav(x) = sin(x / 2)**2
+    versin(x) = 2 * sin(x / 2)**2
+    cosm1(x) = -2 * sin(x / 2)**2
+    exp10 pow10(x) = 10**x
+    dexp(x) = exp(x) | in Fortran ; exp(-x) | in R, for positive arguments
+    exprel(x) = x == 0 ? 1 : expm1(x) / x
+    cube(x) = x**3
+    inv_square(x) = 1 / x**2
+    root(x, n) = x**(1 / n)
+    nthroot real_root surd(x, 2) = sqrt(x)
+    nthroot real_root surd(x, 3) = cbrt(x)
+    nthroot real_root surd(x, 4) = x**(1 / 4)
+    nthroot real_root surd(x, 5) = copysign(abs(x)**(1 / 5), x)
+    nthroot real_root surd(x, n) = copysign(abs(x)**(1 / n), x) | if the order is odd ; x**(1 / n) | if it is even
+    sqrtpi(x) = sqrt(pi * x)
+    float double real print positive dble(x) = x
+    sum plus(x, y) = x + y
+    minus(x, y) = x - y
+    prod times mtimes(x, y) = x * y
+    rdivide mrdivide truediv(x, y) = x / y
+    muladd mad(a, b, c_) = a * b + c_
+    QUOTIENT(x, y) = trunc(x / y)
+    floordiv floor_divide fld quotient(x, y) = floor(x / y)
+    cld(x, y) = ceil(x / y)
+    idivide(x, y) = trunc(x / y)
+    mod modulo floormod(x, y) = x - y * floor(x / y)
+    MOD(x, y) = x - y * floor(x / y) | in Excel ; fmod(x, y) | in Fortran and SQL
+    remainder(x, y) = x - y * floor(x / y) | in NumPy ; x - y * round(x / y) | in C, but at halves
+    ieeeremainder drem(x, y) = x - y * round(x / y) | but at halves
+    mod2pi(x) = x - 2 * pi * floor(x / (2 * pi))
+    rint nearbyint roundeven(x) = abs(x - trunc(x)) == 0.5 ? 2 * round(x / 2) : round(x)
+    round(x, n) = round(x * 10**n) / 10**n | halves away from 0
+    frac(x) = x - trunc(x) | with the sign of x ; x - floor(x) | from 0 to 1
+    fract(x) = x - floor(x) | from 0 to 1 ; x - trunc(x) | with the sign of x
+    fractionalpart(x) = x - trunc(x)
+    sign isign dsign(x, y) = copysign(x, y)
+    heaviside heavisidetheta(x) = 0.5 * (sign(x) + 1)
+    heaviside(x, h) = x == 0 ? h : 0.5 * (sign(x) + 1)
+    unitstep step(x) = x >= 0 ? 1 : 0
+    step(a, x) = x < a ? 0 : 1
+    clip(x, a, None) = max(x, a)
+    clip(x, None, b) = min(x, b)
+    saturate(x) = clamp(x, 0, 1)
+    lerp mix(a, b, t) = a + t * (b - a)
+    smoothstep(a, b, x) = clamp((x - a) / (b - a), 0, 1)**2 * (3 - 2 * clamp((x - a) / (b - a), 0, 1))
+    isnan(x) = x != x
+    isinf(x) = abs(x) == inf
+    isfinite(x) = abs(x) < inf
+    ldexp(x, n) = x * 2**n
+    factorial fact(n) = gamma(n + 1)
+    lfactorial(n) = lgamma(n + 1)
+    loggamma(x) = lgamma(x) | for positive arguments
+    rgamma(x) = 1 / gamma(x) | away from 0, -1, -2, ...
+    trigamma(x) = polygamma(1, x)
+    polygamma psi(x) = digamma(x)
+    psi(#n, x) = polygamma(n, x)
+    beta(a, b) = exp(lgamma(a) + lgamma(b) - lgamma(a + b)) | for positive arguments
+    lbeta betaln(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b)
+    binom binomial choose comb nchoosek(n, k) = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) | from 0 to all
+    lchoose(n, k) = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    poch rising_factorial(x, n) = gamma(x + n) / gamma(x)
+    erfcx erfc_scaled(x) = exp(x**2) * erfc(x) | for arguments from -26 to 26
+    normcdf pnorm ndtr normsdist norm_cdf std_normal_cdf norm_s_dist Phi(x) = 0.5 * erfc(-x / sqrt(2))
+    norm_cdf(x, m) = 0.5 * erfc((m - x) / sqrt(2))
+    normcdf pnorm norm_cdf normal_cdf(x, m, s) = 0.5 * erfc((m - x) / (s * sqrt(2)))
+    norm_sf(x) = 0.5 * erfc(x / sqrt(2))
+    norm_sf(x, m, s) = 0.5 * erfc((x - m) / (s * sqrt(2)))
+    log_ndtr norm_logcdf normlogcdf std_normal_lcdf(x) = log(0.5 * erfc(-x / sqrt(2))) | for arguments above -37
+    normpdf dnorm norm_pdf(x) = exp(-0.5 * x**2) / sqrt(2 * pi)
+    norm_pdf(x, m) = exp(-0.5 * (x - m)**2) / sqrt(2 * pi)
+    normpdf dnorm norm_pdf(x, m, s) = exp(-0.5 * ((x - m) / s)**2) / (s * sqrt(2 * pi))
+    norm_logpdf normlogpdf std_normal_lpdf(x) = -0.5 * x**2 - 0.5 * log(2 * pi)
+    norm_logpdf normlogpdf normal_lpdf(x, m, s) = -0.5 * ((x - m) / s)**2 - log(s) - 0.5 * log(2 * pi)
+    Phi_approx(x) = sigmoid(0.07056 * x**3 + 1.5976 * x)
+    logit qlogis(p) = log(p / (1 - p))
+    cloglog(p) = log(-log1p(-p))
+    inv_cloglog(x) = -expm1(-exp(x))
+    log1m(x) = log1p(-x)
+    log1m_exp(x) = x > -0.7 ? log(-expm1(x)) : log1p(-exp(x))
+    log1mexp(x) = log(-expm1(x)) | of log(1 - exp(x)) ; log(-expm1(-x)) | of log(1 - exp(-x))
+    log_diff_exp logsubexp(x, y) = x + log(-expm1(y - x))
+    logexpm1 softplus_inverse softplusinv(x) = x + log(-expm1(-x))
+    logsumexp log_sum_exp lse(x, y) = logaddexp(x, y)
+    logaddexp2(x, y) = logaddexp(x * log(2), y * log(2)) / log(2)
+    logsigmoid log_sigmoid log_expit log_inv_logit(x) = -softplus(-x)
+    log1m_inv_logit(x) = -softplus(x)
+    xlog1py(x, y) = x == 0 ? 0 : x * log1p(y)
+    xlogx(x) = xlogy(x, x)
+    entr(x) = x < 0 ? -inf : -xlogy(x, x)
+    rel_entr(x, y) = xlogy(x, x / y)
+    kl_div(x, y) = xlogy(x, x / y) - x + y
+    boxcox(x, k) = k == 0 ? log(x) : expm1(k * log(x)) / k
+    huber(d, r) = abs(r) <= d ? 0.5 * r**2 : d * (abs(r) - 0.5 * d)
+    pseudo_huber(d, r) = d**2 * (sqrt(1 + (r / d)**2) - 1)
+    gelu(x) = 0.5 * x * erfc(-x / sqrt(2))
+    gelu_tanh gelu_new(x) = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+    elu(x) = x > 0 ? x : expm1(x)
+    elu(x, a) = x > 0 ? x : a * expm1(x)
+    celu(x, a) = x > 0 ? x : a * expm1(x / a)
+    selu(x) = 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * expm1(x))
+    leaky_relu leakyrelu(x) = x > 0 ? x : 0.01 * x | 0.2 in TensorFlow
+    leaky_relu leakyrelu prelu(x, a) = x > 0 ? x : a * x
+    relu6(x) = clamp(x, 0, 6)
+    silu swish(x) = x * sigmoid(x)
+    swish(x, b) = x * sigmoid(b * x)
+    mish(x) = x * tanh(softplus(x))
+    hardsigmoid hard_sigmoid(x) = clamp(x / 6 + 0.5, 0, 1)
+    hardswish hard_swish hard_silu(x) = x * clamp(x / 6 + 0.5, 0, 1)
+    hardtanh hard_tanh(x) = clamp(x, -1, 1)
+    hardtanh(x, a, b) = clamp(x, a, b)
+    softsign soft_sign(x) = x / (1 + abs(x))
+    tanhshrink tanh_shrink(x) = x - tanh(x)
+    softshrink soft_shrink(x, a) = x - clamp(x, -a, a)
+    hardshrink hard_shrink(x, a) = abs(x) > a ? x : 0
+    threshold(x, a, b) = x > a ? x : b
+""")
+"""Functions that are expressions here. A name with capitals stands for itself, one without for every case."""
 DERIVATIVES = frozenset(("diff", "grad", "derivative", "differentiate", "D", "deriv", "gradient", "jacobian", "hessian",
                          "Derivative"))
 """Functions that differentiate."""
@@ -56,6 +243,9 @@ STATEMENTS = {
     "diff": ("v(i) = x(i + 1) - x(i)",), "cumsum": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) + x(t) }",),
     "cumprod": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) * x(t) }",),
     "var": ("s +=! x(i) / N; v +=! (x(i) - s)**2 / N",), "std": ("s +=! x(i) / N; t +=! (x(i) - s)**2 / N; v = sqrt(t)",),
+    **dict.fromkeys(("sd", "stdev", "std_sample"),
+                    ("s +=! x(i) / N; t +=! (x(i) - s)**2 / (N - 1); v = sqrt(t)",)),
+    "var_sample": ("s +=! x(i) / N; v +=! (x(i) - s)**2 / (N - 1)",),
     "asum": ("v +=! abs(x(i))",), "norm_inf": ("v max=! abs(x(i))",),
     "argmax": ("v argmax=! x(i)",), "argmin": ("v argmin=! x(i)",),
     "diag": ("v(i, i) = x(i)", "v(i) = x(i, i)"), "diagonal": ("v(i) = x(i, i)",), "diagm": ("v(i, i) = x(i)",),
@@ -79,5 +269,12 @@ MADE = {
 that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
-NONE_HERE = frozenset(("sort", "argsort", "any", "all", "kron", "map", "cross", "median", "cov"))
-"""Functions of tensors that have no counterpart and are no mistyped name of another."""
+NONE_HERE = frozenset((
+    "sort", "argsort", "any", "all", "kron", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
+    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfinv", "erfcinv", "erfi", "dawsn", "expi", "exp1",
+    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "inverseerf", "inverseerfc", "slogdet",
+    "norminv", "qnorm", "ndtri", "probit", "norm_ppf", "normsinv", "norminvcdf", "j0", "j1", "jn", "jv", "jve", "y0", "y1",
+    "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
+    "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "lambertw", "productlog", "lambert_w0", "sici", "spence", "polylog",
+    "struve", "hyp1f1", "hyp2f1", "fresnel", "wofz", "owens_t"))
+"""Functions that have no counterpart and are no mistyped name of another."""

@@ -56,23 +56,26 @@ def tried(error: AdError, tree: Tree, read: Callable[[Source], object]) -> AdErr
 
 
 def try_fix(fault: AdError, tree: Tree, read: Callable[[Source], object]) -> list[AdError]:
-    """Make the change that a fault proposes, and all that follow from it; the faults that are left in the program."""
+    """Make the change that a fault proposes, and all that follow from it; the faults that are left in the program. A guess is
+    made alone and follows from none: where it would, what it asks becomes the help."""
     assert fault.fix is not None
-    patch = begun(fault.fix, tree)
+    patch, certain = begun(fault.fix, tree), fault.fix.certain
     fix: Fix | None = fault.fix
     left: list[AdError] = []
     while fix is not None and patch.changes < MOST_CHANGES:
         patch.change(fix)
         left = faults_of(Source(tree.source.name, patch.text), read)
-        here = [f for f in left if touches(f, patch.start, patch.end)]
-        fix = next((f.fix for f in here if f.fix is not None), None)
-    if fix is not None or any(touches(f, patch.first, patch.last) for f in left):
-        fault.fix, fault.help = None, None if (fault.help or "").startswith("write ") else fault.help
+        here = [f for f in left if touches(f, patch.start, patch.end)] if certain else []
+        fix = next((f.fix for f in here if f.fix is not None and f.fix.certain), None)
+    open = [f for f in left if touches(f, patch.first, patch.last)]
+    if fix is not None or open:
+        asked = next((f.help for f in open if certain and f.help and not (f.fix and f.fix.certain)), None)
+        fault.fix, fault.help = None, asked or (None if (fault.help or "").startswith("write ") else fault.help)
         return left or [fault]
     if patch.changes > 1:
         short = len(patch.statement) <= LONGEST_HELP and "\n" not in patch.statement
         fault.help = f"write {patch.statement}" if short else None
-    fault.fix = Fix(patch.start, patch.old_end, patch.text[patch.start:patch.end])
+    fault.fix = Fix(patch.start, patch.old_end, patch.text[patch.start:patch.end], certain)
     return left
 
 

@@ -218,14 +218,12 @@ class Scope:
         return self.context.fault("a number used as a truth value", node, f"compare it, for example {text} != 0")
 
     def remainder(self, node: Op | Call) -> AdError:
-        """`%` is an operator of tensor comprehensions only."""
+        """`%` is an operator of tensor comprehensions only. In Python its result has the sign of the second operand."""
         from adcli.lang.syntax.characters import wrong_character  # only after a fault
         at = self.context.source.text.find("%", node.args[0].end)
         fault = wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
-        first, second = (self.context.text(bare(a)) for a in node.args)
-        if "..." not in (first, second):
-            text = f"fmod({first}, {second})"
-            fault.help, fault.fix = f"write {text}", Fix(node.start, node.end, text)
+        help, fix = self.instead(Call("mod", node.args, node.start, node.end))
+        fault.help, fault.fix = help or fault.help, fix
         return fault
 
     # Calls.

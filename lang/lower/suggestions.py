@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.affine import text as affine_text
-from adcli.lang.ir.errors import Fix, meant
+from adcli.lang.ir.errors import Fix, alike
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, MATRIX_CALLS, OR, PRODUCT, SIZES_OF, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, MATRIX_CALLS, PRODUCT, SIZES_OF, TERNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.counterparts import (
     DERIVATIVES,
-    EXPRESSIONS,
-    EXPRESSIONS_OF_TENSORS,
     MADE,
     NONE_HERE,
     NORMS,
@@ -30,8 +27,9 @@ from adcli.lang.lower.counterparts import (
     STATEMENTS,
     SYNONYMS,
 )
+from adcli.lang.lower.definitions import Suggestion, expression, quoted, rank, tensors_of, with_other_arguments, written
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS
 from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
 from adcli.lang.syntax.tree import (
     LIST,
@@ -52,23 +50,16 @@ from adcli.lang.syntax.tree import (
     within,
 )
 
-SLOT_LEVELS = {"": TERNARY, "atom": ATOM, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
-"""What an argument needs, by the words in the table of expressions."""
 FUNCTION_NAMES = "fghFGH"
 """Names that are rather those of functions than of factors."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
+ALONG = "_along"
+"""Behind the name of a function with a dimension to reduce over, as `over_one_dimension` reads it."""
 UNKNOWN = "?"
 """The name of what a fault elsewhere leaves without a meaning."""
-LONGEST_QUOTE, LONGEST_STATEMENT = 40, 120
-"""Characters of an argument, and of statements, that are repeated in a message."""
-
-
-class Suggestion(NamedTuple):
-    """What to write instead, and the change that does it where that is known."""
-
-    help: str
-    fix: Fix | None = None
+LONGEST_STATEMENT = 120
+"""Characters of statements that are repeated in a message."""
 
 
 def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, known: Collection[str] = ()) -> Suggestion | None:
@@ -86,7 +77,7 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     if found or not known or (node.name in STATEMENTS.keys() | MADE.keys() and node.name not in DERIVATIVES):
         examples = (STATEMENTS | MADE).get(node.name)
         return found or (Suggestion(f"for example {examples[0]}") if examples else None)
-    return ((None if len(node.name) == 1 else another_name(node, env, known)) or derivative(tree, node) or product(tree, node)
+    return (another_name(node, env, known) or derivative(tree, node) or product(tree, node)
             or (None if node.args else without_parentheses(node)))
 
 
@@ -98,8 +89,9 @@ def counted_from_the_end(tree: Tree, node: Call, tensor: Var) -> Suggestion | No
 
 
 def without_parentheses(node: Call) -> Suggestion:
-    """What to write for a value that is called."""
-    return Suggestion(f"write {node.name}", Fix(node.start, node.end, node.name))
+    """What to write for a value that is called, or a constant: `PI()`."""
+    name = CONSTANTS_ELSEWHERE.get(node.name, node.name)
+    return Suggestion(f"write {name}", Fix(node.start, node.end, name))
 
 
 def size_of(node: Call, env: Mapping[str, Atom]) -> Suggestion:
@@ -210,14 +202,21 @@ def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Sugg
 
 
 def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) -> Suggestion | None:
-    """The function that a mistyped or foreign name stands for."""
+    """The function that a foreign name stands for, else one that a mistyped name may stand for."""
     plain = unicodedata.normalize("NFKC", node.name)
     synonyms = {**SYNONYMS, **OF_MATRICES, **(OF_A_MATRIX if any(rank(a, env) for a in node.args) else {})}
-    name = plain if plain in known else None if plain in NONE_HERE else meant(node.name, list(known), synonyms)
+    small = plain.casefold()
+    certain = next((n for n in (plain, small) if (n in known and n in TABLE) or (n == plain and n in known)), None) or \
+        synonyms.get(plain) or synonyms.get(small)
+    if certain is None and (found := with_other_arguments(node)):
+        return found
+    if certain is None and small in NONE_HERE:
+        return Suggestion("it has no counterpart here: `adcli functions` lists the functions there are")
+    name = certain or (None if plain.endswith(ALONG) or len(plain) == 1 else alike(plain, list(known)))
     if name is None:
         return None
     help = f"did you mean '{name}'?" if name in known else f"write {name}"
-    return Suggestion(help, Fix(node.start, node.start + len(node.name), name))
+    return Suggestion(help, Fix(node.start, node.start + len(node.name), name, certain is not None))
 
 
 def derivative(tree: Tree, node: Call) -> Suggestion | None:
@@ -253,12 +252,6 @@ def statement_of(tree: Tree, node: Call) -> Statement | None:
     return None
 
 
-def quoted(tree: Tree, node: Node) -> str | None:
-    """The text of an argument that is short enough to be repeated."""
-    found = tree.source.text[node.start:node.end]
-    return found if len(found) <= LONGEST_QUOTE and "\n" not in found else None
-
-
 def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
     """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and what has an index
     and its range beside what is reduced: `sum(x(i), i, 0, n)`, `sum(i, n, x(i))`."""
@@ -290,7 +283,7 @@ def over_one_dimension(tree: Tree, node: Call, whole: Statement | None, env: Map
     rest = [tree.source.text[a.start:a.end] for a in node.args[1:]]
     if not rest[:-1] and (node.name in TABLE or node.name == "norm"):   # max(A, 0) and norm(x, 1) mean something else
         return None
-    form, dimensions = STATEMENTS.get(node.name.removesuffix("_along"), ("",))[0], rank(node.args[0], env)
+    form, dimensions = STATEMENTS.get(node.name.removesuffix(ALONG), ("",))[0], rank(node.args[0], env)
     first = {"axis": (0,), "dim": (0,), "dims": (1,), "": (0, 1)}.get("".join(rest[:-1]))
     if "x(i)" not in form or not dimensions or dimensions > 4 or first is None or not re.fullmatch(r"-?\d", rest[-1]):
         return None
@@ -353,43 +346,6 @@ def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion |
     return Suggestion(f"write {fix.text}", fix)
 
 
-def written(text: str, instead_of: Call | Op | Statement) -> Suggestion:
-    return Suggestion(f"write {text}", Fix(instead_of.start, instead_of.end, text))
-
-
-def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
-    """The expression that a call is, in parentheses where it stands inside another one."""
-    form = (EXPRESSIONS | EXPRESSIONS_OF_TENSORS).get((node.name.lower(), len(node.args)))
-    if form is None or (node.name in STATEMENTS and any(rank(a, env) for a in node.args)):
-        return None
-    args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
-    if len(args) < len(node.args):   # too long to be repeated
-        return Suggestion(f"write {form.format(*(Argument(x, truth=True) for x in 'xyz'))}")
-    alone = whole is not None or re.fullmatch(r"\w+\((?:[^()]|\([^()]*\))*\)", form)
-    return written(form.format(*args) if alone else f"({form.format(*args)})", node)
-
-
-class Argument(NamedTuple):
-    """An argument as text; a format names the least level that needs no parentheses, or asks for a truth value."""
-
-    text: str
-    level: int = ATOM
-    truth: bool = False
-
-    def __format__(self, least: str) -> str:
-        if least == "truth":
-            return enclosed(self[:2], OR) if self.truth else f"{enclosed(self[:2], SUM)} != 0"
-        return enclosed(self[:2], SLOT_LEVELS[least])
-
-
-def truth(node: Node, env: Mapping[str, Atom]) -> bool:
-    """Whether an argument is a truth value, as far as its text tells."""
-    if isinstance(node, Token):
-        atom = env.get(node.text)
-        return isinstance(atom, Var) and atom.truth
-    return isinstance(node, Op) and OR <= level(node) <= COMPARISON
-
-
 def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool,
                inside: bool = False) -> Suggestion | None:
     """The statements that a function of tensors is, which stands in a statement or `inside` of another function's argument."""
@@ -447,23 +403,10 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
                       Fix(outer.start, node.end, mended))
 
 
-def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
-    """The number of dimensions of a tensor, or of those that an expression is of, element by element; None where it is none."""
-    ranks = {len(t.shape) for t in tensors_of(node, env)}
-    return ranks.pop() if len(ranks) == 1 else None
-
-
 def tensor_in(node: Node, env: Mapping[str, Atom]) -> bool:
     """Whether a node is a tensor, or an element of one, or may be one, but for a fault elsewhere."""
     atom = env.get(node.text if isinstance(node, Token) else node.name if type(node) is Call else "")
     return isinstance(atom, Var) and (bool(atom.shape) or atom.name == UNKNOWN)
-
-
-def tensors_of(node: Node, env: Mapping[str, Atom]) -> list[Var]:
-    """The tensors of an expression that is taken element by element; none where it is no such expression."""
-    atoms = [env.get(n.text) for n in postorder(node) if isinstance(n, Token) and n.type == "NAME"]
-    by_elements = all(n.name in TABLE for n in postorder(node) if type(n) is Call)
-    return [a for a in atoms if isinstance(a, Var) and a.shape] if by_elements else []
 
 
 def elements(tensor: Atom) -> str:

@@ -18,7 +18,8 @@ TYPE_INSTEAD = {
     "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
 }
 QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
-MEANT = {"%": "for a remainder write fmod(x, y)", "\\": "a line goes on inside parentheses", "&": "write and",
+MEANT = {"%": "for a remainder write x - y*floor(x / y), or fmod(x, y) for one with the sign of x",
+         "\\": "a line goes on inside parentheses", "&": "write and",
          "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
          ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
 WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))

@@ -3,8 +3,8 @@
 A pattern is a regular expression in which a blank is any blanks, and a slot stands for a piece of the program:
 
     <n> a name    <v> names with commas    <k> a number    <a> an operand: x, 2.5, f(x), (e)    <p> one with sign and exponents
-    <t> a tensor of the program    <m> a product    <s> one with its sign    <e> an expression, with no comma
-    <l> anything that closes its brackets    <c> any
+    <t> a tensor of the program    <m> a product    <s> one with its sign    <j> a power, with a number before it
+    <e> an expression, with no comma    <l> anything that closes its brackets    <c> any
 
 In what is to be written, {0} is what the first slot or group holds; {0:sum} puts parentheses around it where a sum needs them. A
 row proposes; `mend` makes a proposal only where the statement reads with it, alone or together with others.
@@ -55,6 +55,7 @@ POWERS = rf"{OPERAND}(?:\s*(?:\*\*|\^)\s*[-+]?{OPERAND})*"
 PRODUCTS = rf"{POWERS}(?:\s*[*/]\s*{POWERS})*"
 SLOTS = {
     "n": NAME, "t": NAME, "v": rf"{NAME}(?:\s*,\s*{NAME})*", "k": NUMBER, "a": OPERAND, "p": rf"[-+]?{POWERS}", "m": PRODUCTS,
+    "j": rf"(?:\d+(?:\.\d+)?\s?)?\\?(?:(?<=[\d\\])[^\W\d]\w*|{OPERAND})(?:\s*(?:\*\*|\^)\s*[-+]?{OPERAND})*",
     "s": rf"(?:(?<![\w.)\]])(?<![\w.)\]] )-)?{PRODUCTS}",
     "e": rf"(?=\S){EXPRESSION}+?",
     "l": rf"(?=\S){ANYTHING}+?", "c": r"[^\n]*?",
@@ -70,13 +71,20 @@ ASSIGNED = re.compile(rf"({OPERAND})\s*((?:[-+*/]|min|max|lse)?=!?(?!=))\s*")
 """What a statement assigns, and how."""
 
 MODULES = ("math|cmath|Math|np|numpy|jnp|jax|torch|tf|tensorflow|std|scipy|sp|sympy|sym|mpmath|mp|casadi|ca|autograd|anp|special"
-           "|linalg|lax|Mathf|base|stats")
+           "|linalg|lax|Mathf|base|stats|F|nn|fn|Special|tfp|optax|jsp")
+OWNER = r"(?<![\w.])(?:\w+\.)*"
+"""Modules before a name of one."""
 TYPE = "(?:(?:let|var|const|constexpr|auto|val|local|my|real|double|float|f32|f64|int|long|mut|static|final)\\b )"
 CONSTANTS = {"e": "exp(1)", "E": "exp(1)", "PI": "pi", "tau": "(2*pi)", "Inf": "inf", "infty": "inf", "INFINITY": "inf",
              "NaN": "nan", "NAN": "nan", "cdot": "*", "times": "*", "ast": "*", "div": "/", "le": "<=", "leq": "<=", "ge": ">=",
-             "geq": ">=", "ne": "!=", "neq": "!=", "left": "", "right": "", "land": "and", "lor": "or", "lnot": "not"}
+             "geq": ">=", "ne": "!=", "neq": "!=", "left": "", "right": "", "land": "and", "lor": "or", "lnot": "not",
+             "LN2": "log(2)", "LN10": "log(10)", "LOG2E": "(1 / log(2))", "LOG10E": "(1 / log(10))", "SQRT2": "sqrt(2)",
+             "SQRT1_2": "sqrt(0.5)"}
 """What members of modules and commands of LaTeX are that are no functions and have another name here."""
 SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
+ON_PAPER = frozenset(("ln", "lg", "arcsin", "arccos", "arctan", "tg", "cot", "sec", "csc", "coth", "sech", "csch", "sgn"))
+"""Functions besides those of the table that paper writes without parentheses."""
+FUNCTIONS = "|".join(sorted({*PRIMITIVES, *ON_PAPER}, key=len, reverse=True))
 INVERTED = "sin|cos|tan|sinh|cosh|tanh"
 INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 """Functions that have an inverse here, and how paper writes it, which is also a power."""
@@ -133,7 +141,18 @@ TABLE = [Spelling(*row) for row in (
     (rf"\bif <e> then <e> else <e>{CLOSE}", "{0:or} ? {1:or} : {2}", "if"),
     (rf"<e> if <e> else <e>{CLOSE}", "{1:or} ? {0:or} : {2}", "if"),
     (r"!==|<>|~=(?!=)|=/=", "!="), (r"===", "=="), (r"=<", "<="), (r"(?<!&)&(?!&)", "and"), (r"~", "not "),
-    # Names with dots.
+    # Names with dots: where the module tells what is meant by a name, another name says it.
+    (rf"{OWNER}norm\.(cdf|pdf|logpdf|logcdf|sf|ppf)(?= \()", "norm_{0}"),
+    (r"NORM\.S\.DIST \( <e> [,;] (?:TRUE|1) \)", "norm_cdf({0})"),
+    (r"CDF \[ NormalDistribution \[ (?:0 , 1)? \] , <e> \]", "norm_cdf({0})"),
+    (rf"{OWNER}(?:np|numpy|jnp|torch|tf|special|sympy|sym)\.(?:math\.)?(?:round|around|rint)(?= \( <e> \))", "rint"),
+    (r"(?<![\w.])Math\.Round(?= \()", "rint"), (r"\bgelu \( <e> , approximate = ['\"]tanh['\"] \)", "gelu_tanh({0})"),
+    (r"(, )(?:alpha|negative_slope|base|a_min|a_max|lambd) =(?!=)", "{0} "),
+    (r"(?<![\w.])Math\.round \( <e> \)", "floor({0:sum} + 0.5)"),
+    (rf"{OWNER}(?:np|numpy|jnp|torch|tf|operator|op)\.(?:math\.)?(?:remainder|floormod)(?= \()", "mod"),
+    (r"(?<![\w.])torch\.(std|var)(?= \()", "{0}_sample"), (r"(?<![\w.])jax\.nn\.gelu(?= \()", "gelu_tanh"),
+    (r"(?<![\w.])(?:sympy|sym)\.sinc(?= \()|(?<![\w.])Sinc(?= \[)", "Sinc"),
+    (r"(?<![\w.])Log \[ <e> , <e> \]", "log({1}, {0})"), (r"(?<![\w.])ArcTan \[ <e> , <e> \]", "atan2({1}, {0})"),
     (rf"(?<![\w.])(?:{MODULES})(?:(?:\.|::)\w+)*(?:\.|::)(\w+)", "{0:constant}"), (r"<n>\.T\b", "transpose({0})"),
     (r"<n>\.(?:shape|size) [\[(] (\d+) [\])]", "shape({0}, {1})"), (r"shape \( <n> \) \[ (\d+) \]", "shape({0}, {1})"),
     (r"(?:dim|size) \( <n> \) [\[(] (\d+) [\])]", "size({0}, {1})"), (r"<n>\.(shape|length|len)\b(?! \()", "{1}({0})"),
@@ -148,23 +167,25 @@ TABLE = [Spelling(*row) for row in (
     # LaTeX.
     (rf"{START}\$+<l>\$+{END}", "{0}", "$"),
     (r"\\[dt]?frac \{<l>\} \{<l>\}", "({0:product} / {1:unary})"), (r"\\sqrt \{<l>\}", "sqrt({0})"),
-    (r"\\sqrt \[ <k> \] \{<l>\}", "({1:atom}**(1 / {0}))"), (r"\\([^\W\d_]+) \{<l>\}", "{0}({1})"),
-    (r"\\([^\W\d_]+) <n>(?! \()", "{0}({1})"), (r"\\([^\W\d_]+)", "{0:constant}"),
+    (r"\\sqrt \[ <k> \] \{<l>\}", "nthroot({1}, {0})"), (r"\\([^\W\d_]+) \{<l>\}", "{0}({1})"),
+    (r"\\([^\W\d_]+)", "{0:constant}"),
     (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
     # Functions and operators.
-    (r"(?<![\w.])(ln|lg|arc(?:sin|cos|tan)|tg|sgn)\s+(?!\()<a>", "{0}({1})",
-     "a function needs parentheses around its argument"),
     (r"\|<e>\|", "abs({0})"), (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
-    (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?!=)", "gamma({0:sum} + 1)"),
+    (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?![=!])", "gamma({0:sum} + 1)"),
+    (rf"(?<![\w.])({FUNCTIONS})(?:(?:\*\*|\^) (\d+)|(²|³))\s*(?!\()<j>", "{0}({2})**{1:plain}",
+     "a function needs parentheses around its argument"),
+    (rf"\b({INVERTED}){INVERSE} (?!\()<j>", "a{0}({1})", "a function needs parentheses around its argument"),
     (rf"\b({INVERTED}){INVERSE} \( <l> \)", "a{0}({1})", "",
      "for the inverse function write a{0}({1}), for the reciprocal 1 / {0}({1})"),
     (rf"<n>{INVERSE} \( <l> \)", "(1 / {0}({1}))", "", "for the reciprocal write 1 / {0}({1})"),
     (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
-    (rf"(?<![\w.])({'|'.join(sorted(PRIMITIVES, key=len, reverse=True))})(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
+    (rf"(?<![\w.])({FUNCTIONS})(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
     (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
     (r"<a> %\*% <a>", "matmul({0}, {1})", "%*%", MATRICES),
-    (r"<m> (?:mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "floor({0:product} / {1:unary})", "div"),
-    (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"), (r"<m> % <p>", "fmod({0}, {1})", "%"),
+    (r"<s> (?:mod\b|%%|%(?!/)) <p>", "mod({0}, {1})", "a remainder is a function here"),
+    (r"<m> (?:Mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "trunc({0:product} / {1:unary})", "div"),
+    (r"<s> %/% <p>", "floor({0:product} / {1:unary})", "%/%"), (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"),
     (r"(?<=[\w)\]\s])\.(\*\*|[-+*/^])", "{0}"), (r"(?<![\w.])<n>\. \( <l> \)", "{0}({1})"),
     (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
     # Reductions of one dimension.
@@ -376,5 +397,5 @@ LONGEST_QUOTE = 24
 def fitted(written: str, before: str, found: str, after: str) -> str:
     """What is written for what is found, with what has to stand between it and what stands beside it."""
     if before[-1:].isalnum() and (written[:1].isalnum() or written[:1] == "(" != found[:1]):
-        written = f" {written}" if written.startswith(("and", "or", "not")) else f"*{written}"
+        written = f" {written}" if written.startswith(("and", "or", "not")) or found.startswith("\\") else f"*{written}"
     return f"{written} " if written[-1:].isalnum() and after[:1].isalnum() else written

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from adcli.lang.ir.errors import AdError, Fix, Source, Span, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.characters import wrong_character
-from adcli.lang.syntax.foreign import rewritings
+from adcli.lang.syntax.foreign import ON_PAPER, rewritings
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
 from adcli.lang.syntax.scan import HEADER_WORDS, OPERAND_END, scan
@@ -48,7 +48,7 @@ def shortest(fix: Fix, text: str) -> Fix:
     """The same change without what it leaves as it is at its start and end."""
     before = shared(text[fix.start:fix.end], fix.text)
     behind = shared(text[fix.start + before:fix.end][::-1], fix.text[before:][::-1])
-    return Fix(fix.start + before, fix.end - behind, fix.text[before:len(fix.text) - behind])
+    return Fix(fix.start + before, fix.end - behind, fix.text[before:len(fix.text) - behind], fix.certain)
 
 
 def shared(one: str, other: str) -> int:
@@ -124,15 +124,18 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     if unit[index - 1].text == "dup":
         return AdError("'dup' gives two results", (unit[index - 1].start, unit[index - 1].end),
                        f"write (a, b) = dup({right})", source)
-    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and left in TABLE:
-        return AdError(f"'{left}' needs parentheses around its argument", (unit[index - 1].start, token.end),
-                       f"write {left}({right})", source, fix=Fix(unit[first].start, unit[last].end, f"{left}({right})"))
+    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and (left in TABLE or left in ON_PAPER):
+        return without_parentheses(unit, index, source)
     if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token):
         return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
                        "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
     if first == 0 and unit[0].type == token.type == "NAME" and unit[index + 1:] and unit[index + 1].text == "in":
         return AdError(f"a loop begins with 'for', not with '{left}'", (unit[index - 1].start, unit[index - 1].end),
                        f"write for {token.text} in", source, fix=Fix(unit[first].start, unit[index - 1].end, "for"))
+    if first and unit[first - 1].text == "/":   # 1/2x
+        over = source.text[unit[operand_before(unit, first - 2)].start:unit[first - 2].end]
+        return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", (token.start, token.end),
+                       f"write {over}/({left}*{right}) or {over}/{left}*{right}", source)
     both = f"write {left}*{right}"
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
@@ -142,6 +145,26 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source,
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
+
+
+def without_parentheses(unit: list[Token], index: int, source: Source) -> AdError:
+    """`sin 2x^2`: the argument goes on over powers and factors that have no operator before them, up to the next function. Where
+    `*` or `/` follows, it is not certain where it ends."""
+    name, last = unit[index - 1], operand_after(unit, index)
+    argument = source.text[unit[index].start:unit[last].end]
+    while last + 2 < len(unit):
+        token, power = unit[last + 1], unit[last + 1].text in ("**", "^")
+        word = token.type in ("NAME", "NUMBER") and token.text not in TABLE and token.text not in ON_PAPER
+        if not (power or word or (token.type == "LPAR" and token.start == unit[last].end)):
+            break
+        last = operand_after(unit, last + 1 + power)
+        argument += "*" * (not power) + source.text[token.start:unit[last].end]
+    span, message = (name.start, unit[last].end), f"'{name.text}' needs parentheses around its argument"
+    written = f"{name.text}({argument})"
+    if last + 2 < len(unit) and unit[last + 1].text in ("*", "/"):
+        more = source.text[unit[last].end:unit[operand_after(unit, last + 2)].end]
+        return AdError(message, span, f"write {written}{more} or {name.text}({argument}{more})", source)
+    return AdError(message, span, f"write {written}", source, fix=Fix(*span, written))
 
 
 LOOP_WORDS = {**dict.fromkeys(("reverse", "reversed", "downto", "backwards"), "down"),

@@ -675,7 +675,7 @@ v = 5 % 3
 f.ad:1:7: error: '%' does not belong here
     v = 5 % 3
           ^
-help: write fmod(5, 3)
+help: write 5 - 3 * floor(5 / 3)
 ---
 v = x ≤ 2 ? 1 : 2
 =>

@@ -133,6 +133,12 @@ def test_a_change_is_proposed_in_a_long_text_too_where_it_mends():
     assert not list(diagnostics.quick_fixes(text, 0, 5))   # not where the fault is not
 
 
+def test_a_change_that_is_certain_is_preferred_and_a_guess_is_not():
+    for written, preferred in (("v = coth(x)", True), ("v = ln(x)", True), ("v = tahn(x)", False), ("v = beta(x, y)", False)):
+        text = OpenText(URI, written)
+        assert [a.is_preferred for a in diagnostics.quick_fixes(text, 0, len(written))] == [preferred]
+
+
 def test_formatting_is_that_of_fmt_with_the_line_ends_of_the_text():
     for ends in ("\n", "\r\n"):
         written = f"v=x*(sin (y)){ends}{ends}# kept{ends}w = v + 1{ends}u=2*w"
