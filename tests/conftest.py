@@ -5,6 +5,8 @@ to it twice.
 
 Every run draws new programs, from a seed that it says first, and again where a test has failed.
 """
+from __future__ import annotations
+
 import gc
 import os
 import sys

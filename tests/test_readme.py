@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 from documents import fenced, shell, text
 from places import ROOT
@@ -17,7 +18,7 @@ def test_the_first_command_prints_what_stands_below_it():
     found = re.search(r"```sh\n(.+)\n```\n\n((?:    .+\n)+)", README)
     assert found
     first, shown = found.groups()
-    assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q . && ")
+    assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q '.[all]' && ")
     assert shell(first.split(" && ")[-1].removeprefix(".venv/bin/")) == re.sub("^    ", "", shown, flags=re.M)
 
 
@@ -36,3 +37,15 @@ def test_every_file_it_refers_to_is_there():
     assert len(links) >= 5
     for name in [*links, *re.findall(r"samples/\w+\.ad", README)]:
         assert (ROOT / name).exists(), name
+
+
+def test_the_extras_are_those_of_the_project():
+    """README names each once, and `all` has what needs no more than a wheel."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    known = set(extras) - {"all", "test", "engines", "mutation"}
+    table = README.partition("| extra |\n")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", " ".join(line.rsplit("|", 2)[1] for line in table.splitlines()[1:]))) == known
+    assert set(re.fullmatch(r"adcli\[(.+)\]", *extras["all"])[1].split(",")) == known - {"ipopt"}
+    rows = re.findall(r"^\| `(\w+)` \|", text("environment").partition("| extra |")[2], re.M)
+    assert set(rows) == {*known, "all"} and len(rows) == len(known) + 1

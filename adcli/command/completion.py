@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete
@@ -28,7 +28,7 @@ CURSOR = "\x7f"
 """Stands for the cursor where a line is cut into words."""
 SPECIAL, BACKSLASHED = re.compile(r"[^\w@%+=:,./-]"), r"\\\g<0>"
 """Characters that mean something to a shell, and what keeps them from it."""
-Items = list[CompletionItem[str]]
+Items: TypeAlias = "list[CompletionItem[str]]"   # a text: before click 8.4.2 it is not generic
 
 
 class Line(NamedTuple):

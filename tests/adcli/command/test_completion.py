@@ -153,3 +153,9 @@ def test_what_there_is_not(asked, monkeypatch):
     ended = adcli()
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.endswith("help: the scripts are bash_source, zsh_source, fish_source\n")
+
+
+def test_classes_of_early_click_are_not_generic():
+    """As before click 8.4.2."""
+    code = "import click.shell_completion as c; c.CompletionItem = type('CompletionItem', (), {}); import adcli.command.completion"
+    subprocess.run([sys.executable, "-c", code], check=True)
