@@ -157,5 +157,5 @@ def test_what_there_is_not(asked, monkeypatch):
 
 def test_classes_of_early_click_are_not_generic():
     """As before click 8.4.2."""
-    code = "import click.shell_completion as c; c.CompletionItem = type('CompletionItem', (), {}); import adcli.command.completion"
+    code = "import click.shell_completion as c; c.CompletionItem = type('Item', (), {}); import adcli.command.completion"
     subprocess.run([sys.executable, "-c", code], check=True)
