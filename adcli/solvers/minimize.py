@@ -33,6 +33,7 @@ from adcli.solvers.optimality import (
     polished,
 )
 from adcli.task.element_matrices import elements
+from adcli.solvers.removable import agreed, mended
 
 Found = tuple[Vector, int, str]
 """Where a solver ends, its iterations, and its message."""
@@ -365,7 +366,22 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
     except GIVEN_UP as error:
         y, iterations, message = y0, 0, str(error)
     y = np.clip(y if np.isfinite(y).all() else y0, e.bounds.low, e.bounds.high)
-    return polished(e.derivatives, y, e.bounds, np.maximum(np.abs(y), 1.0)), name, iterations, message
+    size = np.maximum(np.abs(y), 1.0)
+    found = polished(e.derivatives, y, e.bounds, size)
+    if found.verdict == FLAT:   # by a Hessian that may be a convention
+        other = polished(mended(e.derivatives, size), y, e.bounds, size)
+        found = other if other.verdict == MINIMUM else found
+    return found, name, iterations, message
+
+
+def is_removable(problem: Problem, found: Assessment) -> bool:
+    """Whether second derivatives on all sides of a point agree, so that a kink there says nothing."""
+    e = Evaluations(problem, problem.start)
+    y = found.x / e.scale
+    with np.errstate(all="ignore"):
+        here = e.derivatives(y)
+        return here.hess is not None and agreed(
+            e.derivatives, here, np.maximum(np.abs(y), 1.0), e.sign * np.nan_to_num(found.multipliers)) is not None
 
 
 def finished(e: Evaluations, found: Assessment, solver: str, iterations: int, message: str, bad: Vector | None) -> Optimum:

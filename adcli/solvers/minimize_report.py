@@ -10,14 +10,14 @@ import numpy as np
 
 from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
-from adcli.lang.ir import LEVELS, Program, has_tensors
+from adcli.lang.ir import JUMP, LEVELS, SMOOTH, Program, has_tensors
 from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
 from adcli.solvers import because
 from adcli.solvers.functions import VectorFunction
-from adcli.solvers.minimize import Optimum, Problem
+from adcli.solvers.minimize import Optimum, Problem, is_removable
 from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
 
 SAME = 1e-6
@@ -59,10 +59,17 @@ class Report:
         """The level of the status of the objective, the conditions and their gradients at the point, and the note on it."""
         return status(self.problem.function, self.at)
 
+    @cached_property
+    def rough(self) -> bool:
+        """Whether derivatives say nothing here: not at a kink at which the second ones of all sides agree."""
+        level = self.smoothness[0]
+        return level > JUMP or (level > SMOOTH and not (
+            self.optimum.found.verdict == MINIMUM and is_removable(self.problem, self.optimum.found)))
+
     @property
     def shown(self) -> bool:
         """Whether everything was found that a minimum has."""
-        return self.optimum.found.verdict in (MINIMUM, STATIONARY) and self.smoothness[0] <= 0
+        return self.optimum.found.verdict in (MINIMUM, STATIONARY) and not self.rough
 
     @property
     def gradient(self) -> float:
@@ -79,7 +86,7 @@ class Report:
             return f"no {self.word}: {self.objective}, a condition or a derivative is not finite here"
         if found.verdict == INFEASIBLE:
             return f"no {self.word}: the conditions do not hold, by {found.violation:.2g}"
-        if self.smoothness[0] > 0:
+        if self.rough:
             return f"not shown to be a {self.word}: not smooth here ({LEVELS[self.smoothness[0]]})"
         if found.verdict == DEGENERATE:
             return (f"not shown to be a {self.word}: the gradients of what is active are zero or dependent here, and no"
@@ -98,7 +105,8 @@ class Report:
         if found.eigenvalues is not None and not len(found.eigenvalues):
             return f"{self.word}: {gradient}; the active conditions leave no direction free"
         where = " along what is free to move" if held else ""
-        return f"{self.word}: {gradient}, Hessian {definite} definite{where}"
+        sides = ", the same on all sides of a " + LEVELS[self.smoothness[0]] if self.smoothness[0] > 0 else ""
+        return f"{self.word}: {gradient}, Hessian {definite} definite{where}{sides}"
 
     @property
     def verb(self) -> str:
@@ -279,7 +287,7 @@ def as_json(told: Report, number: Number) -> Iterator[str]:
 def verdict_word(told: Report) -> str:
     """The verdict in one word or two."""
     word = told.optimum.found.verdict
-    if word in (MINIMUM, STATIONARY, FLAT) and told.smoothness[0] > 0:
+    if word in (MINIMUM, STATIONARY, FLAT) and told.rough:
         return "not smooth"
     return told.word if word == MINIMUM else word
 
