@@ -32,8 +32,8 @@ from adcli.solvers.optimality import (
     assess,
     polished,
 )
-from adcli.task.element_matrices import elements
 from adcli.solvers.removable import agreed, mended
+from adcli.task.element_matrices import elements
 
 Found = tuple[Vector, int, str]
 """Where a solver ends, its iterations, and its message."""

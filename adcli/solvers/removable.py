@@ -56,7 +56,8 @@ def agreed(at: DerivativesAt, here: PointDerivatives, size: Vector, multipliers:
 def steps(size: Vector) -> Iterator[Vector]:
     """To neighbours on both sides along two directions, in which all variables move."""
     count = np.arange(len(size))
-    for direction, distance, side in product((1.5 + np.cos(count), np.cos(np.pi * count) + np.sin(count) / 2), DISTANCES, (1, -1)):
+    directions = 1.5 + np.cos(count), np.cos(np.pi * count) + np.sin(count) / 2
+    for direction, distance, side in product(directions, DISTANCES, (1, -1)):
         yield side * distance * size * direction
 
 
