@@ -269,9 +269,14 @@ def _hinge(w: Words, c: Cause, e: Equation) -> str:
     return f"{described(e, '')} {w.at(e)}: {flat}, where the derivative with respect to {letter(c.position)} is 0"
 
 
+def _convention(w: Words, c: Cause, e: Equation) -> str:
+    return f"{w.written(e)} {w.at(e)} is at a {c.name}, so this number is a convention"
+
+
 LINEAR: dict[str, Callable[[Words, Cause, Equation], str]] = {
     "0·inf": _meets, "inf·0": _meets, "undefined": _undefined, "zero factor": _factor, "stationary": _stationary, "tail": _tail,
     "comparison": _comparison, "not taken": _not_taken, "not the winner": _loser, "hinge": _hinge,
+    "convention": _convention,
     **{kind: _plain(kind) for kind in ("singular", "pole", "kink", "step", "unverified")},
     **{kind: _product(kind) for kind in ("overflow", "underflow")}, **{kind: _terms(kind) for kind in TERMS},
 }

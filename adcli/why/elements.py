@@ -14,14 +14,13 @@ from typing import Any
 
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Asked, Finding, explained, other_mode
-from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.names import tensor_of
 from adcli.why.causes import Words
-from adcli.why.groups import COMPARED, Explanation, WhyAt, rank
+from adcli.why.groups import COMPARED, Explanation, WhyAt, rank, with_limits
 
 MOST_SWEPT = 2_000_000
 """Operations that sweeps may go through, all together: some seconds."""
@@ -35,11 +34,12 @@ def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]
     whole = unfolded(asked.primal, at, asked.arithmetic)
     wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
     of = differentiated(asked, whole, wrt)
-    found: list[Explanation] = []
+    found, first = list[Explanation](), list[Words]()
     chosen = Choice(whole.program, wrt).chosen
     for explainer, findings in explained(whole.program, whole.at, wrt, asked.forward, asked.order, chosen, of,
                                          asked.arithmetic):
         words = Words(explainer, elements_of(explainer.program), asked.precision)
+        first.append(words)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[Hashable, list[Finding]] = {}
         for f in findings:
@@ -49,10 +49,7 @@ def groups_of_elements(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]
             question = same[0].question
             found.append(Explanation(same, words, None, [], there, words.way(question) if question else (), also(same, words)))
     found.sort(key=lambda g: rank(g.findings[0].value))
-    limits: Sequence[list[Limits]] = [[] for _ in found]
-    if asked.limit:
-        limits = limits_of(whole.program, whole.at, wrt, [g.findings for g in found], asked.order)
-    return [g._replace(limits=ls) for g, ls in zip(found, limits, strict=True)]
+    return with_limits(asked, whole.program, of, first[0], found) if asked.limit else found
 
 
 def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:

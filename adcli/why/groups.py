@@ -1,15 +1,16 @@
 """What there is to explain at a point, grouped by the cause; of programs of numbers."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from adcli.lang.analyse.explain import Cause
-from adcli.lang.analyse.findings import Finding, explained, other_mode
+from adcli.lang.analyse.findings import Finding, conventional, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.evaluate import Arithmetic, rounded_arithmetic
 from adcli.lang.ir import Program
+from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.why.causes import Words
 
@@ -50,10 +51,11 @@ class Explanation(NamedTuple):
 
 def groups_of_numbers(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
-    found: list[Explanation] = []
+    found, first = list[Explanation](), list[Words]()
     for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order,
                                          arithmetic=asked.arithmetic):
         words = Words(explainer, precision=asked.precision)
+        first.append(words)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[tuple[Cause, ...], list[Finding]] = {}
         for f in findings:
@@ -62,10 +64,24 @@ def groups_of_numbers(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation
                   for same in together.values()]
     found.sort(key=lambda g: rank(g.findings[0].value))
     rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
-    limits: list[list[Limits]] = [[] for _ in found]
-    if asked.limit:
-        limits = limits_of(asked.primal, at, asked.wrt, [g.findings for g in found], asked.order)
-    return [g._replace(rewrite=r, limits=ls) for g, r, ls in zip(found, rewrites, limits, strict=True)]
+    found = [g._replace(rewrite=r) for g, r in zip(found, rewrites, strict=True)]
+    return with_limits(asked, asked.primal, None, first[0], found) if asked.limit else found
+
+
+def with_limits(asked: WhyAt, program: Program, of: Collection[str] | None, words: Words,
+                found: Sequence[Explanation]) -> list[Explanation]:
+    """The explanations with limits, and further ones for numbers that are chosen at a kink or a jump, one for each tensor. The
+    `words` are those about the program itself."""
+    chosen = conventional(program, words.explainer, asked.order, of)
+    told = {tensor_of(f.name.rpartition(" ")[2]) for g in found for f in g.findings}
+    together: dict[tuple[Cause, ...], list[Finding]] = {}
+    for f in {tensor_of(f.name): f for f in reversed(chosen)}.values():
+        if tensor_of(f.name) not in told:
+            together.setdefault(f.causes, []).insert(0, f)
+    whole = [*found, *(Explanation(same, words, None, [], {}) for same in together.values())]
+    limits = limits_of(program, words.explainer.at, words.explainer.wrt, [g.findings for g in whole], asked.order,
+                       {(f.of, f.wrt) for f in chosen})
+    return [g._replace(limits=each) for g, each in zip(whole, limits, strict=True)]
 
 
 def rank(x: float) -> int:

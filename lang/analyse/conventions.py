@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.enclosure import Enclosure, InputBox, enclose, interval_values, precision, precisions
 from adcli.lang.analyse.numeric_rules import outcomes
 from adcli.lang.derive.sparsity import interactions, passing
+from adcli.lang.evaluate import ValuesAt
 from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program, Var
 from adcli.lang.ir.primitives import TABLE
 
@@ -74,19 +75,37 @@ def enclosed(program: Program, box: InputBox, primal: Program, asked: Sequence[A
 
 def rough_operations(primal: Program, box: InputBox) -> tuple[Mapping[Var, Any], Rough]:
     """The operations that may be at a kink or a jump, at rising precision while that is open, with the values of everything."""
-    looked = [e for e in primal.equations if any(s.level in (KINK, JUMP) for s in e.op.status)]
     values: Mapping[Var, Any] = {}
-    rough: dict[Equation, list[tuple[Convention, int | None]]] = {}
+    rough: Rough = {}
+    looked = [e for e in primal.equations if any(s.level in (KINK, JUMP) for s in e.op.status)]
     for bits in precisions(primal, box) if looked else ():
         with precision(bits):
-            values, rough = interval_values(primal, box), {}
-            for e in looked:
-                for status, holds in outcomes(e, values):
-                    if status.level in (KINK, JUMP) and holds is not False:
-                        rough.setdefault(e, []).append((Convention(holds is True, status.level), status.needs))
+            values = interval_values(primal, box)
+            rough = rough_among(looked, values)
         if all(c.certain for each in rough.values() for c, _ in each):
             break
     return values, rough
+
+
+def rough_among(equations: Iterable[Equation], values: ValuesAt) -> Rough:
+    """The operations that are at a kink or a jump, or may be."""
+    rough: dict[Equation, list[tuple[Convention, int | None]]] = {}
+    for e in equations:
+        for status, holds in outcomes(e, values) if e.op.status else ():
+            if status.level in (KINK, JUMP) and holds is not False:
+                rough.setdefault(e, []).append((Convention(holds is True, status.level), status.needs))
+    return rough
+
+
+def conventions_met(program: Program, values: ValuesAt, asked: Sequence[AskedDerivative]) -> list[tuple[int, Equation] | None]:
+    """The level of what each derivative is a convention at, among these values of doubles, with the first operation to blame."""
+    rough = rough_among(program.equations, values)
+    found = []
+    for d in asked if rough else ():
+        own = CoefficientSweep(program, values, rough, d).found()
+        found.append(None if not own.level else next(
+            (own.level, e) for e in rough if CoefficientSweep(program, values, {e: rough[e]}, d).found() == own))
+    return found or [None] * len(asked)
 
 
 class CoefficientSweep:

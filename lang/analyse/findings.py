@@ -5,10 +5,11 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from adcli.lang.analyse.conventions import AskedDerivative, conventions_met, rough_among
 from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
 from adcli.lang.derive.derivatives import PartialNames, gradient
-from adcli.lang.evaluate import FLOAT, Arithmetic
-from adcli.lang.ir import Program
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
+from adcli.lang.ir import LEVELS, Program
 from adcli.lang.passes.simplify import simplify
 
 
@@ -66,6 +67,21 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
                     both = (*r.wrt, x)
                     yield Finding(names(r.of, both), number, (), r.of, both), question
         yield second, [replace(f, causes=second.causes(question), question=question) for f, question in chosen(curvatures())]
+
+
+def conventional(primal: Program, explainer: Explainer, order: int, of: Collection[str] | None) -> list[Finding]:
+    """The derivatives up to an order of the outputs `of` that are numbers chosen at a kink or a jump. The `explainer` is that of
+    the program itself."""
+    program, values, at = explainer.program, explainer.values, explainer.at
+    if not rough_among(program.equations, values):
+        return []
+    derived = gradient(primal, explainer.wrt, None if of is None else [*of], "reverse", order)
+    partials = [r for r in derived.results if r.of is not None and r.wrt]
+    met = conventions_met(program, values, [AskedDerivative((r.of or "",), [(x,) for x in r.wrt]) for r in partials])
+    numbers = every_value(derived, at, values.arithmetic)
+    return [Finding(r.name, x, (Cause("convention", found[1], 0, LEVELS[found[0]]),), r.of, r.wrt)
+            for r, found in zip(partials, met, strict=True)
+            if found and math.isfinite(x := read(numbers, r.atom, values.arithmetic))]
 
 
 def other_mode(explainer: Explainer, findings: Sequence[Finding], forward: bool, most: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ is its own. What neither decides is said to be undecided; nothing is extrapolate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,7 +43,7 @@ NEARLY = 1e-9
 MOST_LIMITS = 60
 """Limits that are looked for at one point."""
 RIGHT, LEFT = 1, -1
-ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
+ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation", "convention"})
 """Kinds of zeros whose one-sided limits say more than the zero does."""
 
 
@@ -108,10 +108,11 @@ def same(x: float, y: float) -> bool:
 
 
 def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], groups: Sequence[Sequence[Finding]],
-              order: int) -> list[list[Limits]]:
-    """The limits of all findings for which they are of interest: NaN, infinities, and zeros of a kink or a step. A value is
-    followed along each of the inputs in `wrt`, a derivative first along those it was taken with respect to."""
-    wanted = [[f for f in group if worth(f)] for group in groups]
+              order: int, chosen: Collection[tuple[str | None, tuple[str, ...]]] = ()) -> list[list[Limits]]:
+    """The limits of all findings for which they are of interest: NaN, infinities, zeros of a kink or a step, and derivatives
+    `chosen` by convention, of which output and along which inputs. A value is followed along each of the inputs in `wrt`, a
+    derivative first along those it was taken with respect to."""
+    wanted = [[f for f in group if (f.of, f.wrt) in chosen or worth(f)] for group in groups]
     if not any(wanted):
         return [[] for _ in groups]
     if (count := sum(len(f.wrt) or len(wrt) for group in wanted for f in group)) > MOST_LIMITS:
@@ -129,9 +130,10 @@ def along(program: Program, f: Finding, at: Mapping[str, float], wrt: Sequence[s
     """The limits of one finding. Where its own directions have none because all of the line is undefined, the other inputs
     are tried too; what has none is told only where nothing else has one."""
     found: list[Limits] = []
+    name = next(r.name for r in program.results if (r.of, r.wrt) == (f.of, f.wrt)) if f.wrt else f.of or f.name
     for directions in (f.wrt or wrt, [x for x in wrt if x not in f.wrt] if f.wrt else []):
         if not any(each.known for each in found):
-            found += [limits(program, f.name, at, x) for x in dict.fromkeys(directions) if at[x] == at[x]]
+            found += [limits(program, name, at, x) for x in dict.fromkeys(directions) if at[x] == at[x]]
     return [each for each in found if each.known] or found[:1]
 
 
