@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Param, Program
 
 COVERAGE = 0.95
-AT_POINTS = ("covariance", "monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
+AT_POINTS = ("covariance", "monte_carlo", "seed", "shortest", "concise", "plot")
 """Options that only points have."""
 SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
 """How a table is written: of rows, or of values that inputs take."""
@@ -129,13 +129,15 @@ def command(options: PropagateOptions) -> int:
     told = coefficients(options.correlation)
     if not options.at or options.data or options.emit:
         options.refuse(AT_POINTS, "needs points (--at POINT)")
+        if options.emit:
+            options.refuse(["coverage"], "needs points (--at POINT) or rows")
         if options.form in TABLE_FORMATS:
             asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
             raise AdError(f"{asked} needs points (--at POINT)")
         for name in {} if not options.emit else split(",".join(options.at))[1]:
             raise AdError(f"--at {name}: an emitted program has the uncertainty as an input, u_{name}",
                           help=f"leave '{name}' out of --at, or its spread for an exact constant")
-        task = prepared(options.request(program, options.inputs, told), options)
+        task = prepared(options.request(program, options.inputs, told)._replace(dof=options.coverage is not None), options)
         if task.signature.tensors:
             raise AdError("uncertainties of tensors, and through loops and matrices, are worked out at points",
                           help="give a point: --at 'x=[1,2]±0.1', or --at x=@x.npy with --covariance x=@C.npy")
@@ -191,13 +193,17 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     options.refuse_emit_options()
     if options.data and options.in_parts:
         from adcli.engines.run import run
+        options.refuse(["coverage"], "cannot be used with --engine, or with tables in parts")
         return run(task, options, watch)
     options.refuse(PART_OPTIONS, "needs files (--data FILE)")
     found = tables(task, options)
     if not found:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
-    return stream(task, found, options, watch)
+    if options.coverage is None:
+        return stream(task, found, options, watch)
+    from adcli.propagate.coverage_rows import CoverageRun
+    return stream(task, found, options, watch, CoverageRun)
 
 
 # ---------------------------------------------------------------- points

@@ -137,8 +137,13 @@ class Work:
         fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
         rough = np.flatnonzero(~fine).tolist()
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
-        data = self._fast.write(lines, self.form, as_spelled(results, self.form.number), LEVELS if self.words else None, levels)
+        written = as_spelled(self.written(results), self.form.number)
+        data = self._fast.write(lines, self.form, written, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
+
+    def written(self, results: Sequence[Any]) -> Sequence[Any]:
+        """The columns that are appended, of those that the program gives."""
+        return results
 
     def _outside_arrays(self, columns: Mapping[str, Any]) -> dict[str, float]:
         found = {name: first_outside(columns[name], low, high) for name, (low, high) in self.ranges.items()}
@@ -173,7 +178,7 @@ class Work:
         rough = self._rough(results, levels) if self.strict else []
         told = next((i for i in rough if i not in rows.faults), None)
         first = None if told is None else self._first(block, places[told], told, columns, results, levels)
-        data = self.form.rows(rows.texts, columns, results, words)
+        data = self.form.rows(rows.texts, columns, self.written(results), words)
         return Done(data, len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
 
     def _rough(self, results: Sequence[Sequence[Any]], levels: Sequence[float]) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from adcli.answers.overlap import overlapped
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.distributions import NORMAL, Spread
+from adcli.input.distributions import NORMAL, Spread, T
 from adcli.input.fields import Fault
 from adcli.input.fixed_inputs import fixed, given
 from adcli.input.points import ranks
@@ -107,9 +107,10 @@ def refuse(task: Task, options: ResultOptions) -> None:
         require_parquet(options.output, what)
 
 
-def standard(name: str, spread: Spread) -> float:
-    """The standard uncertainty of an input. AdError where it has a distribution, of which rows know nothing."""
-    if spread.kind is not NORMAL:
+def standard(name: str, spread: Spread, degrees: bool = False) -> float:
+    """The standard uncertainty of an input. AdError where it has a distribution, of which rows know nothing but degrees of
+    freedom."""
+    if spread.kind is not NORMAL and not (degrees and spread.kind is T):
         raise AdError(f"{name}: rows take standard uncertainties, not distributions",
                       help=f"write {name}={spread.x!r}±{spread.u:.15g}")
     return spread.u
@@ -120,8 +121,11 @@ def same_in_all(task: Task, options: ResultOptions) -> dict[str, Any]:
     spread_of = {p.seed: p.name for p in task.free if p.seed}
     parts = [split(spec) if spread_of else (spec, {}) for spec in options.at]
     values = given([plain for plain, _ in parts], ranks(task.free), "with --data, --at gives inputs one value for all rows")
-    uncertainties = ((spread_of.get(name, name), standard(name, spread)) for _, each in parts for name, spread in each.items())
-    return fixed(task.free, chain(values, uncertainties))
+    free, degrees = {p.name for p in task.free}, task.request.dof
+    every = [(name, spread) for _, each in parts for name, spread in each.items()]
+    uncertainties = [(spread_of.get(name, name), standard(name, spread, degrees)) for name, spread in every]
+    freedoms = [(dof, spread.dof) for name, spread in every if degrees and (dof := f"dof_{name}") in free]
+    return fixed(task.free, chain(values, uncertainties, freedoms))
 
 
 class TableRun:

@@ -13,8 +13,8 @@ class Request(NamedTuple):
 
     `of` and `wrt` name outputs (for grad also single partial derivatives, 'v:x,x,y') and inputs, None for the default; `order` is
     that of grad, taylor and propagate; `zeros` says whether matrices keep entries that are zero by construction (None: as they
-    pay); `correlations` are of pairs of inputs, `moments` of inputs that are not normal; `fast` lets code fuse and reciprocate,
-    and `precision` is that of the code.
+    pay); `correlations` are of pairs of inputs, `moments` of inputs that are not normal, and with `dof` standard uncertainties
+    have degrees of freedom; `fast` lets code fuse and reciprocate, and `precision` is that of the code.
     """
 
     verb: str
@@ -29,6 +29,7 @@ class Request(NamedTuple):
     correlations: tuple[tuple[str, str, float], ...] = ()
     moments: tuple[tuple[str, float, float], ...] = ()
     precision: str = "double"
+    dof: bool = False
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""

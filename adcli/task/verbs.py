@@ -145,7 +145,7 @@ def _propagate(asked: Asked) -> Program:
     if has_tensors(asked.primal):   # written out at a point first
         return asked.primal
     request = asked.request
-    return propagation(asked.primal, asked.moving, request.order, request.correlations, request.moments)
+    return propagation(asked.primal, asked.moving, request.order, request.correlations, request.moments, request.dof)
 
 
 # ---------------------------------------------------------------- where results stand in JSON
@@ -247,7 +247,8 @@ VERBS = {verb.name: verb for verb in (
 
         Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. A distribution may
         follow ±, as in x=2±0.1~rect: 'adcli help uncertainty' has them all. A table has standard uncertainties in columns u_x
-        beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
+        beside x, and with --coverage degrees of freedom in columns dof_x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v
+        with --second-order; dof_v, k_v, U_v, low_v and high_v with --coverage.""",
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at 'x=2±0.1~rect,y=0.50(1)' --monte-carlo 1e6 --format markdown"),
         header="the outputs and their standard uncertainties",

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, Moments, cholesky, figures
+from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, Moments, cholesky, components, figures
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, substitute
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.errors import AdError
@@ -41,13 +41,14 @@ MOST_RESULTS = 100_000
 
 @paused()
 def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlations: Sequence[Correlation] = (),
-                moments: Sequence[Moments] = ()) -> Program:
+                moments: Sequence[Moments] = (), dof: bool = False) -> Program:
     """The program with further inputs u_x, the standard uncertainties of the inputs in `wrt`, and the `figures` as further
     results. Where u(v) is 0 or infinite, shares and correlations are 0. `moments` are of inputs that are not normal and have no
-    correlation, for the second order. AdError where `correlations` cannot be."""
+    correlation, for the second order. With `dof` there are also inputs dof_x, degrees of freedom, by default infinitely many.
+    AdError where `correlations` cannot be."""
     outputs = [r.name for r in program.results]
     factor = cholesky(wrt, correlations)
-    wanted = figures(outputs, wrt, order, correlations)
+    wanted = figures(outputs, wrt, order, correlations, dof)
     curved = len(outputs) * len(wrt) * sum(map(len, factor)) if order > 1 else 0
     if len(wanted) > MOST_RESULTS or curved > 2 * MOST_RESULTS:
         raise AdError(f"{len(wrt)} uncertain inputs and {len(outputs)} outputs are too many for one propagation",
@@ -56,16 +57,19 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
     names, b = Names.of(derived), Builder()
     b.equations.extend(derived.equations)
     spreads = tuple(Param(Var(n := names.fresh(f"u_{x}")), n, low=0.0, high=math.inf, seed=x) for x in wrt)
+    degrees = tuple(Param(Var(n := names.fresh(f"dof_{x}")), n, math.inf, 1.0, math.inf) for x in wrt if dof)
     made = _Propagation(b, derived, wrt, [b.expr(s.var) for s in spreads], factor, moments)
     values: dict[Figure, Expr] = {}
     for v in outputs:
         values |= made.first(v, correlations)
         values |= made.second(v) if order > 1 else {}
+        if dof:
+            values[Figure("dof", v)] = made.degrees(v, [b.expr(p.var) for p in degrees], components(wrt, correlations))
     for f in wanted:
         if f.kind == "corr":
             values[f] = made.correlation(f.of, f.along[0])
     results = tuple(Result(names.fresh(f.hint), values[f].atom, f.of) for f in wanted)
-    whole = replace(derived, params=derived.params + spreads, equations=tuple(b.equations),
+    whole = replace(derived, params=derived.params + spreads + degrees, equations=tuple(b.equations),
                     results=derived.results[:len(outputs)] + results)
     return run(whole, [simplify])
 
@@ -109,6 +113,26 @@ class _Propagation:
             joint = nothing if one is None or other is None else self.unless(none, 200 * r * (one * other))
             found[Figure("share", v, (x, y))] = joint
         return found
+
+    def degrees(self, v: str, dofs: Sequence[Expr], groups: Sequence[Sequence[str]]) -> Expr:
+        """The effective degrees of freedom of u(v) by the formula of Welch and Satterthwaite (JCGM 100, G.2b), infinitely many
+        where u(v) is 0 or infinite. Correlated inputs count as one; NaN where their degrees of freedom differ. A `max` is not
+        linear in the spreads, which would make 0 of it where all of them are 0."""
+        found = []
+        for group in groups:
+            places = [self.wrt.index(x) for x in group]
+            ratios = [self.parts[v][i] / self.whole[v] for i in places if i in self.parts[v]]
+            if not ratios:
+                continue
+            part = total([r * r for r in ratios])
+            own = [apply(TABLE["select"], self.spreads[i] == 0, math.inf, dofs[i]) for i in places]
+            least = apply(TABLE["min"], *own) if len(own) > 1 else own[0]
+            for i, dof in zip(places, own, strict=True) if len(own) > 1 else ():
+                least = apply(TABLE["select"], (self.spreads[i] == 0) | (dof == least), least, math.nan)
+            found.append(part * part / least)
+        if not found:
+            return self.b.expr(Lit(math.inf))
+        return apply(TABLE["select"], self.none[v], math.inf, 1 / apply(TABLE["max"], total(found), 0))
 
     def correlation(self, v: str, w: str) -> Expr:
         """The correlation coefficient of two outputs: the cosine of the angle between their contributions."""

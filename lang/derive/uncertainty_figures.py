@@ -27,9 +27,9 @@ SLACK = 1e-9
 class Figure(NamedTuple):
     """One result beside the outputs: its kind and the output it is about.
 
-    u: the standard uncertainty; share: the percentage of the variance that the input `along` brings, or the correlation of the
-    two inputs `along`; corr: the correlation of the output with the output `along`; mean, u2: estimate and standard uncertainty
-    to second order.
+    u: the standard uncertainty; dof: its effective degrees of freedom; share: the percentage of the variance that the input
+    `along` brings, or the correlation of the two inputs `along`; corr: the correlation of the output with the output `along`;
+    mean, u2: estimate and standard uncertainty to second order.
     """
 
     kind: str
@@ -42,10 +42,11 @@ class Figure(NamedTuple):
         return "_".join((self.kind, self.of, *self.along))
 
 
-def figures(outputs: Sequence[str], wrt: Sequence[str], order: int, correlations: Sequence[Correlation]) -> list[Figure]:
+def figures(outputs: Sequence[str], wrt: Sequence[str], order: int, correlations: Sequence[Correlation],
+            dof: bool = False) -> list[Figure]:
     """What a propagation gives beside the outputs, in the order of its results."""
     pairs = [(x, y) for x, y, r in correlations if r]
-    return [*(Figure("u", v) for v in outputs),
+    return [*(Figure("u", v) for v in outputs), *(Figure("dof", v) for v in outputs if dof),
             *(Figure("share", v, along) for v in outputs for along in (*((x,) for x in wrt), *pairs)),
             *(Figure("corr", v, (w,)) for i, v in enumerate(outputs) for w in outputs[i + 1:]),
             *(Figure(kind, v) for v in outputs for kind in ("mean", "u2") if order > 1)]
