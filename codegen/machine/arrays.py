@@ -46,7 +46,7 @@ def compute(kernel: Kernel, columns: Sequence[np.ndarray], results: Sequence[np.
         refuse_overlap(into, entry.size * rows)
         columns, given = apart(columns, given, into, entry.size * rows)
     whole = rows - rows % kernel.lanes
-    shared(kernel, pointers(given), pointers(into), whole, jobs)
+    shared(kernel, pointers(given), pointers(into), whole, jobs, held=(columns, results))
     if whole < rows:
         last = [np.append(c[whole:], np.full(kernel.lanes - (rows - whole), c[-1], entry.code)) for c in columns]
         ends = [np.empty(kernel.lanes, entry.code) for _ in results]

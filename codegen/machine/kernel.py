@@ -20,8 +20,12 @@ Pointers = Any
 """An address, or a ctypes array of pointers."""
 
 
-PROBE = 4096
-"""Rows that are timed before threads are started; a multiple of every number of lanes."""
+PROBE, FIRST = 4096, 256
+"""Rows that are timed before threads are started, and where their time is not known at all: multiples of all numbers of lanes."""
+A_PART, PARTS_EACH = 0.02, 4
+"""Seconds that a part of the rows takes, so that an interrupt is soon heard; and the least number of parts for each thread."""
+SHORTEST = 1e-12
+"""Seconds of a row, where the clock has not moved."""
 WORTH_A_THREAD = 1e-3
 """Seconds of work beyond which a thread pays for its start."""
 
@@ -65,9 +69,10 @@ class EntryPoint(NamedTuple):
 
 
 class Kernel:
-    """Compiled code, callable from several threads at once; each call brings its own workspace."""
+    """Compiled code, callable from several threads at once; each call brings its own workspace. `pace` is the seconds that a row
+    took last, once that is known."""
 
-    __slots__ = ("address", "entry", "function", "held", "lanes", "work_bytes")
+    __slots__ = ("address", "entry", "function", "held", "lanes", "pace", "work_bytes")
 
     def __init__(self, entry: EntryPoint, address: int, held: object) -> None:
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
@@ -100,36 +105,39 @@ def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = N
     return [list(a[:rows]) for a in outputs]
 
 
-def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None) -> None:
-    """Compute whole blocks in `jobs` threads. With None the first rows are timed, and threads are started only where the
-    rest takes long enough to be worth it."""
-    if jobs == 1:
-        kernel(inputs, outputs, 0, rows, kernel.workspace())
+def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None, held: object = None) -> None:
+    """Compute whole blocks in `jobs` threads. The first rows are timed, and threads are started only where the rest takes long
+    enough to be worth it, with None; the rest is done in parts, between which an exception ends all. `held` is what the memory
+    belongs to, which threads hold while they work in it."""
+    known = getattr(kernel, "pace", A_PART / FIRST)
+    begin = min(rows, PROBE, max(FIRST, int(A_PART / max(known, SHORTEST)) // FIRST * FIRST))
+    start = time.perf_counter()
+    kernel(inputs, outputs, 0, begin, kernel.workspace())
+    if begin == rows:
         return
-    begin = 0
+    kernel.pace = pace = (time.perf_counter() - start) / begin
+    rest = pace * (rows - begin)
     if jobs is None:
-        begin = min(rows, PROBE)
-        start = time.perf_counter()
-        kernel(inputs, outputs, 0, begin, kernel.workspace())
-        rest = (time.perf_counter() - start) * (rows - begin) / max(begin, 1)
         jobs = processors() if rest > WORTH_A_THREAD else 1
-    share = -(-(rows - begin) // (jobs * kernel.lanes)) * kernel.lanes
-    parts = [(inputs, outputs, at, min(rows, at + share), kernel.workspace()) for at in range(begin, rows, max(share, 1))]
-    done: list[None] = []
+    count = max(1 if jobs == 1 else PARTS_EACH * jobs, int(rest / A_PART))
+    size = -(-(rows - begin) // (count * kernel.lanes)) * kernel.lanes
+    idle = list[Pointers]()
 
-    def work(*part: Any) -> None:
-        kernel(*part)
-        done.append(None)
+    def work(at: int, held: object = held) -> None:
+        try:
+            memory = idle.pop()
+        except IndexError:
+            memory = kernel.workspace()
+        kernel(inputs, outputs, at, min(rows, at + size), memory)
+        idle.append(memory)
 
-    threads = [threading.Thread(target=work, args=part) for part in parts[1:]]
-    refused = [part for part, thread in zip(parts[1:], threads, strict=True) if not started(thread)]
-    for part in (*parts[:1], *refused):
-        work(*part)
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join()
-    if len(done) < len(parts):   # a thread had too little memory even to call the kernel
-        raise MemoryError
+    parts = range(begin, rows, size)
+    if jobs == 1:
+        for at in parts:
+            work(at)
+        return
+    from adcli.codegen.machine.workers import share  # which needs this module
+    share(work, parts, jobs)
 
 
 def started(thread: threading.Thread) -> bool:

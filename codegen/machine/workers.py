@@ -10,15 +10,17 @@ whether it is closed, open, or what is in it has been posted, and then a functio
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from adcli.codegen.machine.interrupts import LOOK_AGAIN, despite_interrupts
 from adcli.codegen.machine.kernel import started
 
 Result = TypeVar("Result")
@@ -49,50 +51,69 @@ class Hand:
 
 
 class _Work:
-    """Parts under way. `given` counts those that were begun, `busy` those who are at one; `fault` is what one of them met."""
+    """Parts under way. `given` counts those that helpers have begun, `busy` those that they are at; `fault` is what one of them
+    met. `function` holds all memory that parts work on, and so does a helper as long as it is at one."""
 
     def __init__(self, function: Callable[[Any], None], parts: Iterable[Any]) -> None:
         self.function, self.left, self.given, self.busy = function, iter(parts), 0, 0
-        self.changed = threading.Condition()
+        self.lock, self.changed = threading.Lock(), SimpleQueue[None]()
         self.fault: BaseException | None = None
 
-    def take(self) -> None:
-        """Do parts until there are none, or one could not be done."""
-        while True:
-            with self.changed:
-                try:
-                    part = NONE if self.fault else next(self.left, NONE)
-                except BaseException as fault:   # parts may be made one by one
-                    self.fault, part = fault, NONE
-                if part is NONE:
-                    return
+    def next(self, helps: bool) -> Any:
+        """The next part; NONE where there is none left, or one could not be done."""
+        with self.lock:
+            part = NONE if self.fault else next(self.left, NONE)
+            if helps and part is not NONE:
                 self.given += 1
                 self.busy += 1
-            try:
-                self.function(part)
-            except BaseException as fault:
-                self.fault = fault
-            finally:
-                with self.changed:
-                    self.busy -= 1
-                    self.changed.notify_all()
+            return part
+
+    def lead(self) -> None:
+        """Do parts until there are none."""
+        while (part := self.next(False)) is not NONE:
+            self.function(part)
+
+    def help(self) -> None:
+        """The same in another thread than the one that waits for all."""
+        try:
+            while (part := self.next(True)) is not NONE:
+                try:
+                    self.function(part)
+                except BaseException as fault:
+                    self.fault = fault
+                finally:
+                    with self.lock:
+                        self.busy -= 1
+                    self.changed.put(None)
+        except BaseException as fault:   # parts may be made one by one
+            self.fault = fault
 
     def close(self) -> int:
-        """Begin no more parts; how many there were."""
-        with self.changed:
+        """Begin no more parts; how many helpers have begun."""
+        with self.lock:
             self.left = iter(())
             return self.given
 
-    def finish(self) -> None:
-        """Wait for the parts that others are at. What stood in the way of any part is raised here."""
-        with self.changed:
-            self.changed.wait_for(lambda: not self.busy)
-        if self.fault is not None:
-            raise self.fault
+    def end(self) -> None:
+        """Begin no more parts, and wait for those that others are at."""
+        self.close()
+        while self.busy:
+            with contextlib.suppress(Empty):
+                self.changed.get(timeout=LOOK_AGAIN)
+        self.function = nothing   # threads that have not come yet would hold its memory
+
+
+def nothing(part: Any) -> None:
+    """In place of a function that is not called any more."""
 
 
 class Workers:
-    """Threads, as many as were ever asked for at once and the system has."""
+    """Threads, as many as were ever asked for at once and the system has.
+
+    An exception out of a signal's handler can be raised between any two steps of the thread that shares its work, also while
+    it waits for others or cleans up. It leaves when the others have ended; and even if several such exceptions cut that short,
+    others hold what they work on.
+    """
 
     def __init__(self) -> None:
         self.offers: SimpleQueue[_Work] = SimpleQueue()
@@ -102,11 +123,19 @@ class Workers:
 
     def share(self, function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
         """function(part) for all parts, in at most `jobs` threads of which this is one. Each takes its next part when it has
-        done one: where taking makes it, one thread makes while others work."""
+        done one: where taking makes it, one thread makes while others work. What stood in the way of any part is raised here,
+        when none is under way."""
         work = _Work(function, parts)
-        self.offer(work, min(jobs, length_hint(parts, jobs)) - 1)
-        work.take()
-        work.finish()
+        try:
+            try:
+                self.offer(work, min(jobs, length_hint(parts, jobs)) - 1)
+                work.lead()
+            finally:
+                despite_interrupts(work.end)
+        finally:
+            despite_interrupts(work.end)   # where an exception was raised before the other began
+        if work.fault is not None:
+            raise work.fault
 
     def lead(self, leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
              post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
@@ -116,25 +145,36 @@ class Workers:
         stood in their way is not raised."""
         own = self.own
         work, posted = _Work(lambda part: helper(part, own.hand), ()), list[Any]()
+
+        def end() -> None:
+            nonlocal ended
+            wait(work.close() + len(posted))
+            ended = True
+        ended = False
         try:
-            with self.lock:
-                for hand in self.hands:
-                    if len(posted) < len(parts) and hand.cells[STATE] == OPEN_HAND and post(parts[len(posted)], hand):
-                        posted.append(hand)
-            rest = parts[len(posted):]
-            work.left = iter(rest)
-            if rest:
-                self.offer(work, len(rest))
-            return leader()
+            try:
+                if not self.lock.locked():   # else another call is at it, maybe one that a signal's handler has interrupted
+                    with self.lock:
+                        for hand in self.hands:
+                            if len(posted) < len(parts) and hand.cells[STATE] == OPEN_HAND and post(parts[len(posted)], hand):
+                                posted.append(hand)
+                rest = parts[len(posted):]
+                work.left = iter(rest)
+                if rest:
+                    self.offer(work, len(rest))
+                return leader()
+            finally:
+                despite_interrupts(end)
         finally:
-            if begun := work.close() + len(posted):
-                wait(begun)
+            if not ended:   # as above
+                despite_interrupts(end)
 
     def offer(self, work: _Work, helpers: int) -> None:
         """Tell so many threads of work."""
-        with self.lock:
-            while self.count < helpers and started(threading.Thread(target=self.run, daemon=True)):
-                self.count += 1
+        if self.count < helpers and not self.lock.locked():
+            with self.lock:
+                while self.count < helpers and started(threading.Thread(target=self.run, daemon=True)):
+                    self.count += 1
         for _ in range(min(helpers, self.count)):
             self.offers.put(work)
 
@@ -142,7 +182,7 @@ class Workers:
         hand = self.own.hand = Hand()
         self.hands.append(hand)
         while True:
-            self.offers.get().take()
+            self.offers.get().help()
             hand.held = None
 
     def settle(self) -> None:

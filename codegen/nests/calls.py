@@ -259,7 +259,7 @@ class PlannedCode:
             finally:
                 env[team + ENDED] = 1
 
-        def helper(k: int, hand: Hand) -> None:
+        def helper(k: int, hand: Hand, held: object = taken) -> None:
             try:
                 kernel.function(env, Role(HELPS, THREAD_PARTS * k, hand.address), 0, 0, None)
             except BaseException:   # it has not come
@@ -270,6 +270,8 @@ class PlannedCode:
             role, asked = Role(HELPS, THREAD_PARTS * k, 0), Role(POSTS, 0, hand.address)
             hand.give(kernel.address, addressof(env), addressof(role), (kernel, env, role, taken))
             kernel.function(env, asked, 0, 0, None)
+            if not asked[NUMBER]:
+                hand.held = None
             return bool(asked[NUMBER])
 
         def wait(helpers: int) -> None:

@@ -1,13 +1,13 @@
 """Operations on matrices from compiled code: a step calls back, and NumPy's LAPACK computes them where the tensors lie.
 
-The compiled step calls the function whose address is in a cell of `env`, with `env` and the number of the step. Everything else
-is found from there: the sizes, of which the step of a loop is one, and the addresses of the tensors. What the operation means is
+The compiled step calls the function whose address is in a cell of `env`, with the number of the step. Everything else
+is found in `env`: the sizes, of which the step of a loop is one, and the addresses of the tensors. What the operation means is
 said in `adcli.lang.evaluate.matrices`, so the numbers are those of the reference.
 """
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -23,28 +23,39 @@ from adcli.lang.ir.sizes import number
 if TYPE_CHECKING:
     from adcli.codegen.nests.addresses import Environment
 
-CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 FAILED = -1
 """The flag of a call that raised an error."""
 
 
 class MatrixCaller:
-    """What compiled code calls; `address` goes into the cell for it. One for all calls and all threads."""
+    """What compiled code calls back. The address of a function for one `env` goes into its cell for that."""
 
-    def __init__(self, equations: Mapping[int, tuple[Equation, bool]], env: Environment, cells: int) -> None:
-        self.equations, self.env, self.cells = equations, env, cells
+    def __init__(self, equations: Mapping[int, tuple[Equation, bool]], env: Environment, cell: int) -> None:
+        self.equations, self.env, self.cell = equations, env, cell
         self.faults: dict[int, BaseException] = {}
-        self.function = CALLBACK(self.call)   # which lives as long as this object, as code that calls it does
-        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
-    def call(self, env: int, step: int) -> None:
-        """Compute one step. An error is kept until the call of the compiled code is over."""
-        cells = (ctypes.c_int64 * self.cells).from_address(env)
+    def functions(self, cells: Any) -> object:
+        """Put the function for an `env` into it; what must live as long as that."""
+        steps = self.steps(cells)
+        next(steps)
+        function = CALLBACK(steps.send)
+        cells[self.cell] = ctypes.cast(function, ctypes.c_void_p).value or 0
+        return function
+
+    def steps(self, cells: Any) -> Generator[None, int, None]:
+        """Compute one step after another. An error ends that, and is kept until the call of the compiled code is over; so is the
+        exception of a signal's handler, which Python raises where it goes on: at the start of a function nobody catches it."""
+        address, flag, faults = ctypes.addressof(cells), self.env.flag, self.faults
         try:
-            self.compute(cells, *self.equations[step])
+            while True:
+                self.compute(cells, *self.equations[(yield)])
+        except GeneratorExit:
+            return
         except BaseException as error:   # none may pass through compiled code
-            self.faults[env] = error
-            cells[self.env.flag] = FAILED
+            cells[flag] = FAILED
+            faults[address] = error
+        yield
 
     def fault(self, env: Any) -> BaseException:
         """The error of a call that has failed."""
@@ -93,9 +104,14 @@ def cost(e: Equation, sizes: Mapping[str, int]) -> float:
 
 
 def called(env: Environment, cell: int, step: int) -> list[str]:
-    """The lines of a step that calls back, into code that has arithmetic as everybody's."""
+    """The lines of a step that calls back, into code that has arithmetic as everybody's; not after one that has failed."""
     f = FunctionWriter({})
+    flag = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.flag}')}")
+    f.say(f"br i1 {f.put(f'icmp eq i64 {flag}, 0')}, label %whole, label %over")
+    f.say("whole:")
     function = f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {cell}')}")
-    env.flushed(f, f"call void {function}(ptr %env, i64 {step})", flushes=False)
+    env.flushed(f, f"call void {function}(i64 {step})", flushes=False)
+    f.say("br label %over")
+    f.say("over:")
     f.say("ret void")
     return f.text()

@@ -18,7 +18,7 @@ from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.array_calls import blank
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
 from adcli.codegen.nests.matrices import cost
-from adcli.codegen.nests.module import FLAG, TensorModule, gathers
+from adcli.codegen.nests.module import TensorModule, gathers
 from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
@@ -53,12 +53,12 @@ class CallPlanner:
     """What plans the calls of a module.
 
     `counts` are the positions of the integers among the inputs that sizes are made of, `made` the results that compiled code
-    makes; `caller` is the address of what steps call, 0 where none does, `limit` the bytes that a call may take.
+    makes; `limit` the bytes that a call may take.
     """
 
-    def __init__(self, module: TensorModule, counts: Sequence[int], made: Sequence[Var], caller: int, limit: int | None) -> None:
+    def __init__(self, module: TensorModule, counts: Sequence[int], made: Sequence[Var], limit: int | None) -> None:
         self.module, self.program, self.counts, self.made = module, module.program, counts, made
-        self.caller, self.limit, self.real = caller, limit, np.dtype(module.entry.code)
+        self.limit, self.real = limit, np.dtype(module.entry.code)
         self.own = module.values[len({p.var for p in self.program.params}) + len(made):]
 
     def plan(self, key: Shapes) -> CallPlan:
@@ -79,7 +79,6 @@ class CallPlanner:
         of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
         for name, at in module.env.sizes.items():
             cells[at] = sizes.get(name, 0)
-        cells[module.env.flag + FLAG] = self.caller
         taken, shared = list[float](), 0.0
         for k, step in enumerate(module.steps):
             if step.loop is not None:

@@ -14,9 +14,9 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.nests.actions import Stretch
 from adcli.codegen.nests.array_calls import PlannedKernel
-from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, CallPlan, Shapes
+from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes
 from adcli.codegen.nests.matrices import MatrixCaller
-from adcli.codegen.nests.module import TensorModule, emit, written
+from adcli.codegen.nests.module import FLAG, TensorModule, emit, written
 from adcli.codegen.nests.plans import CallPlanner, named
 from adcli.codegen.rows.call_layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.rows.compiled import linked
@@ -69,8 +69,8 @@ class TensorKernel(PlannedKernel):
         """What makes code well that was made in haste."""
         self.hasty = hasty
         matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
-        self.caller = MatrixCaller(matrices, module.env, module.cells) if matrices else None
-        self.planner = CallPlanner(module, self.counts, made, self.caller.address if self.caller else 0, limit)
+        self.caller = MatrixCaller(matrices, module.env, module.env.flag + FLAG) if matrices else None
+        self.planner = CallPlanner(module, self.counts, made, limit)
 
     def plan(self, key: Shapes) -> CallPlan:
         plan = self.planner.plan(key)
@@ -94,6 +94,10 @@ class TensorKernel(PlannedKernel):
             if haste:
                 self.succession = Succession(self.rise, worth)
                 self.spend = self.succession.spend
+
+    def frame(self, plan: CallPlan) -> CallMemory:
+        env, places, held = super().frame(plan)
+        return env, places, (held, self.caller.functions(env) if self.caller is not None else None)
 
     def nests(self, plan: CallPlan) -> Sequence[int]:
         """Which nests a plan takes."""

@@ -13,29 +13,40 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeVar
 
 from adcli.codegen.machine import veclib
+from adcli.codegen.machine.interrupts import apart
 from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, processors
 from adcli.codegen.machine.loader import allowed, object_files, supported
 from adcli.codegen.machine.memory import allow, threads_with_room
 
+Result = TypeVar("Result")
 WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 """Memory that LLVM takes for a text, and beyond that for each character of it: a quarter more than measured."""
 
 
 def verify(text: str) -> None:
     """Raise CodegenError where LLVM does not accept the text."""
-    with COMPILING, reported(), parsed(text):
-        pass
+    with_module(text, lambda module: None)
 
 
 def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
     """The text as an object file, for a processor named as LLVM does (default: this one)."""
-    with COMPILING, reported(), parsed(text) as module:
-        return bytes(machine(cpu, level).emit_object(module))
+    return with_module(text, lambda module: bytes(machine(cpu, level).emit_object(module)))
+
+
+def with_module(text: str, function: Callable[[Any], Result]) -> Result:
+    """What a function makes of the text as a module of LLVM."""
+    def made() -> Result:
+        with parsed(text) as module:
+            return function(module)
+
+    with COMPILING, reported():
+        return apart(made)
 
 
 def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> bytes:
@@ -46,15 +57,19 @@ def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> b
     from adcli.codegen.machine.workers import share  # only for several texts
     jobs = threads_with_room(jobs or processors())
     found: dict[int, bytes] = {}
+    ended = list[None]()
 
     def compiled(numbered: tuple[int, str]) -> None:
         k, text = numbered
         with parsed(text, jobs) as module:
             found[k] = emitted(machine(None, level), module)
 
-    with COMPILING, reported():
+    def all_compiled() -> None:
         start()
-        share(compiled, enumerate(texts), jobs)
+        share(compiled, takewhile(lambda _: not ended, enumerate(texts)), jobs)
+
+    with COMPILING, reported():
+        apart(all_compiled, lambda: ended.append(None))
     return b"".join(found[k] for k in range(len(found)))
 
 
@@ -94,8 +109,7 @@ def unlocked(name: str) -> Any:
 
 def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
     """The text as assembly, for a processor named as LLVM does (default: this one)."""
-    with COMPILING, reported(), parsed(text) as module:
-        return str(machine(cpu, level).emit_assembly(module))
+    return with_module(text, lambda module: str(machine(cpu, level).emit_assembly(module)))
 
 
 def link(code: bytes, entry: EntryPoint) -> Kernel:
@@ -103,7 +117,7 @@ def link(code: bytes, entry: EntryPoint) -> Kernel:
     from llvmlite import binding
     if os.name == "posix" and not allowed():   # LLVM does not notice, and jumps into memory that is not executable
         raise NoExecutableMemory
-    with COMPILING, reported():
+    def linked() -> Kernel:
         start()
         missing = [symbol for symbol in entry.externals if not binding.address_of_symbol(symbol)]
         if missing:
@@ -117,6 +131,9 @@ def link(code: bytes, entry: EntryPoint) -> Kernel:
         if not address:
             raise CodegenError(f"the object code has no {entry.name}")
         return Kernel(entry, address, engine)
+
+    with COMPILING, reported():
+        return apart(linked)
 
 
 def baseline() -> str:
@@ -139,7 +156,8 @@ def reported() -> Iterator[None]:
 @contextlib.contextmanager
 def parsed(text: str, at_once: int = 1) -> Iterator[Any]:
     """The text as a verified LLVM module, in a context of its own. Both end here, the module first: left to the garbage
-    collector the context can end before what is in it, which crashes. `at_once` says how many of its length there may be."""
+    collector, or where an interrupt leaves them, the context can end before what is in it, which crashes. `at_once` says how many
+    of its length there may be."""
     from llvmlite import binding
     allow("compiling this program", lambda limit: at_once * (WORK_BYTES + BYTES_A_CHARACTER * len(text)))
     start()

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 
+from adcli.codegen.machine.interrupts import despite_interrupts
 from adcli.codegen.machine.kernel import COMPILING, started
 
 
@@ -62,4 +63,4 @@ class Succession:
 @cache
 def finish_at_exit() -> None:
     """The interpreter ends when LLVM has ended what it is at, and begins nothing more: what it would use is gone then."""
-    atexit.register(COMPILING.acquire)
+    atexit.register(despite_interrupts, COMPILING.acquire)

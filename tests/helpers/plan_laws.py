@@ -37,7 +37,7 @@ class PlanOnMarks:
     def __init__(self, program: Program, shapes: Mapping[str, tuple[int, ...]], integers: Mapping[str, int]) -> None:
         module = laid_out(program, 4, veclib.host())
         interface, made = interface_of(module)
-        planner = CallPlanner(module, interface.counts, made, 0, None)
+        planner = CallPlanner(module, interface.counts, made, None)
         counts = [tuple(integers[interface.inputs[k].name] for k in interface.counts)] if interface.counts else []
         plan = planner.plan((*(shapes[p.name] for p in program.params), *counts))
         segments = planner.segmented(plan.sizes, plan.shapes)

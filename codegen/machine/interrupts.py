@@ -1,0 +1,87 @@
+"""Exceptions out of handlers of signals, such as KeyboardInterrupt: Python raises them between any two steps of its main thread,
+also while that waits for other threads or cleans up.
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from _thread import start_new_thread
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
+
+Result = TypeVar("Result")
+LOOK_AGAIN = 0.05
+"""Seconds between looks for the end of others that no word may have come from: an exception can have cut off who heard it."""
+MOST_INTERRUPTS = 10_000
+"""Exceptions while one waits after which none of them came out of a signal's handler."""
+
+
+def despite_interrupts(end: Callable[[], object]) -> None:
+    """Call `end` again until it has run to its end. An exception out of a signal's handler is raised after that."""
+    interrupt: BaseException | None = None
+    for _ in range(MOST_INTERRUPTS):
+        try:
+            end()
+        except BaseException as fault:
+            interrupt = fault
+        else:
+            break
+    if interrupt is not None:
+        raise interrupt
+
+
+class _ApartWork(Generic[Result]):
+    """A function that one of two threads calls: whoever claims it."""
+
+    def __init__(self, function: Callable[[], Result]) -> None:
+        self.function, self.done, self.unclaimed = function, False, [None]
+        self.ended = SimpleQueue[None]()
+        self.result: Result | None = None
+        self.fault: BaseException | None = None
+
+    def claimed(self) -> bool:
+        """Claim it; False where the other thread has."""
+        try:
+            self.unclaimed.pop()
+        except IndexError:
+            return False
+        return True
+
+    def run(self) -> None:
+        if self.claimed():
+            try:
+                self.result = self.function()
+            except BaseException as fault:
+                self.fault = fault
+            finally:
+                self.done = True
+                self.ended.put(None)
+
+    def wait(self) -> None:
+        while not self.done:
+            with contextlib.suppress(Empty):
+                self.ended.get(timeout=LOOK_AGAIN)
+
+
+def apart(function: Callable[[], Result], hasten: Callable[[], object] = lambda: None) -> Result:
+    """What function() gives, called in a thread where no handler runs: for what must not be left halfway. An exception out of a
+    handler is raised when it has ended, which `hasten` may bring about."""
+    if threading.get_ident() != threading.main_thread().ident:
+        return function()
+    work = _ApartWork(function)
+    try:
+        with contextlib.suppress(RuntimeError, Empty):   # there is no thread, or it does not come
+            start_new_thread(work.run, ())
+            work.ended.get(timeout=LOOK_AGAIN)
+        if work.claimed():
+            return function()
+        work.wait()
+    except BaseException:
+        if not work.claimed():
+            hasten()
+            despite_interrupts(work.wait)
+        raise
+    if work.fault is not None:
+        raise work.fault
+    return work.result   # type: ignore[return-value]
