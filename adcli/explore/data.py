@@ -16,10 +16,11 @@ from typing import Any
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
-from adcli.explore.formulas import rows, spelled
+from adcli.explore.formulas import derivative_labels, rows, spelled
 from adcli.explore.lines import lines, source_lines
 from adcli.explore.rules import WORDS, Rules
 from adcli.explore.sweeps import Shown, shown
+from adcli.lang.analyse.trace import ADJOINT, TANGENT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.errors import AdError, Source
@@ -133,6 +134,10 @@ class Document:
         self.source, self.program, self.programs = source, program, programs
         self.values, self.sizes, self.wrt = values, sizes, wrt
         self.names, self.rules = name_table(program), Rules(program)
+        self.called = spelled({"value": programs.primal, "tangent": programs.forward, "adjoint": programs.reverse},
+                              programs.seen, len(programs.everything.results) - 1)
+        everyone = {*self.names.values(), *(r.name for r in program.results)}
+        self.owners = {key: {derivative_labels(name, key)["plain"] for name in everyone} for key in (TANGENT, ADJOINT)}
         self.counts = {p.name for p in counts(program)}
         self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
         self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
@@ -143,8 +148,7 @@ class Document:
             "inputs": [self.input(p) for p in self.program.params], "outputs": [self.output(r) for r in self.program.results],
             "operations": [self.operation(k) for k in range(len(self.program.equations))],
             "panes": self.panes(), "table": self.table(), "graph": self.graph(),
-            "names": spelled({"value": self.programs.primal, "tangent": self.programs.forward, "adjoint": self.programs.reverse},
-                             self.programs.seen, len(self.programs.everything.results) - 1),
+            "names": self.called,
             "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
             "rules": None if self.rules.none else self.rules.made, "words": WORDS,
@@ -154,9 +158,14 @@ class Document:
         return [number(x, self.sizes) for x in shape_of(atom)]
 
     def derivatives(self, atom: Atom) -> Json:
-        """Where the tangent and the adjoint of a value are found."""
+        """Where the tangent and the adjoint of a value are found, and what they are called where that is the place of another
+        one, of which they are `copied`."""
         both = (("tangent", self.programs.tangents), ("adjoint", self.programs.adjoints))
-        return {key: found[atom] for key, found in both if atom in found}
+        found = {key: places[atom] for key, places in both if atom in places}
+        copied = {key: labels for key, place in found.items()
+                  if (labels := derivative_labels(self.names[atom], key))["plain"] != (owner := self.called["plain"][place])
+                  and owner in self.owners[key]}
+        return {**found, "copied": copied} if copied else found
 
     def input(self, p: Param) -> Json:
         given = {"default": p.default, "low": p.low, "high": p.high}

@@ -22,6 +22,8 @@ OPEN, CLOSE = "\ue000", "\ue001"
 """What no program has: around the place of a value in a formula."""
 PLACE = re.compile(f"{OPEN}(\\d+){CLOSE}")
 STYLES = ("plain", "unicode")
+PREFIXES = {TANGENT: "d", ADJOINT: "d_d"}
+"""What stands in front of the name of a derivative in programs."""
 
 
 class FormulaWriter(ScalarWriter):
@@ -93,9 +95,14 @@ def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) 
     return found
 
 
+def derivative_labels(name: str, kind: str) -> Json:
+    """What the tangent or the adjoint of a value is called in the styles."""
+    return {"plain": PREFIXES[kind] + name, "unicode": Unicode(number).label(Label(name), kind)}
+
+
 def marked(name: str, kind: str) -> tuple[str, str]:
     """What a derivative is the derivative of, and its mark."""
-    before = {TANGENT: "d", ADJOINT: "d_d"}.get(kind, "")
+    before = PREFIXES.get(kind, "")
     return (name[len(before):], kind) if before and name.startswith(before) and len(name) > len(before) else (name, VALUE)
 
 

@@ -23,11 +23,11 @@ export function inputs(model, state, choose) {
 }
 
 function row(input, i, set) {
-    const [low, high] = ends(input), step = input.integer ? 1 : rounded((high - low) / STEPS);
+    let low, high, step;
     const fault = el("p", {class: "fault", id: `fault-${i}`, role: "alert", hidden: true});
     const field = el("input", {type: "text", id: `input-${i}`, autocomplete: "off", spellcheck: "false",
         "aria-describedby": `fault-${i}`, oninput: () => typed(), onblur: () => { field.value = exact(value); typed(); }});
-    const slider = el("input", {type: "range", min: low, max: high, step, "aria-label": `${input.name}, slider`,
+    const slider = el("input", {type: "range", "aria-label": `${input.name}, slider`,
         oninput: () => complain(set(onGrid(Number(slider.value), step, low, high))), onblur: () => update(value)});
     let value = input.start;
 
@@ -35,6 +35,15 @@ function row(input, i, set) {
         const x = parsed(field.value);
         if (x === undefined) complain("Write a number, such as 2.5, 1e-3, inf or nan.");
         else complain(Object.is(x, value) ? "" : set(x));
+    }
+
+    /** The slider reaches a value, as far as its range is open. */
+    function reach(x) {
+        [low, high] = ends(input, x);
+        step = input.integer ? 1 : rounded((high - low) / STEPS);
+        for (const [name, end] of Object.entries({min: low, max: high, step})) slider.setAttribute(name, end);
+        below.textContent = number(low);
+        above.textContent = number(high);
     }
 
     function complain(text) {
@@ -45,6 +54,7 @@ function row(input, i, set) {
 
     function update(x) {
         value = x;
+        if (Number.isFinite(x) && (x < low || x > high)) reach(x);
         slider.value = x;
         slider.setAttribute("aria-valuetext", number(x));
         if (document.activeElement !== field) {
@@ -53,19 +63,22 @@ function row(input, i, set) {
         }
     }
     const open = [input.low, input.high].filter((x) => x === null).length;
-    const texts = [number(low), ...[[], ["open range"], ["no range declared"]][open], number(high)];
+    const [below, above] = [el("span"), el("span")];
+    const about = [[], ["open range"], ["no range declared"]][open].map((text) => el("span", {}, text));
+    reach(value);
     const element = el("div", {class: "input"}, el("label", {for: `input-${i}`}, input.name), field, slider,
-        el("div", {class: "ends"}, texts.map((text) => el("span", {}, text))),
+        el("div", {class: "ends"}, below, about, above),
         fault);
     return {element, update};
 }
 
-/** The ends of a slider: the declared range, else one around the value that is there at first. */
-function ends(input) {
-    const about = Math.min(Math.abs(input.start), LARGEST);
+/** The ends of a slider: the declared range, else one around a value. */
+function ends(input, value) {
+    const about = Math.min(Math.abs(value), LARGEST);
     const size = about > 0 ? rounded(3.999 * about) : 10;   // twice as far as the value is from 0, or somewhat more
-    const low = input.low ?? (input.high === null ? -size : input.high - 2 * size);
-    const high = input.high ?? (input.low === null ? size : low + 2 * size);
+    const far = (end) => 2 * Math.max(size, Math.abs(value - end));
+    const low = input.low ?? (input.high === null ? -size : input.high - far(input.high));
+    const high = input.high ?? (input.low === null ? size : low + far(low));
     return [Math.max(low, -LARGEST), Math.min(high, LARGEST)];
 }
 

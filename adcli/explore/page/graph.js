@@ -7,6 +7,7 @@ import {pane} from "./panes.js";
 import {sizes, spoken} from "./words.js";
 
 const HEIGHT = 62, ROW = 104, LETTER = 7.9, MARGIN = 16, ARROW = 3;
+const NUMBER = 13 * 7.3 + 12;   // the longest number, -1.23457e-300, in smaller letters
 const MOST = 160, LONGEST = 30, SMALLEST = 0.75;
 const NEAR = 2;
 
@@ -71,7 +72,7 @@ function picture(model, state, kept, parts) {
     const place = new Map(kept.map((i, k) => [i, k]));
     const nodes = kept.map((i) => model.graph.nodes[i]);
     const edges = model.graph.edges.filter(([tail, head]) => place.has(tail) && place.has(head));
-    const sized = nodes.map((node) => ({width: Math.max(76, LETTER * label(model, state, node).length + 24)}));
+    const sized = nodes.map((node) => ({width: Math.max(NUMBER, LETTER * label(model, state, node).length + 24)}));
     const {cells, bends, width, rows} = layered(sized, edges.map(([tail, head]) => [place.get(tail), place.get(head)]));
     const middle = (cell) => MARGIN + cell.rank * ROW + HEIGHT / 2;
     const lines = edges.map(([tail, head], i) => {
@@ -99,9 +100,9 @@ function picture(model, state, kept, parts) {
     return drawing;
 }
 
-/** Inputs are round, operations have corners, outputs a heavy border. */
+/** Inputs are round, as far as a number in the last line leaves room; operations have corners, outputs a heavy border. */
 function shape(node, width) {
-    const rx = node.role === "input" ? HEIGHT / 2 : 7;
+    const rx = node.role === "input" ? HEIGHT / 4 : 7;
     return svg("rect", {class: "shape", x: -width / 2, y: -HEIGHT / 2, width, height: HEIGHT, rx});
 }
 

@@ -158,7 +158,7 @@ function rows(doc, inputs, outputs, way) {
     const primal = new Map(doc.table.primal.map((row) => [row.value, row]));
     const entry = (each, op, word) => ({
         op, name: each.name, value: each.value, constant: each.constant, row: primal.get(each.value), word,
-        derived: each[way] === undefined ? null : {value: each[way], row: derived.get(each[way])},
+        derived: each[way] === undefined ? null : {value: each[way], row: derived.get(each[way]), copied: each.copied?.[way]},
     });
     const made = doc.operations.flatMap((operation, k) => operation.outs.map((out) => entry(out, k, operation.name)));
     const names = new Set(made.map((each) => each.name));

@@ -68,7 +68,8 @@ function equation(model, state, step, values, hidden) {
     const formula = model.formula(step, state), numbers = model.filled(step, state, values);
     const value = hidden ? el("span", {class: "hidden-value"}, "?")
         : el("span", {class: "value", id: "value"}, shown(values.of(step)));
-    const between = numbers === formula || numbers.includes("□") ? "" : ` = ${numbers}`;
+    const said = numbers === formula || numbers.includes("□") || step.formula[state.notation].length === 1;   // a copy, ȳ: its
+    const between = said ? "" : ` = ${numbers}`;   // number is the result, which may be hidden
     const parts = step.whole ? [formula, " : ", value]
         : [`${model.named(step.value, state)} = ${formula}`, between, " = ", value];
     return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op}, parts)];

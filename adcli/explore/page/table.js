@@ -28,15 +28,21 @@ export function table(model) {
 function row(model, state, each) {
     const named = (slot, name) => model.named(slot, state) ?? name;
     const value = el("td", {class: "value"}), derived = el("td", {class: "value derived"});
-    const formula = each.row ? model.formula(each.row, state) : each.word, by = each.derived?.row;
+    const formula = each.row ? model.formula(each.row, state) : each.word;
     const element = el("tr", {"data-op": each.op, class: each.first ? "first" : null},
         el("th", {scope: "row"}, each.value === undefined ? each.name : named(each.value, each.name)),
         el("td", {class: "formula", title: formula}, formula), value, derived,
-        el("td", {class: "formula derived"}, by ? model.statement(by, state) : ""));
+        el("td", {class: "formula derived"}, each.derived ? origin(model, state, each.derived) : ""));
     return [element, (values) => {
         value.replaceChildren(shown(values.of(each)));
         derived.replaceChildren(...(each.derived ? [shown(values.of(each.derived))] : []));
     }];
+}
+
+/** What makes a tangent or an adjoint: a line of the derivative, another one that it is a copy of, or the seed. */
+function origin(model, state, {value, row: by, copied}) {
+    if (copied) return `${copied[state.notation]} = ${model.named(value, state)}`;
+    return by ? model.statement(by, state) : `${model.named(value, state)}, the seed`;
 }
 
 function framed(state, rows) {

@@ -239,6 +239,64 @@ def test_a_field_is_left_with_every_digit_of_its_number(browser, folder):
     assert made.results["v"] == "0.25" and made.run("return document.querySelector('#input-0').value") == "12345678.25"
 
 
+def test_a_slider_reaches_what_is_typed_where_no_range_is_declared(browser, folder):
+    made = page(browser, folder, "-e", "input x, y in [0, 10], z in [3, inf]; v = x*y*z", "--at", "x=1,y=5,z=4")
+
+    def slider(k: int) -> list[float]:
+        each = "return ['min', 'max', 'value'].map(name => Number(document.querySelectorAll('input[type=range]')[%d][name]))"
+        return made.run(each % k)
+    assert slider(0) == [-2, 2, 1]
+    for k, text in enumerate(("100", "12", "5000")):
+        made.type(f"#input-{k}", text)
+    assert slider(0) == [-200, 200, 100] and made.texts(".input:nth-child(1) .ends span")[::2] == ["-200", "200"]
+    assert slider(1)[:2] == [0, 10]   # the declared range stays
+    low, high, at = slider(2)
+    assert low == 3 and high > 5000 and at == pytest.approx(5000, rel=0.01)
+    made.type("#input-0", "inf")
+    assert slider(0)[:2] == [-200, 200]
+    made.quiet()
+
+
+def test_every_row_says_where_its_derivative_comes_from(browser, folder):
+    """That of a copy is another one's, that of an output the seed; a step that copies says its number once."""
+    made = page(browser, folder, "-e", "a = 2*x; b = a + y; c = b - 1; v = sin(c) + 3", "--at", "x=1,y=2")
+    names, origins = made.texts("[data-pane=table] tbody th"), made.texts("[data-pane=table] td.derived.formula")
+    assert dict(zip(names, origins, strict=True)) == {
+        "x": "x̄ = 2 × ā", "y": "ȳ = c̄", "a": "ā = c̄", "b": "b̄ = c̄", "c": "c̄ = v̄ × cos c", "i1": "ī1 = v̄", "v": "v̄, the seed"}
+    steps = int(re.search(r"(\d+) steps", made.text("#where"))[1])
+    for _ in range(steps):
+        made.press("ARROW_RIGHT")
+        parts = made.text(".equation").split(" = ")
+        assert len(parts) == len(set(parts)), parts
+    made.click("input[value=forward]")
+    assert made.texts("[data-pane=table] td.derived.formula")[:2] == ["ẋ, the seed", "ẏ, the seed"]
+    made.quiet()
+
+
+def test_numbers_stay_inside_of_their_nodes(browser, folder):
+    made = page(browser, folder, "-e", "v = x*y*z", "--at", "x=-1.23456e-305,y=-0.000123456789,z=-1.23456e11")
+    wide = made.run("""return [...document.querySelectorAll('.graph .node')].map(node => {
+        const box = node.querySelector('.shape').getBBox();
+        return [...node.querySelectorAll('text')].filter(t => t.getBBox().x < box.x + 3
+            || t.getBBox().x + t.getBBox().width > box.x + box.width - 3).map(t => t.textContent)}).flat()""")
+    assert "-1.23456e-305" in made.texts("[data-pane=table] td.value") and wide == []
+
+
+def test_panes_are_printed_one_below_the_other(browser, folder):
+    path = ROOT / "samples" / "peng_robinson.ad"
+    made = page(browser, folder, path, *point(path))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        places = made.run("""return [...document.querySelectorAll('.pane')].map(pane => {
+            const bottom = e => e.getBoundingClientRect().bottom, within = [...pane.querySelectorAll('*')].map(bottom);
+            return [pane.getBoundingClientRect().top, Math.max(...within.filter(Boolean)), bottom(pane)]})""")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert len(places) >= 5
+    for (_, within, bottom), (top, *_) in pairwise([*places, (math.inf, 0, 0)]):
+        assert within <= bottom + 1 and bottom <= top
+
+
 def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
     """The values that the steps show are those of the evaluation table of trace."""
     made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")

@@ -380,3 +380,12 @@ def test_the_script_is_one_classic_script_without_anything_a_strict_policy_forbi
     text = data.script()
     assert not re.search(r"\beval\b|new Function|\bimport\b|\bexport\b|https?:|</", text)
     assert len(text) < 40_000
+
+
+def test_what_a_derivative_is_a_copy_of() -> None:
+    """Values whose adjoints are one have the place of one of them, and say so."""
+    made = page("a = 2*x\nb = a + y\nc = b - 1\nv = sin(c) + 3")
+    outs = {out["name"]: out for operation in made["operations"] for out in operation["outs"]}
+    assert outs["b"]["copied"] == {"adjoint": {"plain": "d_db", "unicode": "b̄"}}
+    assert made["names"]["plain"][outs["b"]["adjoint"]] == made["names"]["plain"][outs["c"]["adjoint"]] == "d_dc"
+    assert "copied" not in outs["c"]
