@@ -106,7 +106,8 @@ def start(p: Param, given: Any) -> Any:
     if p.default is not None:
         return p.default
     low, high = (-inf if p.low is None else p.low), (inf if p.high is None else p.high)
-    return low / 2 + high / 2 if isfinite(low) and isfinite(high) else min(max(1.0, low), high)
+    about = float(f"{low / 2 + high / 2:.12g}") if isfinite(low) and isfinite(high) else 1.0
+    return min(max(about, low), high)
 
 
 def known_sizes(program: Program, values: Mapping[str, Any]) -> Sizes:

@@ -100,6 +100,7 @@ def test_where_inputs_start() -> None:
     assert [x["start"] for x in made["inputs"]] == [1.0, 3.0, 5.0, 2.5]
     assert (made["inputs"][2]["low"], made["inputs"][2]["high"]) == (2.0, 8.0)
     assert page("v = x", {"x": math.nan})["inputs"][0]["start"] == "NaN"
+    assert page("input v in [0.05, 0.55]; f = v")["inputs"][0]["start"] == 0.3   # the middle is 0.30000000000000004
     open_ended = page("input a in [0, inf], b in [5, inf], c in [-inf, -2], d in [-inf, inf]\nv = a*b*c*d")
     assert [x["start"] for x in open_ended["inputs"]] == [1.0, 5.0, -2.0, 1.0]
 
@@ -388,4 +389,4 @@ def test_what_a_derivative_is_a_copy_of() -> None:
     outs = {out["name"]: out for operation in made["operations"] for out in operation["outs"]}
     assert outs["b"]["copied"] == {"adjoint": {"plain": "d_db", "unicode": "b̄"}}
     assert made["names"]["plain"][outs["b"]["adjoint"]] == made["names"]["plain"][outs["c"]["adjoint"]] == "d_dc"
-    assert "copied" not in outs["c"]
+    assert outs["c"]["copied"] == {"tangent": {"plain": "dc", "unicode": "ċ"}}
