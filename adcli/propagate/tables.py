@@ -10,7 +10,7 @@ from typing import NamedTuple
 from adcli.codegen.documents.latex_names import latex_names
 from adcli.output.numbers import Number
 from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
-from adcli.propagate.budgets import Budget, OutputBudget, Shown, judged, pair
+from adcli.propagate.budgets import Budget, Correlations, OutputBudget, Shown, judged, pair
 
 HEAD = ("Quantity", "Estimate", "Standard uncertainty", "Distribution", "Degrees of freedom", "Sensitivity", "Contribution",
         "Share in %")
@@ -32,8 +32,8 @@ class Markup(NamedTuple):
 
 
 def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: Shown, several: bool) -> Iterator[str]:
-    """A table for every output at every point, and below it what is known of the output. Without `number`, an estimate with its
-    standard uncertainty is rounded as in a report, and other figures have three digits."""
+    """A table for every output at every point, and below it what is known of the output; then the correlations of the outputs.
+    Without `number`, an estimate with its standard uncertainty is rounded as in a report, and other figures have three digits."""
     first = True
     for budget in budgets:
         dialect = DIALECTS[form]([*budget.at, *(o.name for o in budget.outputs)])
@@ -43,6 +43,22 @@ def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: S
             yield "".join(["" if first else "\n", *dialect.table(title, *cells(budget, output, number, dialect)),
                            *map(dialect.sentence, sentences(budget, output, shown))])
             first = False
+        for kind, found in budget.together if budget.correlations else ():
+            if found:
+                title = f"Correlation coefficients{' by Monte Carlo' if kind == 'mc_corr' else ''}{where}"
+                yield f"\n{''.join(dialect.table(title, *matrix(budget, found, number, dialect), [])).rstrip()}\n"
+
+
+def matrix(budget: Budget, found: Correlations, number: Number | None, to: Markup) -> tuple[list[str], list[list[str]]]:
+    """The heading and the rows of the lower triangle of a correlation matrix."""
+    names = [o.name for o in budget.outputs]
+
+    def figure(r: float) -> str:
+        return to.number(number(r) if number else f"{r:.3g}")
+
+    rows = [[to.name(w), *(figure(found[v, w]) for v in names[:i]), figure(1.0), *[""] * (len(names) - i - 1)]
+            for i, w in enumerate(names)]
+    return [to.plain(HEAD[0]), *map(to.name, names)], rows
 
 
 def cells(budget: Budget, output: OutputBudget, number: Number | None,
@@ -100,7 +116,7 @@ def sentences(budget: Budget, output: OutputBudget, shown: Shown) -> Iterator[st
 def in_markdown(names: Sequence[str]) -> Markup:
     def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"**{markdown_text(title)}**\n\n"
-        yield from markdown_table(head, [*rows, *last])
+        yield from markdown_table([*map(markdown_text, head)], [*rows, *last])
         yield "\n"
 
     return Markup(str, str, str, lambda t: f"- {markdown_text(t)}\n", table)

@@ -37,6 +37,20 @@ def test_correlations_have_rows():
     assert "| y, x |  |  | r = 0.5 |  |  | -100 |" in text
 
 
+def test_outputs_have_a_matrix_of_their_correlations():
+    asked = ("propagate", "-e", "v_max = x*y", "-e", "w = x - y", "-e", "z = x", "--at", "x=2±0.3,y=0.5±0.1", "-q")
+    known = succeeds(*asked, "--format", "json").records[0]["correlation"]
+    text = succeeds(*asked, "--format", "markdown", "--fmt", "%.17g").out.split("**Correlation coefficients**\n\n")[1]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert rows[0] == ["Quantity", r"v\_max", "w", "z"]
+    assert [[float(x) for x in row[1:] if x] for row in rows[2:]] == [
+        [1], [known["v_max:w"], 1], [known["v_max:z"], known["w:z"], 1]]
+    sampled = succeeds(*asked, "--format", "latex", "--monte-carlo", "1000").out
+    assert r"Quantity & $v_{\text{max}}$ & $w$ & $z$ \\" in sampled and "% Correlation coefficients by Monte Carlo\n" in sampled
+    assert rf"$w$ & ${known['v_max:w']:.3g}$ & $1$ &  \\" in sampled
+    assert "Correlation" not in succeeds("propagate", "-e", "x", "--at", "x=1(1)", "--format", "markdown").out
+
+
 def test_a_tabular_of_latex_is_whole():
     """Every row has as many cells as the layout, and nothing is left that LaTeX would take for a command of its own."""
     text = succeeds(*ARGS, "--format", "latex", "--monte-carlo", "1000", "-q").out
