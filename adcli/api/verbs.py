@@ -200,16 +200,16 @@ def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
     sampling = options.sampling
     writer = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), sampling, options,
                               plain(program), heard(said))
+    if plot:
+        from adcli.propagate.pictured import keep_samples, picture_of
+        keep_samples(writer)
     budgets = writer.all()
     budget = next(budgets)
     if next(budgets, None) is not None:
         raise AdError("propagate is of one point", help="call it for each value of a range")
     markup = "".join(tables("html", [budget], None, rounded, False))
     told = View("propagate", record(budget, float), "".join(text([budget], shortest, False)), markup, tuple(said))
-    if plot:
-        from adcli.propagate.pictured import picture_at
-        return beside(told, picture_at(writer.task, writer.points, sampling.samples if sampling else None, options.seed, options))
-    return told
+    return beside(told, picture_of(writer)) if plot else told
 
 
 def uncertain_point(program: Program, at: Given, options: PropagateOptions) -> GivenPoint:

@@ -49,6 +49,8 @@ class Budgets:
             self.names |= {("mc_corr", v, (w,)): taken.fresh(f"mc_corr_{v}_{w}") for v, w in self.pairs}
         self.status = taken.fresh("status") if options.status else None
         self.given: deque[GivenPoint] = deque()
+        self.keep = 0
+        self.told: Told | None = None
         self.sampler: Task | None = None
         if sampling and sampling.samples != 0:
             self.sampler = self.beside("eval")
@@ -162,7 +164,7 @@ class Budgets:
     # ------------------------------------------------------------ Monte Carlo, and what is said
 
     def sampled(self, at: Mapping[str, float], spreads: Mapping[str, Spread]) -> Told | None:
-        """What Monte Carlo says."""
+        """What Monte Carlo says, with as many samples as are to be kept for a picture."""
         if self.sampler is None or self.sampling is None:
             return None
         from adcli.output.progress import Progress
@@ -173,8 +175,9 @@ class Budgets:
         how = self.sampling
         progress = Progress(how.samples, shown=self.watch.loud and self.watch.heard is None)
         try:
-            return sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
-                          lambda done: progress.update(done, done), how.shortest)
+            self.told = sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
+                               lambda done: progress.update(done, done), how.shortest, self.keep)
+            return self.told
         finally:
             progress.clear()
 

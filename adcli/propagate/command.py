@@ -304,10 +304,9 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     if not any(spread.sample for point in points for spread in point.spreads.values()):
         options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
     writer = prepared_budgets(text, points, told, sampling, options, whole)
-    picture = None
     if options.plot:
-        from adcli.propagate.pictured import picture_at
-        picture = picture_at(writer.task, writer.points, sampling.samples if sampling else None, options.seed, options)
+        from adcli.propagate.pictured import keep_samples
+        keep_samples(writer)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])
@@ -326,7 +325,8 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
                 plain = options.fmt is None and not options.hexadecimal
                 written = tables(form, found, None if plain else number, shown, headed)
         write_points(out, written)
-    if picture and options.plot:
+    if options.plot:
         from adcli.pictures.destinations import write_beside
-        write_beside(picture, options.plot)
+        from adcli.propagate.pictured import picture_of
+        write_beside(picture_of(writer), options.plot)
     return writer.watch.conclude(options.strict)

@@ -89,17 +89,20 @@ class Sampled:
 
 
 class Told(NamedTuple):
-    """What a run says: the figures of every output, the matrix of their correlations, and how many samples were drawn."""
+    """What a run says: the figures of every output, the matrix of their correlations, how many samples were drawn, and those of
+    the first output that were to be kept."""
 
     outputs: list[Sampled]
     correlations: np.ndarray
     samples: int
+    kept: np.ndarray
 
 
 def sample(experiment: Experiment, samples: int | None, seed: int, coverage: float, jobs: int | None,
-           progress: Callable[[int], None], shortest: bool = False) -> Told:
-    """Draw so many samples, or as many as make the figures stable (JCGM 101, 7.9, which looks after every doubling);
-    `progress` hears how many are done. AdError where shortest intervals need more memory than there should be."""
+           progress: Callable[[int], None], shortest: bool = False, keep: int = 0) -> Told:
+    """Draw so many samples, or as many as make the figures stable (JCGM 101, 7.9, which looks after every doubling), and keep the
+    first `keep` of them; `progress` hears how many are done. AdError where shortest intervals need more memory than there should
+    be."""
     size, outputs = experiment.rows, experiment.kernel.entry.outputs - 1
     room = SHORTEST_MOST // outputs if shortest else 10**18
     if samples and samples > room:
@@ -109,17 +112,19 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
     first = drawn(experiment, seed, (0, min(size, most)))
     tallies = [SampleTally(column, coverage, KEPT_DOUBLES // len(first), shortest) for column in first]
 
-    def reduced(block: tuple[int, int]) -> tuple[list[Block], np.ndarray]:
+    def reduced(block: tuple[int, int]) -> tuple[list[Block], np.ndarray, np.ndarray]:
         outputs = drawn(experiment, seed, block)
-        return [t.reduced(c) for t, c in zip(tallies, outputs, strict=True)], products(tallies, outputs)
+        kept = outputs[0, :max(0, keep - block[0] * size)].copy()
+        return [t.reduced(c) for t, c in zip(tallies, outputs, strict=True)], products(tallies, outputs), kept
 
     threads, taken, look = jobs or processors(), 0, 1
-    done = 0
+    done, kept = 0, [np.empty(0)]
     together = np.zeros((len(first) + 1, len(first) + 1))
     with Pool(threads) as pool:
         while group := list(islice(blocks, 4 * threads if samples else min(4 * threads, look - taken))):
-            for found, more in map(pool.result, [pool.submit(reduced, block) for block in group]):
+            for found, more, some in map(pool.result, [pool.submit(reduced, block) for block in group]):
                 together += more
+                kept.append(some)
                 for tally, block in zip(tallies, found, strict=True):
                     tally.take(block)
             for tally in tallies:
@@ -130,7 +135,8 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
                 if all(tally.figures().stable for tally in tallies):
                     break
                 look *= 2
-    return Told([replace(tally.figures(), shortest=tally.shortest()) for tally in tallies], correlated(together), done)
+    return Told([replace(tally.figures(), shortest=tally.shortest()) for tally in tallies], correlated(together), done,
+                np.concatenate(kept))
 
 
 def drawn(experiment: Experiment, seed: int, block: tuple[int, int]) -> np.ndarray:

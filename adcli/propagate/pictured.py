@@ -1,22 +1,20 @@
-"""The distribution of an output as a picture: samples as a histogram, and the normal distribution of the linear model."""
+"""The distribution of an output as a picture: a histogram of the samples that Monte Carlo drew, or of samples of its own, and
+the normal distribution of the linear model."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from adcli.answers.evaluation import evaluate
-from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
+from adcli.propagate.at_points import Budgets
 from adcli.propagate.draws import draws
-from adcli.propagate.given import GivenPoint
 from adcli.propagate.monte_carlo import Experiment, drawn
-from adcli.task.tasks import Task, prepared
 
-SAMPLES = 1 << 17
-"""Samples of a picture, where --monte-carlo does not ask for fewer: more would not be seen."""
+SAMPLES, KEPT = 1 << 17, 1 << 22
+"""Samples that are drawn for a picture alone, and those of Monte Carlo that are kept for it: 32 MiB."""
 MOST_BINS, FEWEST_BINS = 80, 20
 OUTER = 0.0005
 """Share of the samples that is left out on each side where they lie far out."""
@@ -24,31 +22,43 @@ REACH = 4.0
 """How many standard uncertainties the curve of the linear model reaches."""
 
 
-def picture_at(task: Task, points: Sequence[GivenPoint], samples: int | None, seed: int, options: ResultOptions) -> Picture:
-    """The picture of one output at one point, by so many samples at most. AdError where there are several outputs or points."""
+def keep_samples(writer: Budgets) -> None:
+    """Let Monte Carlo keep samples for `picture_of`. AdError where there are several outputs or points."""
+    task, points = writer.task, writer.points
     if len(task.signature.outputs) > 1:
         raise AdError("--plot draws one output", help=f"choose one: --of {task.signature.outputs[0]}")
-    (name,) = task.signature.outputs
-    given = points[0]
-    at = list(given.located(task.signature.own, lambda note: None, task.signature.source))
-    if len(points) > 1 or len(at) > 1:
+    if len(points) > 1 or len(located(writer)) > 1:
         raise AdError("--plot draws one point", help="give one --at, without ranges")
+    writer.keep = KEPT
+
+
+def located(writer: Budgets) -> list[dict[str, float]]:
+    """The points of the first --at."""
+    own, source = writer.task.signature.own, writer.task.signature.source
+    return list(writer.points[0].located(own, lambda note: None, source))
+
+
+def picture_of(writer: Budgets) -> Picture:
+    """The picture of the one output at the one point, whose budget is there."""
+    task, given, at = writer.task, writer.points[0], located(writer)
+    (name,) = task.signature.outputs
     seeds = {p.name: given.spreads[x].u if (x := p.seed or "") in given.spreads else 0.0 for p in task.signature.seeds}
     (row,) = evaluate(task, [{**at[0], **seeds}])
     results = dict(zip([c.name for c in task.signature.results], row.results, strict=True))
     u = next(x for c, x in results.items() if c != name)
-    sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=(), moments=()), options, task.whole)
+    if writer.told:
+        return distribution(name, writer.told.kept, float(results[name]), float(u), writer.told.samples)
+    sampler = writer.beside("eval")
     experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
                             draws(given.spreads, task.request.correlations))
-    count = min(SAMPLES, samples or SAMPLES)
     size = experiment.rows
-    blocks = [(i, min(size, count - first)) for i, first in enumerate(range(0, count, size))]
-    found = np.concatenate([drawn(experiment, seed, block)[0] for block in blocks])
-    return distribution(name, found, float(results[name]), float(u))
+    blocks = [(i, min(size, SAMPLES - first)) for i, first in enumerate(range(0, SAMPLES, size))]
+    found = np.concatenate([drawn(experiment, 0, block)[0] for block in blocks])
+    return distribution(name, found, float(results[name]), float(u), SAMPLES)
 
 
-def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Picture:
-    """The histogram of samples beside a normal distribution."""
+def distribution(name: str, samples: np.ndarray, value: float, u: float, drawn: int) -> Picture:
+    """The histogram of samples, which are the first of those `drawn`, beside a normal distribution."""
     good = samples[np.isfinite(samples)]
     if not len(good):
         raise AdError(f"no sample of {name} is finite, so there is nothing to draw")
@@ -60,7 +70,8 @@ def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Pict
     inside = good[(good >= low) & (good <= high)]
     counts, edges = np.histogram(inside, bins, (low, high) if low < high else None)
     density = counts / (len(good) * np.diff(edges))
-    curves = [Curve(f"{len(good):,} samples", tuple(edges.tolist()), tuple(density.tolist()), "steps")]
+    some = f"{len(good):,} samples" if drawn == len(samples) else f"{len(good):,} of {drawn:,} samples"
+    curves = [Curve(some, tuple(edges.tolist()), tuple(density.tolist()), "steps")]
     with np.errstate(over="ignore"):
         mean, deviation = good.mean(), good.std(ddof=1) if len(good) > 1 else 0.0
     notes = [f"samples: mean {mean:.6g}, standard deviation {deviation:.3g}" if len(good) > 1 else "one sample"]

@@ -216,3 +216,24 @@ def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
     at = "ls=50000623±25,d=215±9.7,da=0±0.58e-6,theta=-0.1±0.41,as=11.5e-6±1.2e-6,dt=0±0.029"
     ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", "4e6")
     assert ended.err == "note: the linear model is not good enough for l here; the quadratic one is\n"
+
+
+@pytest.mark.parametrize("count, seed", [("500", "3"), ("200000", "7"), ("auto", "0")])
+def test_the_picture_shows_the_samples_that_were_drawn(count, seed, tmp_path):
+    asked = ("propagate", "-e", "v = exp(x)", "--at", "x=1±0.2~rect", "--monte-carlo", count, "--seed", seed)
+    asked = (*asked, "--format", "json", "-q")
+    told = succeeds(*asked, "--plot", tmp_path / "a.svg").records[0]["monte_carlo"]
+    picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert f">{told['samples']:,} samples<" in picture
+    assert f"samples: mean {told['of']['v']['mean']:.6g}, standard deviation {told['of']['v']['u']:.3g}" in picture
+    succeeds(*asked, "--plot", tmp_path / "a.csv")
+    rows = [list(map(float, line.split(","))) for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
+    counts = [density * (high - low) * told["samples"] for low, high, density, _ in rows]
+    assert sum(counts) == pytest.approx(told["samples"]) and all(abs(c - round(c)) < 1e-6 * told["samples"] for c in counts)
+
+
+def test_a_picture_of_very_many_samples_says_how_many_it_has(tmp_path, monkeypatch):
+    from adcli.propagate import pictured
+    monkeypatch.setattr(pictured, "KEPT", 70_000)
+    succeeds("propagate", "-e", "v = 2*x", "--at", "x=1±0.2", "--monte-carlo", "150000", "--plot", tmp_path / "a.svg", "-q")
+    assert ">70,000 of 150,000 samples<" in (tmp_path / "a.svg").read_text(encoding="utf-8")
