@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.evaluation import rounded_point
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.numeric_rules import arguments, met
-from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read, rounded_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
@@ -61,7 +62,7 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     """The operation of the program that is to blame, or that of its derivative."""
     primal, program = task.primal, task.program if task.verb.differentiates else task.primal
     precision = PRECISIONS[task.request.precision]
-    at, arithmetic = rounded_point(at, precision), rounded_arithmetic(precision)
+    at, arithmetic = rounded_point(at, precision), native_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
     worst, place = worst_operation(primal, values)
     if place is None:
@@ -172,7 +173,7 @@ def shown(x: Any, number: Number = shortest) -> str:
 
 def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) -> Note:
     """The operation and the element that are to blame, found by native code."""
-    source, arithmetic = task.primal.source, rounded_arithmetic(PRECISIONS[task.request.precision])
+    source, arithmetic = task.primal.source, native_arithmetic(PRECISIONS[task.request.precision])
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
     if place is not None:
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from adcli.answers.all_values import all_values
 from adcli.codegen.documents.graph import AtPoint, Said
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
 from adcli.output.numbers import Number
 
@@ -42,7 +44,7 @@ def at_point(program: Program, point: Mapping[str, Any], wrt: Sequence[str], tan
         if tangent is not None:
             raise AdError("--tangent: the values of this program are tensors", help="draw its tangents: --stage forward")
         return _tensors(program, point, wrt, cotangent, number)
-    explainer = Explainer(program, point, wrt)
+    explainer = Explainer(program, point, wrt, native_arithmetic(DOUBLE))
     sweeps = []
     if tangent is not None:
         sweeps.append(forward_sweep(program, explainer.values, [(program.param(x).var, s) for x, s in tangent.items()]))
@@ -116,14 +118,13 @@ def wrong(x: Any) -> bool:
 # ---------------------------------------------------------------- tensors
 
 def _tensors(program: Program, point: Mapping[str, Any], wrt: Sequence[str], cotangent: Seeds | None, number: Number) -> AtPoint:
-    arithmetic = numpy_arithmetic()
-    values = every_value(program, point, arithmetic)
+    values = all_values(program, point)
     adjoints: dict[Atom, Any] = {}
     if cotangent is not None:
         swept, made = adjoints_of_all(program, wrt, list(cotangent))
         chosen = [r for r in program.results if r.name in cotangent]
         seeds = {f"{SEED}{i}": spread(cotangent[r.name], r.atom, values) for i, r in enumerate(chosen)}
-        found = every_value(swept, {**point, **seeds}, arithmetic)
+        found = all_values(swept, {**point, **seeds})
         adjoints = {var: found[a] if isinstance(a, Var) else a.value for var, a in made.items()}
     said: dict[Atom, Said] = {}
     for var, x in values.items():

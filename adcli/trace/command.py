@@ -18,6 +18,7 @@ from adcli.answers.evaluation import rounded_point
 from adcli.answers.seeding import seeded
 from adcli.answers.watch import ROUGH, Watch
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.command.options import (
     Options,
     derivative_options,
@@ -34,7 +35,7 @@ from adcli.command.options import (
 from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.trace import traced
-from adcli.lang.evaluate import evaluate, rounded_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import LEVELS, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
@@ -133,7 +134,7 @@ class Tables:
     def __init__(self, tasks: list[Task], options: TraceOptions, heard: Callable[[object], object] | None = None) -> None:
         self.tasks, self.form = tasks, options.form
         self.precision = PRECISIONS[options.precision or "double"]
-        self.arithmetic = rounded_arithmetic(self.precision)
+        self.arithmetic = native_arithmetic(self.precision)
         self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False, options.precision)
         self.columns = columns_of(options.output) if heard is None else None
         self.element = options.element

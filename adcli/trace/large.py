@@ -13,8 +13,8 @@ import numpy as np
 
 from adcli.answers.all_values import all_values
 from adcli.codegen.documents.notation import Label
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.trace import TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate import rounded_arithmetic
 from adcli.lang.evaluate.one_element import Element, KnownValues
 from adcli.lang.evaluate.recording import TooLong
 from adcli.lang.ir import Atom, Lit, Program, Result, Var
@@ -87,7 +87,7 @@ class LargeTrace:
             raise AdError("of a point as large as this --element takes one element", help="name it: --element 'h(3, 0)'")
         plain = in_sums(self.program)
         elements = KnownValues(plain, self.values if plain is self.program else
-                               all_values(plain, self.at, self.precision.name), rounded_arithmetic(self.precision))
+                               all_values(plain, self.at, self.precision.name), native_arithmetic(self.precision))
         name, _, places = wanted.replace(" ", "").rstrip(")").partition("(")
         computed = {n: o for o, n in elements.names.items() if o in elements.makers and not o.temp}
         place = tuple([int(p) for p in places.split(",") if p.isdecimal()])

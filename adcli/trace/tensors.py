@@ -15,8 +15,8 @@ import numpy as np
 
 from adcli.answers.diagnose import blame, worst_operation
 from adcli.codegen.documents.notation import Label, Latex, Notation
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate import rounded_arithmetic
 from adcli.lang.evaluate.recording import element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Var
@@ -71,7 +71,7 @@ def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seed
     """The trace at a point, by native code where the program is too long to be written out."""
     if length(program, at) > MOST_OPERATIONS:
         return LargeTrace(program, at, wrt, seeds, precision)
-    arithmetic = rounded_arithmetic(precision)
+    arithmetic = native_arithmetic(precision)
     whole = unfolded(program, at, arithmetic)
     results = {r.name: whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results}
     shapes = {TANGENT: {p.name: np.shape(at[p.name]) for p in program.params}, "cotangent": results}

@@ -4,11 +4,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding, conventional, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
-from adcli.lang.evaluate import Arithmetic, rounded_arithmetic
+from adcli.lang.evaluate import Arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
@@ -31,7 +32,7 @@ class WhyAt(NamedTuple):
     @property
     def arithmetic(self) -> Arithmetic:
         """What numbers are computed in."""
-        return rounded_arithmetic(self.precision)
+        return native_arithmetic(self.precision)
 
 
 
