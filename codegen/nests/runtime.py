@@ -155,9 +155,11 @@ class TensorKernel(PlannedKernel):
         extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         got = np.int64(env[flag + 1])
-        value, help = no_subscript(float(got.view(np.float64)) if source.whole else int(got), extent, e)
+        value, help = no_subscript(float(got.view(np.float64)) if source.whole else int(got), extent)
+        computed = next((x.span for x in self.program.equations if source in x.outs and source.name is None), None)
         return AdError(f"{named(e, s)}{where} = {value} is out of range for dimension {d} of '{target}', which has "
-                       f"{elements(extent)}", self.module.gathering.get((tensor, source, d)) or e.span, help, self.program.source)
+                       f"{elements(extent)}", computed or self.module.gathering.get((tensor, source, d)) or e.span, help,
+                       self.program.source)
 
 
 def instructions_worth(text: str) -> float:

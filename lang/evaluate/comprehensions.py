@@ -193,7 +193,7 @@ def _gathered_outside(e: Equation, s: Read, where: list[int], got: float, tensor
     name = integers.name if isinstance(integers, Var) else None
     element = (name or "the subscript") + (f"({', '.join(map(str, where))})" if where else "")
     target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
-    value, help = no_subscript(got, extent, e)
+    value, help = no_subscript(got, extent)
     return AdError(f"{element} = {value} is out of range for dimension {d} of '{target}', which has {elements(extent)}", e.span,
                    help)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from adcli.lang.ir.affine import Affine
+from adcli.lang.ir.affine import Affine, Index, affine
 
 T = TypeVar("T")
 SPLITS = 64
@@ -39,7 +39,9 @@ class EitherWay(NamedTuple, Generic[T]):
         return self.negated().also(other.negated()).negated()
 
 
-UNKNOWN: EitherWay[Affine] = EitherWay(EVERYWHERE, EVERYWHERE)
+UNTOLD = affine(Index("condition"))
+"""What is not negative where some condition holds, and says nothing of where a point is."""
+UNKNOWN: EitherWay[Affine] = EitherWay(((UNTOLD,),), ((UNTOLD,),))
 """A condition that says nothing of where a point is."""
 
 
@@ -57,7 +59,13 @@ def together(first: Pieces[T], second: Pieces[T]) -> Pieces[T]:
 
 def known_where(pieces: Pieces[Affine]) -> Where:
     """What is known where one of the pieces is; nothing where they are too many."""
-    return EVERYWHERE if pieces is None else tuple(map(tuple, pieces))
+    return ((UNTOLD,),) if pieces is None else tuple(map(tuple, pieces))
+
+
+def under(where: Where, pieces: Pieces[Affine]) -> Where:
+    """Pieces where one of some others is, too; what is too much to tell is left open."""
+    found = joint(where, pieces)
+    return known_where(joint(where, ((UNTOLD,),)) if found is None else found)
 
 
 def compared(name: str, left: Affine, right: Affine) -> EitherWay[Affine]:

@@ -89,7 +89,7 @@ def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list
     None where too many would have to be put together."""
     rows, left = [_cut(row, constant) for row, constant in constraints], dict.fromkeys(away)
     while left:
-        i = min(left, key=lambda i: _pairs(i, rows))
+        i = min(left, key=lambda i: (not _exact(i, rows), _pairs(i, rows)))
         if _pairs(i, rows) > MOST_PAIRS:
             return None
         del left[i]
@@ -103,6 +103,12 @@ def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list
 
 def _pairs(i: Index, rows: Sequence[Constraint]) -> int:
     return sum(r[0].get(i, 0) > 0 for r in rows) * sum(r[0].get(i, 0) < 0 for r in rows)
+
+
+def _exact(i: Index, rows: Sequence[Constraint]) -> bool:
+    """Whether no whole number is lost without an index: all its coefficients of one sign are 1."""
+    steps = {r[0].get(i, 0) for r in rows}
+    return all(c <= 1 for c in steps) or all(c >= -1 for c in steps)
 
 
 def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:

@@ -6,9 +6,10 @@ An index that is a subscript of the result does not start below 0. One that stan
 have the same extent, which is checked when sizes are numbers. What `where` says comes first; a tensor that exists before it is
 written bounds the indices that nothing else does. The outcome does not depend on the order of the reads.
 
-A read that is done under a condition on indices only, as one in an arm of a choice, bounds them as far as the condition does not
-keep it inside already: in `i < N - 1 ? x(i + 1) : x(i)` the second read alone says that i ends before N. An end that nothing else
-says is the one that the read would have without its condition, x(i) rather than x(i + 1).
+A read under a condition, as one in an arm of a choice, bounds no index that another read or what is written bounds. An index
+without these has the places whose reads are inside, where intervals of places choose: in `i < N - 1 ? x(i + 1) : x(i)` the second
+read alone says that i ends before N. Where other conditions choose, as in `i % 2 == 0 ? x(i + 1) : x(i - 1)`, it runs over the
+dimension that is read, and subscripts are checked as the program runs.
 """
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Source, Span
-from adcli.lang.ir.pieces import EVERYWHERE, Where, joint, known_where
+from adcli.lang.ir.pieces import EVERYWHERE, UNTOLD, Where, joint, known_where
 from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.records import value_record
 
@@ -82,21 +83,27 @@ class Domain:
         return never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
 
 
+SURE, TOLD, OPEN, ANYWAY = range(4)
+"""Ranks of bounds: without conditions; conditions that are intervals of the index; other conditions; whatever they keep."""
+
+
 @value_record
 class _Bound:
     """A range for an index from one subscript, without the ends that the conditions of the access keep; `whole` has both, and
-    `alone` says that the subscript is the index itself."""
+    `alone` says that the subscript is the index itself, `shifted` that it is but for a constant."""
 
     low: Affine | None
     high: Affine | None
     whole: tuple[Affine, Affine]
     alone: bool
+    shifted: bool
+    rank: int
     why: str
     span: Span | None
 
-    def says(self) -> bool:
-        """Whether it has an end."""
-        return self.low is not None or self.high is not None
+    def says(self, rank: int) -> bool:
+        """Whether it has an end, and is of this rank or below."""
+        return self.rank <= rank and (self.low is not None or self.high is not None)
 
 
 def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Given] = (), writes: Sequence[Access] = (),
@@ -107,8 +114,9 @@ def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Giv
     inference = _Inference(given, source, {x.index for x in target if isinstance(x, Affine) and x.index}, where)
     left = set(indices)
     while left:
-        found = inference.stated(left) or inference.round(left, reads) or inference.round(left, writes) or (
-            inference.round(left, reads, anyway=True))
+        found = inference.stated(left) or inference.round(left, reads, SURE) or inference.round(left, writes, SURE)
+        for rank in (TOLD, OPEN, ANYWAY):
+            found = found or inference.round(left, reads, rank)
         if not found:
             raise inference.ambiguous([i for i in indices if i in left], (*reads, *writes))
         left -= found
@@ -148,8 +156,8 @@ class _Inference:
         high = least(*(plain or [bounds(g.high, self.ends)[1] for g in own]))
         self.settle(index, low, high, "where")
 
-    def round(self, left: set[Index], accesses: Iterable[Access], anyway: bool = False) -> set[Index]:
-        """Indices that are alone without a range in some subscript; `anyway`: also where conditions keep all of these inside."""
+    def round(self, left: set[Index], accesses: Iterable[Access], rank: int) -> set[Index]:
+        """Indices that are alone without a range in some subscript that is of this rank or below."""
         bounds_of: dict[Index, list[_Bound]] = {}
         for access in accesses:
             for d, x in enumerate(access.subscripts):
@@ -158,9 +166,11 @@ class _Inference:
                 bound = self.solve(x, open_[0], access, d) if x is not None and alone else None
                 if bound:
                     bounds_of.setdefault(open_[0], []).append(bound)
-        said = {i: found for i, found in bounds_of.items() if anyway or any(map(_Bound.says, found))}
+        said = {i: found for i, found in bounds_of.items() if rank == ANYWAY or any(b.says(rank) for b in found)}
+        if rank == TOLD:   # an index that stands alone says more than one with a constant
+            said = {i: found for i, found in said.items() if not any(b.alone and b.rank == OPEN and b.says(OPEN) for b in found)}
         for index, found in said.items():
-            self.intersect(index, found)
+            self.intersect(index, found, rank)
         return set(said)
 
     def solve(self, x: Affine, index: Index, access: Access, d: int) -> _Bound | None:
@@ -173,7 +183,10 @@ class _Inference:
         if found is None:
             return None
         where = f"dimension {d} of {access.tensor}"
-        alone = x.index is index
+        alone, rank = x.index is index, self.rank(access.where, index)
+        shifted = x.indices() == [index] and linear(x) and not without(x, index).terms and never_negative(a)
+        if rank == OPEN and shifted:
+            found = _ends(a, affine(0), affine(0), extent) or found
         plain: tuple[Affine, Affine] = found
         ends: tuple[Affine | None, Affine | None] = found
         pieces = access.where   # what another index says is no matter of this one alone
@@ -185,7 +198,16 @@ class _Inference:
             some = _ends(a, high, low, extent) or found   # for some values of the others, where points apart do not count
             kept = [len(x.indices()) > 1 and self.where != EVERYWHERE and self.holds(room) for room in rooms]
             plain = some[0] if kept[0] else found[0], some[1] if kept[1] else found[1]
-        return _Bound(*ends, plain, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+        return _Bound(*ends, plain, alone, shifted and rank == OPEN, rank, where if alone else f"from {text(x)} in {where}",
+                      access.span(d))
+
+    def rank(self, where: Where, index: Index) -> int:
+        """How far the conditions of a read leave open whether it is done."""
+        if where == EVERYWHERE:
+            return SURE
+        told = all(g != UNTOLD and linear(g) and (slope(g, index).number or index not in g.indices())
+                   for piece in where for g in piece)
+        return TOLD if told else OPEN
 
     def holds(self, room: Affine) -> bool:
         """Whether an expression is never negative at points that count."""
@@ -221,19 +243,22 @@ class _Inference:
         yield from self.guards
         yield from (affine(i) for i in self.written if i not in self.ranges)
 
-    def intersect(self, index: Index, found: list[_Bound]) -> None:
-        alone = sorted(((b, b.high) for b in found if b.alone and b.high is not None),
-                       key=lambda t: (len(t[1].terms), text(t[1]), t[0].why))
+    def intersect(self, index: Index, found: list[_Bound], rank: int) -> None:
+        whole = [b for b in found if b.alone or (b.shifted and rank >= OPEN)]
+        alone = sorted(((b, b.high) for b in whole if b.high is not None),
+                       key=lambda t: (t[0].rank > rank, len(t[1].terms), text(t[1]), t[0].why))
         for other, last in alone[1:]:
             self.agree(index, *alone[0], other, last)
-        used = [b for b, _ in alone[:1]] + [b for b in found if not b.alone or b.high is None]
+        found = [b for b in found if b.rank <= rank]
+        alone = [t for t in alone if t[0].rank <= rank]
+        used = [b for b, _ in alone[:1]] + [b for b in found if b not in whole or b.high is None]
         lows, highs = [b.low for b in used if b.low is not None], [b.high for b in used if b.high is not None]
-        anyway = [b.whole for b in found if b.alone] or [b.whole for b in found]
+        anyway = [b.whole for b in found if b in whole] or [b.whole for b in found]
         lows = lows or ([affine(0)] if highs and index in self.written else [first for first, _ in anyway])
         low, high = greatest(*lows), least(*(highs or [end for _, end in anyway]))
         if index in self.written and not _natural(low):
             low = greatest(*lows, affine(0))
-        telling = [*(b for b, _ in alone), *filter(_Bound.says, used)]
+        telling = [*(b for b, _ in alone), *(b for b in used if b.says(rank))]
         self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in telling)))
 
     def agree(self, index: Index, one: _Bound, end: Affine, other: _Bound, its: Affine) -> None:

@@ -31,7 +31,7 @@ from adcli.lang.ir.affine import (
     value,
     without,
 )
-from adcli.lang.ir.comprehension import Comprehension, Read, Subscript, atoms_in
+from adcli.lang.ir.comprehension import Read, Subscript, atoms_in
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
@@ -62,12 +62,10 @@ def elements(n: int) -> str:
     return "1 element" if n == 1 else f"{n} elements"
 
 
-def no_subscript(got: float, extent: int, e: Equation) -> tuple[str, str | None]:
-    """A value that should be a subscript in an equation and is none, as a number, and the help that goes with it."""
+def no_subscript(got: float, extent: int) -> tuple[str, str | None]:
+    """A value that should be a subscript and is none, as a number, and the help that goes with it."""
     if isfinite(got):
-        chooses = isinstance(e.op, Comprehension) and any(x.op.name == "select" for x in e.op.body.equations)
-        also = "; both arms of a choice by values are read, so choose inside of the subscript: x(c ? k : 0)" if chooses else ""
-        return str(int(got)), f"subscripts go from 0 to {extent - 1}{also}" if extent else None
+        return str(int(got)), f"subscripts go from 0 to {extent - 1}" if extent else None
     return str(got), "there is no such whole number: it comes from a NaN, from infinity, or from a range that is empty"
 
 
@@ -388,7 +386,7 @@ def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
 
 def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], sizes: Mapping[str, int]) -> bool:
     """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
-    quotients = _Quotients(box, sizes)
+    quotients = Quotients(box, sizes)
     own, *domain = [constraint(quotients.linear(x), sizes) for x in (s, *guards)]
     known = [c for c in (*domain, *(constraint(x, sizes) for x in quotients.rows)) if c is not None]
     if own is None or not known:
@@ -399,7 +397,7 @@ def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], si
     return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
 
 
-class _Quotients:
+class Quotients:
     """Expressions with an index in place of each floor of a quotient, and of what a remainder leaves out: `rows` are not negative
     by what they are."""
 

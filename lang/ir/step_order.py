@@ -17,7 +17,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.proofs import Constraint, eliminated, infeasible
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import constraint, elements_read, number
+from adcli.lang.ir.sizes import Quotients, constraint, elements_read, number
 
 ENDLESS = 1 << 80
 """More than any size."""
@@ -98,8 +98,10 @@ def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in ranges}
     if any(last < first for first, last in box.values()):
         return False
-    known: list[Constraint] = [c for x in rows if (c := constraint(x, sizes)) is not None]
-    return not infeasible(known, box)
+    quotients = Quotients(box, sizes)
+    rows = [quotients.linear(x) for x in rows]
+    known: list[Constraint] = [c for x in (*rows, *quotients.rows) if (c := constraint(x, sizes)) is not None]
+    return not infeasible(known, quotients.box)
 
 
 def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]:

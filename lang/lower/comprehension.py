@@ -15,6 +15,7 @@ from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, text, weight
 from adcli.lang.ir.comprehension import (
     MOST_DIMENSIONS,
+    NEUTRAL,
     Agreement,
     Comprehension,
     Read,
@@ -48,12 +49,12 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.earlier_values import combination, compacted, first_place, updated
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.guarded_reads import PlaceComparisons
-from adcli.lang.lower.index_choices import Arm, IndexChoices, choices_of
+from adcli.lang.lower.index_choices import Arm, IndexChoices, conditions_in
 from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits, nowhere, pieces_where, runs
 from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
-from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import Call, Clause, Def, For, Node, TensorAssign, Token, Typed, bare, postorder, targets_of, within
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max", "lse=!": "lse", "lse=": "lse", "argmin=!": "min", "argmax=!": "max"}
@@ -124,7 +125,7 @@ class TensorStatement:
             if split is None:
                 at += 1
                 continue
-            if len(arms) == SPLITS:
+            if len(arms) == SPLITS and len(split) > 1:
                 raise self.context.fault(f"the choices in this statement make more than {SPLITS} comprehensions",
                                          self.s.target, "write them as statements of their own, with conditions in where")
             self.forget_subscripts(arms[at])
@@ -174,13 +175,16 @@ class TensorStatement:
         """A subscript that is computed, as a tensor of whole numbers over the indices that it has: a statement of its own, ahead
         of this one, or of the loop that this one stands in."""
         scope = self.around()
-        b = Elements(scope, self.tensors, self.s)
+        b = self.inner_elements()
         for token in b.unknown_names(node):   # names that are nothing else are indices
             b.extent_or_index(token)
         b.replaced(node)
         clauses = [c for c in self.s.clauses if c.kind == "range" and c.name is not None and c.name.text in b.indices]
         given = [replace(g, index=b.indices[g.index.name]) for g in self.ranges_around(b) if g.index.name in b.indices]
         given += [g for c in clauses for g in self.given(b, c)]
+        if self.is_checked() and self.arm is not None and self.arm.domain is not None:
+            own = {r.index.name: r for r in self.arm.domain.ranges}
+            given = [Given(i, own[name].low, own[name].high) for name, i in b.indices.items() if name in own]
         try:
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         except AdError as fault:
@@ -189,7 +193,7 @@ class TensorStatement:
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         within = [t for t in self.tests if all(n.text in b.indices for side in (t.left, t.right) for n in b.unknown_names(side))]
         guards = limits(b.affine, within)
-        b = Elements(scope, self.tensors, self.s)
+        b = self.inner_elements()
         b.indices = {r.index.name: r.index for r in domain.ranges}
         atom = b.value(b.folded(b.replaced(node)))
         b.require("r", atom, node)
@@ -199,11 +203,21 @@ class TensorStatement:
         body = Program(tuple(b.params), tuple(b.equations), (Result("z", atom),))
         op = Comprehension(ranges=domain.ranges, write=tuple(affine(r.index) - r.low for r in domain.ranges),
                            shape=tuple(r.high - r.low for r in domain.ranges), reduction="=", sources=tuple(b.sources), body=body,
-                           guards=(*domain.guards, *guards), agreements=domain.agreements)
+                           guards=needed_guards((*domain.guards, *guards), domain.ranges), agreements=domain.agreements)
         out = Var(None, True, False, op.shape, False, True)
         op, args = compacted(op, b.args)
         scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
         return out, tuple((r.index.name, r.low) for r in domain.ranges)
+
+    def is_checked(self) -> bool:
+        return self.arm is not None and self.arm.checked
+
+    def inner_elements(self) -> Elements:
+        """What a computed subscript is read into; its conditions may read what other conditions keep inside."""
+        b = Elements(self.around(), self.tensors, self.s)
+        if self.is_checked():
+            b.whole, b.compute = self.computed.setdefault(self.tests, {}), self.subscript
+        return b
 
     def ranges_elsewhere(self, indices: Mapping[str, Index], stated: Collection[Index], fault: AdError) -> list[Given]:
         """The ranges that the rest of the statement gives to indices of a computed subscript. AdError, as the `fault`, where it
@@ -258,9 +272,9 @@ class TensorStatement:
                 b.replaced(c.nodes[0])
                 del b.sources[count:], b.params[count:]
         guards += limits(b.affine, arm.tests)
-        if arm.domain is None and choices_of(arm):
-            under = PlaceComparisons(b).conditions_of_reads(arm.roots())
-            b.accesses = [replace(a, where=under.get(a.spans, EVERYWHERE)) for a in b.accesses]
+        if arm.domain is None and conditions_in(arm):
+            under = PlaceComparisons(b).guarded(arm.roots())
+            b.accesses = [replace(a, where=under[a.spans].where) if a.spans in under else a for a in b.accesses]
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
@@ -384,9 +398,12 @@ class TensorStatement:
         for access in b.accesses:
             fault = outside(access, domain, self.context.source)
             if fault:
+                if access.where != EVERYWHERE:
+                    fault.help = "a read under a condition bounds no index: say the range in where, or keep the subscript inside"
                 raise fault
         self.check_elements(b.accesses, domain)
         shape = self.shape(write, domain)
+        self.remark_gaps(write, shape, domain)
         for name, node in b.lets.items():
             b.env[name] = b.value(b.folded(node))
         atom = b.value(b.folded(value))
@@ -541,14 +558,21 @@ class TensorStatement:
 
     def split(self, arm: Arm) -> list[Arm] | None:
         """The arm as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
-        choices = choices_of(arm)
+        choices = conditions_in(arm)
         if not choices:
             return None
         b, _, write, guards, given = self.gathered(arm)
         found = IndexChoices(arm, choices, b, arm.domain or self.domain(b, write, given), guards)
         if arm.domain is None:
             found.remark_decided({g.index for g in given})
-        return found.split()
+        pieces = found.split()
+        if pieces is None and not arm.checked and (checked := found.checked(self.assigned())):
+            pieces = [checked]
+        return pieces
+
+    def assigned(self) -> Collection[str]:
+        """The names of which nothing can be computed ahead of this statement."""
+        return ()
 
     def remark_stated(self, b: Elements, domain: Domain) -> None:
         """A note on every condition in where that the ranges decide, and on conditions that leave no point."""
@@ -562,6 +586,28 @@ class TensorStatement:
         if len(nodes) > 1 and "never" not in words and all(
                 nowhere(domain, limits(b.affine, arm.tests)) for arm in self.stated_arms()):
             self.remark("these conditions never hold together", (nodes[0].start, nodes[-1].end))
+
+
+    def remark_gaps(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], domain: Domain) -> None:
+        """A note on elements that are not written because what is read leaves them out of a range that is not stated."""
+        tree = self.context.tree
+        if self.before is not None and not self.s.symbol.endswith("!"):
+            return
+        targets = [t.text for top in tree.statements for s in within(top) if not isinstance(s, Def | For) for t in targets_of(s)]
+        guards = [c.nodes[0] for c in self.s.clauses if c.kind == "guard"]
+        told = {t.text for node in guards for t in postorder(node) if type(t) is Token}
+        stated = {r.index for r in domain.ranges if r.why == "where" or r.index.name in told}
+        for d, (w, extent) in enumerate(zip(write, shape, strict=True)):
+            index = w.index if isinstance(w, Affine) else None
+            if index is None or index in stated or targets.count(self.name) != 1:
+                continue
+            r = next(r for r in domain.ranges if r.index is index)
+            start = NEUTRAL[REDUCTION_OF[self.s.symbol]]
+            for place, more in ((f"below {text(r.low)}", r.low), (f"from {text(r.high)} on", extent - r.high)):
+                if (more.number or 0) > 0:
+                    self.remark(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
+                                f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
+                                (self.s.target.start, self.s.target.end))
 
 
 def lag(read: Affine | None, write: Subscript) -> float | None:

@@ -288,7 +288,7 @@ class Elements(EquationScope):
 
     def bends(self, node: Node) -> bool:
         """Whether an operation on indices gives what is no sum of multiples of them: a product or a quotient of two, a choice."""
-        if not isinstance(node, Op | Call) or not self.unknown_names(node):
+        if not isinstance(node, Op | Call) or (node.name != "select" and not self.unknown_names(node)):
             return False
         if node.name == "mul":
             return all(map(self.unknown_names, node.args))

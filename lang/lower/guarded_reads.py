@@ -1,11 +1,12 @@
 """Under which conditions on places the reads of a statement are done: those of the choices that they are arms of."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, joint, known_where
+from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, under
 from adcli.lang.lower.comprehension_body import Elements, counted
 from adcli.lang.lower.index_conditions import alternatives, is_condition, limits, sides_of
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
@@ -14,8 +15,25 @@ Spans = tuple[Span | None, ...]
 
 
 def is_choice(node: Node) -> bool:
-    """Whether a node chooses by comparisons."""
-    return isinstance(node, Op | Call) and node.name == "select" and len(node.args) == 3 and is_condition(node.args[0])
+    """Whether a node chooses between two values."""
+    return isinstance(node, Op | Call) and node.name == "select" and len(node.args) == 3
+
+
+class GuardedCall(NamedTuple):
+    """A call that is evaluated where one of the pieces of `where` is, as far as places say: if the conditions of `path` hold, or
+    do not."""
+
+    call: Call
+    where: Where
+    path: tuple[tuple[Node, bool], ...]
+
+    def condition(self) -> Node:
+        """All of its path as one condition."""
+        found: list[Node] = [node if holds else Op("not", [node], node.start, node.end) for node, holds in self.path]
+        whole = found[0]
+        for node in found[1:]:
+            whole = Op("and", [whole, node], node.start, node.end)
+        return whole
 
 
 class PlaceComparisons:
@@ -49,7 +67,7 @@ class PlaceComparisons:
 
     def sides(self, root: Node) -> EitherWay[Affine]:
         """Where a condition holds and where it does not, as far as places say."""
-        return sides_of(root, self.compared)
+        return sides_of(root, self.compared) if is_condition(root) else UNKNOWN
 
     def compared(self, node: Op | Call) -> EitherWay[Affine]:
         if not self.of_places(node):
@@ -57,23 +75,30 @@ class PlaceComparisons:
         return EitherWay(*([limits(self.b.affine, piece) for piece in alternatives(name, node.args, True)]
                            for name in (node.name, COMPARISONS[node.name])))
 
-    def conditions_of_reads(self, roots: Iterable[Node]) -> dict[Spans, Where]:
-        """Under which conditions the calls in expressions stand that stand under one, by the places of their arguments."""
-        found: dict[Spans, Where] = {}
-        stack: list[tuple[Node, Where]] = [(root, EVERYWHERE) for root in roots]
+    def guarded(self, roots: Iterable[Node]) -> dict[Spans, GuardedCall]:
+        """The calls under conditions, by the places of their arguments: in an arm of a choice, or behind `and` and `or`."""
+        found: dict[Spans, GuardedCall] = {}
+        stack: list[tuple[Node, Where, tuple[tuple[Node, bool], ...]]] = [(root, EVERYWHERE, ()) for root in roots]
         while stack:
-            node, where = stack.pop()
+            node, where, path = stack.pop()
             node = bare(node)
             if isinstance(node, Token) or not isinstance(node, Op | Call):
                 continue
-            if type(node) is Call and where != EVERYWHERE:
-                found[tuple([(a.start, a.end) for a in node.args])] = where
-            if not is_choice(node):
-                stack += [(a, where) for a in node.args]
-                continue
-            condition, *arms = node.args
-            stack.append((condition, where))
-            for arm, pieces in zip(arms, self.sides(condition), strict=True):
-                under = joint(where, pieces)
-                stack.append((arm, where if under is None else known_where(under)))
+            if type(node) is Call and path:
+                found[tuple([(a.start, a.end) for a in node.args])] = GuardedCall(node, where, path)
+            outcomes = outcomes_of(node)
+            first, *rest = node.args or [node]
+            if node.args:
+                stack.append((first, where, path))
+            sides = self.sides(first) if outcomes else UNKNOWN
+            for a, holds in zip(rest, outcomes or [None] * len(rest), strict=True):
+                stack.append((a, where, path) if holds is None else
+                             (a, under(where, sides.holds if holds else sides.fails), (*path, (first, holds))))
         return found
+
+
+def outcomes_of(node: Op | Call) -> Sequence[bool]:
+    """What the first operand is where the others are asked for; nothing where they always are."""
+    if is_choice(node):
+        return True, False
+    return (node.name == "and",) if node.name in ("and", "or") and len(node.args) == 2 else ()

@@ -11,17 +11,19 @@ from adcli.lang.ir.errors import Span
 from adcli.lang.ir.pieces import COMPARISONS
 from adcli.lang.ir.ranges import Access, Domain
 from adcli.lang.lower.comprehension_body import Elements, rewritten
-from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice
+from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice, outcomes_of
 from adcli.lang.lower.index_conditions import (
     IndexTest,
     Piece,
     decided,
+    is_logical,
     limits,
     logical,
     nowhere,
     pieces_where,
     runs,
 )
+from adcli.lang.lower.subscripts import LONGEST
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 
@@ -37,6 +39,8 @@ class Arm:
     lets: dict[str, Node]
     tests: list[IndexTest]
     domain: Domain | None = None
+    checked: bool = False
+    """Whether reads that conditions are to keep inside are looked at as the program runs."""
 
     def roots(self) -> list[Node]:
         """All of its expressions."""
@@ -50,9 +54,9 @@ class Arm:
         return Arm(changed(self.value), lets, [*self.tests, *tests], domain)
 
 
-def choices_of(arm: Arm) -> list[Op | Call]:
-    """The choices in an arm whose conditions compare."""
-    return [n for root in arm.roots() for n in postorder(root) if isinstance(n, Op | Call) and is_choice(n)]
+def conditions_in(arm: Arm) -> list[Op | Call]:
+    """The operations in an arm that ask for an operand only if a condition holds."""
+    return [n for root in arm.roots() for n in postorder(root) if isinstance(n, Op | Call) and outcomes_of(n)]
 
 
 class IndexChoices:
@@ -61,7 +65,8 @@ class IndexChoices:
     def __init__(self, arm: Arm, choices: Sequence[Op | Call], b: Elements, domain: Domain, guards: Sequence[Affine]) -> None:
         self.arm, self.b, self.domain = arm, b, domain
         comparisons = PlaceComparisons(b)
-        self.size, found = comparisons.size, [(n, of_places(n.args[0], comparisons)) for n in choices]
+        self.guarded = comparisons.guarded(arm.roots())
+        self.size, found = comparisons.size, [(n, of_places(n.args[0], comparisons)) for n in choices if is_choice(n)]
         self.parts = [(n, part) for n, part in found if part is not None]
         """The choices whose conditions say something of places, with the first part that speaks of nothing else."""
         self.choices = [n for n, part in self.parts if part is bare(n.args[0])]
@@ -83,7 +88,7 @@ class IndexChoices:
             told = self.told_by(self.names(part))
             unsafe = {spans for spans, doubt in self.doubts.items() if not told.isdisjoint(doubt)}
             reading = {i for root in self.arm.roots() for i in holders(root, unsafe)}
-            if any(id(bare(a)) in reading for a in node.args[1:]):
+            if any(id(bare(a)) in reading for a in node.args):
                 pieces = [(value, piece) for holds in (True, False) for value in [outcome(node, part, holds)]
                           for piece in pieces_where(self.b.context, part, holds, True)]
                 there = [p for p in pieces if not nowhere(self.points, limits(self.b.affine, p[1]))]
@@ -98,6 +103,22 @@ class IndexChoices:
             if other is not node and (word := decided(self.b.affine, left, other.args[0], True)):
                 new[id(other)] = other.args[1 if word == "always" else 2]
         return self.arm.with_values(new, tests, self.domain)
+
+    def checked(self, assigned: Collection[str]) -> Arm | None:
+        """The arm with subscripts that conditions are to keep inside, in a way that places do not tell, as whole numbers that the
+        conditions choose: each is looked at where it is used. Loops cannot compute those of values that they have `assigned`."""
+        new: dict[int, Node] = {}
+        length: dict[int, int] = {}   # of the calls that are made so
+        reads = [(under, a) for a in self.b.accesses if (under := self.guarded.get(a.spans)) and under.call.name not in assigned]
+        for under, a in sorted(reads, key=lambda t: len(t[0].path)):
+            call, condition, args = under.call, under.condition(), list(under.call.args)
+            for d, (x, extent, node) in enumerate(zip(a.subscripts, a.extents, call.args, strict=True)):
+                if x is None or in_doubt(Access(a.tensor, (extent,), (x,)), self.points):
+                    args[d] = Op("select", [condition, node, Token("NUMBER", "0", node.start, node.end)], node.start, node.end)
+            length[id(call)] = sum(length.get(id(n), 1) for x in args for n in postorder(x))
+            if args != call.args and length[id(call)] <= LONGEST and not {*assigned} & names_in(condition):
+                new[id(call)] = Call(call.name, args, call.start, call.end)
+        return replace(self.arm.with_values(new, (), self.domain), checked=True) if new else None
 
     def names(self, condition: Node) -> set[str]:
         """The names in a condition."""
@@ -122,6 +143,11 @@ class IndexChoices:
                                  "range in where for more", (node.args[0].start, node.args[0].end))
 
 
+def names_in(root: Node) -> set[str]:
+    """All names in an expression, those of what is called, too."""
+    return {n.text if type(n) is Token else n.name for n in postorder(root) if isinstance(n, Token | Op | Call)}
+
+
 def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]:
     """The identities of the calls whose arguments stand at wanted places, and of all operations that one of them stands in."""
     found: set[int] = set()
@@ -136,13 +162,13 @@ def of_places(condition: Node, comparisons: PlaceComparisons) -> Node | None:
     """The first of the largest parts of a condition that compare nothing but places, as `i < N` of `i < N and s > 0`."""
     plain: dict[int, bool] = {}
     for n in logical(condition):
-        plain[id(n)] = comparisons.of_places(n) if n.name in COMPARISONS else all(plain[id(bare(a))] for a in n.args)
+        plain[id(n)] = comparisons.of_places(n) if n.name in COMPARISONS else all(plain.get(id(bare(a)), False) for a in n.args)
     stack = [bare(condition)]
     while stack:
         node = stack.pop()
-        if plain[id(node)]:
+        if plain.get(id(node), False):
             return node
-        if isinstance(node, Op | Call) and node.name not in COMPARISONS:
+        if is_logical(node) and node.name not in COMPARISONS:
             stack += [bare(a) for a in reversed(node.args)]
     return None
 

@@ -8,7 +8,7 @@ has when the loop comes, or what the statements in the loop ask for.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -415,6 +415,9 @@ class LoopStatement(TensorStatement):
                 raise self.context.fault(f"a loop computes no whole numbers, and {what} would be one made from '{name}'", node,
                                          "read subscripts from whole numbers that are there before the loop")
         return super().subscript(node, what)
+
+    def assigned(self) -> Collection[str]:
+        return self.loop.names
 
     def around(self) -> EquationScope:
         """Ahead of the loop, where they are computed for all steps at once."""

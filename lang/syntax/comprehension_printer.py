@@ -394,9 +394,9 @@ class ComprehensionText(BoxText):
         uses = Counter(a for e in body.equations for a in e.args)
         sources: dict[Atom, BodySource] = {p.var: s for p, s in zip(body.params, self.op.sources, strict=True)}
         sums = {v for v, s in sources.items() if isinstance(v, Var) and isinstance(s, Affine)}
-        chosen = any(e.op.name == "select" for e in body.equations)
+        chosen = {a for e in body.equations if e.op.name in ("select", "and", "or") for a in e.args[1:]}   # under conditions
         reads = BodyReads(sources, {v: x for v, s in sources.items() if (x := self.place(s)) is not None})
-        doubted: set[Atom] = {v for v, s in sources.items() if chosen and self.is_doubted(s)}   # values with reads in doubt
+        doubted: set[Atom] = {v for v, s in sources.items() if chosen and self.is_doubted(s)}   # reads that may be outside
         elsewhere: set[Atom] = {v for v, s in sources.items() if self.place(s) is None}   # values not of places alone
 
         def named(v: Atom, piece: Piece) -> Piece:
@@ -405,19 +405,23 @@ class ComprehensionText(BoxText):
             elsewhere.add(v)
             reads.name(v)
             return name, ATOM
+        for v in (p.var for p in body.params if p.var in chosen and p.var in doubted):
+            pieces[v] = named(v, pieces[v])   # without a name a reader has its subscripts checked
+            doubted.discard(v)
         for e in body.equations:
             parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
             if apart := is_sum(e, sums):
                 parts = self.kept_apart(e.args, parts)
-            if reads.is_guard(e) and (e.args[0] in reads.unsure or not doubted.isdisjoint(e.args[1:])):
+            if reads.is_guard(e) and e.args[0] in reads.unsure:
                 parts[0] = pieces[e.args[0]] = named(e.args[0], parts[0])   # without a name a reader takes it apart
             piece, out = infix(e.op.spelled or e.op.name, parts), e.outs[0]
             if not elsewhere.isdisjoint(e.args):
                 elsewhere.add(out)
             reads.enter(e, apart, out not in elsewhere)
-            if uses[out] > 1 or len(piece[0]) > LONGEST_UNNAMED:
+            unsure = not doubted.isdisjoint(e.args)
+            if uses[out] > 1 or len(piece[0]) > LONGEST_UNNAMED or (unsure and out in chosen):
                 piece = named(out, piece)
-            elif not doubted.isdisjoint(e.args):
+            elif unsure:
                 doubted.add(out)
             pieces[out] = piece
         result = body.results[0].atom
@@ -431,7 +435,7 @@ class ComprehensionText(BoxText):
     def is_doubted(self, s: BodySource) -> bool:
         """Whether a read is not proved to be inside of its tensor."""
         domain = Domain(self.op.ranges, self.op.guards, ())
-        return any(in_doubt(self.access_of(read), domain) for read in nested_reads([s]))
+        return any(in_doubt(a, domain) or None in a.subscripts for a in map(self.access_of, nested_reads([s])))
 
     def place(self, s: BodySource) -> Affine | None:
         """A value as an expression of indices and sizes; an input that is one whole number is a size, too."""

@@ -8,7 +8,7 @@ from itertools import chain
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Affine, Extreme, affine, nested
 from adcli.lang.ir.comprehension import BodySource, Read, nested_reads
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Pieces, Where, compared, joint, known_where
+from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, compared, under
 
 GuardedRead = tuple[Read, Where]
 
@@ -45,12 +45,12 @@ class BodyReads:
             self.sides[out] = first.negated() if not others else (first.also if name == "and" else first.either)(others[0])
             for found in (self.speaking, self.unsure):
                 found.update([out] * (not found.isdisjoint(e.args)))
-        if name == "select" and e.args[0] in self.sides:
-            condition, *arms = e.args
-            parts = [self.reads.get(condition, []), *(under(self.reads.get(a, []), pieces)
-                                                      for a, pieces in zip(arms, self.sides[condition], strict=True))]
-        else:
-            parts = [self.reads.get(a, []) for a in e.args]
+        parts = [self.reads.get(a, []) for a in e.args]
+        if name in ("select", "and", "or"):
+            sides = self.sides.get(e.args[0], UNKNOWN)
+            outcomes = (sides.holds, sides.fails) if name == "select" else (sides.holds if name == "and" else sides.fails,)
+            parts[1:] = [[(r, under(where, pieces)) for r, where in part]
+                         for part, pieces in zip(parts[1:], outcomes, strict=True)]
         self.reads[out] = list(chain(*parts))
 
     def comparison(self, e: Equation, places: list[tuple[Affine, int]], plain: bool) -> None:
@@ -80,7 +80,3 @@ def readable(x: Affine) -> bool:
     """Whether an expression is one of places in a condition, too: the least of several is not."""
     return not any(isinstance(a, Extreme) for part in nested(x) for a, _ in part.terms)
 
-
-def under(reads: list[GuardedRead], pieces: Pieces[Affine]) -> list[GuardedRead]:
-    """Reads where one of some pieces is, too."""
-    return [(r, where if (found := joint(where, pieces)) is None else known_where(found)) for r, where in reads]

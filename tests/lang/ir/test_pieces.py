@@ -11,6 +11,7 @@ from adcli.lang.ir.pieces import (
     EVERYWHERE,
     SPLITS,
     UNKNOWN,
+    UNTOLD,
     EitherWay,
     Pieces,
     compared,
@@ -46,7 +47,7 @@ def condition(random: Random, depth: int) -> tuple[EitherWay[Affine], list[bool]
 def times(pieces: Pieces[Affine], point: dict[Index | str, int]) -> int:
     """In how many of the pieces a point is."""
     assert pieces is not None
-    return sum(all(value(g, point) >= 0 for g in piece) for piece in pieces)
+    return sum(all(g == UNTOLD or value(g, point) >= 0 for g in piece) for piece in pieces)
 
 
 def test_a_point_is_in_one_piece_of_what_holds_there_and_in_none_of_what_does_not() -> None:
@@ -67,7 +68,7 @@ def test_nothing_is_known_where_pieces_are_too_many() -> None:
     for _ in range(6):
         found = found.also(apart)
     assert found.holds is None and found.negated().fails is None        # two to the seventh
-    assert known_where(found.holds) == EVERYWHERE
+    assert known_where(found.holds) == ((UNTOLD,),) != EVERYWHERE
     for both in (joint, together):
         assert both(None, apart.holds) is both(apart.holds, None) is None
     half = [[affine(ROW)]] * (SPLITS // 2)

@@ -533,7 +533,9 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 0 ? x(i - 1) * x(i) : 7", "--at", "x=[1,2,3]")
     assert ended.out == "y = [0.0, 2.0, 6.0]\n"
     assert ended.err == ("-e:2:8: note: this condition always holds: index 'i' runs over 1:N, which keeps every read inside its "
-                         "tensor; state a range in where for more\n")
+                         "tensor; state a range in where for more\n"
+                         "-e:2:1: note: 'y' stays 0 below 1 in dimension 0: index 'i' runs over 1:N, dimension 0 of x and from "
+                         "i - 1 in dimension 0 of x; state a range in where for other elements\n")
     for where in ("", " where i in 0:N"):
         ended = adcli("eval", "-e", "input x(N)", "-e", f"y(i) = i >= 1 ? x(i - 1) * x(i) : 7{where}", "--at", "x=[1,2,3]")
         assert (ended.out, ended.err) == ("y = [7.0, 2.0, 6.0]\n", "")
@@ -547,9 +549,10 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
 ])
 def test_a_condition_at_an_edge_that_the_reads_leave_out_is_remarked(choice: str, word: str, runs: str) -> None:
     """The elements at the edge would be 0, and nobody would know why."""
-    said = [note.message for note in parse(f"input x(N)\ny(i) = {choice}").notes]
-    assert said == [f"this condition {word} holds: index 'i' runs over {runs}, which keeps every read inside its tensor; state a "
-                    "range in where for more"]
+    said, *gaps = [note.message for note in parse(f"input x(N)\ny(i) = {choice}").notes]
+    assert said == (f"this condition {word} holds: index 'i' runs over {runs}, which keeps every read inside its tensor; state a "
+                    "range in where for more")
+    assert [gap.partition(":")[0] for gap in gaps] == ["'y' stays 0 below 2 in dimension 0"] * runs.startswith("2")
 
 
 @pytest.mark.parametrize(("choice", "at"), [

@@ -8,12 +8,13 @@ from random import Random
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, value
 from adcli.lang.ir.comprehension import BodySource, Read
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, Where
+from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNTOLD, Where
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.guarded_reads import BodyReads
 from session_seed import drawn
 
 ROW = Index("i")
+SOMEWHERE: Where = ((UNTOLD,),)
 FIRST, SECOND, NUMBER = Read(0, (affine(ROW),)), Read(1, (affine(ROW) - 1,)), Read(2, ())
 POINTS = [{ROW: i, "N": n} for i, n in product(range(-1, 8), range(1, 5))]
 
@@ -79,9 +80,9 @@ def test_what_has_a_name_is_read_under_no_condition_of_where_the_name_stands() -
     low = body.line("lt", body.places[0], body.places[-1])
     body.reads.name(body.first)
     assert body.reads.all_of(body.line("select", low, body.first, body.second))[0] == (FIRST, EVERYWHERE)
-    body.reads.name(low)   # a condition that has one says nothing to a reader either
+    body.reads.name(low)   # a condition that has one says nothing of places to a reader
     again = body.reads.all_of(body.line("select", low, body.number, body.second))
-    assert again[1:] == [(NUMBER, EVERYWHERE), (SECOND, EVERYWHERE)]
+    assert again[1:] == [(NUMBER, SOMEWHERE), (SECOND, SOMEWHERE)]
 
 
 def test_a_comparison_of_numbers_says_nothing_of_places() -> None:
@@ -90,7 +91,7 @@ def test_a_comparison_of_numbers_says_nothing_of_places() -> None:
     for plain in (False, True):
         least = body.line("lt", body.number, body.places[0], plain=plain)
         reads = body.reads.all_of(body.line("select", least, body.first, body.second))
-        assert reads == [(NUMBER, EVERYWHERE), (FIRST, EVERYWHERE), (SECOND, EVERYWHERE)]
+        assert reads == [(NUMBER, EVERYWHERE), (FIRST, SOMEWHERE), (SECOND, SOMEWHERE)]
         assert (least in body.reads.unsure, least in body.reads.speaking) == (plain, plain)
     most = Var(None)
     compared = BodyReads({}, {most: greatest(affine(ROW), affine("N"))})
