@@ -38,9 +38,9 @@ FEW_RESULTS = 16
 
 @dataclass(slots=True)
 class Done:
-    """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; with
-    --strict how many rows are not smooth or not finite, and the first of them with its line; for inputs that leave their
-    range a value that does; what the rows add up to, where that is asked for. `rest` is what becomes of its other rows,
+    """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; how many
+    rows are not finite or, with --strict, not smooth, and the first of them with its line; for inputs that leave their range a
+    value that does; what the rows add up to, where that is asked for. `rest` is what becomes of its other rows,
     worked on as it is asked for."""
 
     data: bytes
@@ -134,12 +134,19 @@ class Work:
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
         *results, levels = run_arrays(of_doubles(self.kernel), list(columns.values()), count)
-        fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
-        rough = np.flatnonzero(~fine).tolist()
+        rough = self._rough_arrays(results, levels)
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
         written = as_spelled(self.written(results), self.form.number)
         data = self._fast.write(lines, self.form, written, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
+
+    def _rough_arrays(self, results: Sequence[Any], levels: Any) -> list[int]:
+        """The same as `_rough` for arrays of numbers, a column at a time: in most blocks there is none."""
+        import numpy as np
+        fine = [levels == 0] if self.strict else []
+        fine = [column for column in (*fine, *map(np.isfinite, results)) if not column.all()]
+        rough: list[int] = np.flatnonzero(~np.logical_and.reduce(fine)).tolist() if fine else []
+        return rough
 
     def written(self, results: Sequence[Any]) -> Sequence[Any]:
         """The columns that are appended, of those that the program gives."""
@@ -175,16 +182,16 @@ class Work:
               results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
         """Rows with their results, which are those at `places` of the block."""
         words = self._words(levels, rows.faults) if self.words else None
-        rough = self._rough(results, levels) if self.strict else []
+        rough = [i for i in self._rough(results, levels) if self.strict or i not in rows.faults]
         told = next((i for i in rough if i not in rows.faults), None)
         first = None if told is None else self._first(block, places[told], told, columns, results, levels)
         data = self.form.rows(rows.texts, columns, self.written(results), words)
         return Done(data, len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
 
     def _rough(self, results: Sequence[Sequence[Any]], levels: Sequence[float]) -> list[int]:
-        """The rows that are not smooth or not finite."""
-        return [i for i, (level, *values) in enumerate(zip(levels, *results, strict=True))
-                if level or not all(map(self.finite, values))]
+        """The rows that are not finite or, where that is asked, not smooth."""
+        wrong = {i for column in results if not all(map(self.finite, column)) for i, x in enumerate(column) if not self.finite(x)}
+        return sorted(wrong.union(i for i, level in enumerate(levels) if level) if self.strict and any(levels) else wrong)
 
     @staticmethod
     def finite(x: Any) -> bool:

@@ -134,8 +134,10 @@ class TableRun:
 
     kind: type[Reading] = Reading
     several = True
-    policies, rough_words = "skip or mark", "not smooth or not finite"
-    """The policies that go on after a bad row, and what is said of rows that are rough."""
+    policies = "skip or mark"
+    """The policies that go on after a bad row."""
+    rough_words = "not finite", "not smooth or not finite"
+    """What is said of rows that are rough, without --strict and with it."""
 
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
                  known: Mapping[str, Any] | None = None) -> None:
@@ -235,7 +237,7 @@ class TableRun:
             self.watch.say(message)
 
     def _sum_up(self) -> None:
-        """Say how many rows were bad and, where --strict asks, which was the first that is not smooth or not finite, and why."""
+        """Say how many rows were bad, and how many not finite or, with --strict, not smooth, which was the first, and why."""
         self.watch.failed |= self.rough > 0
         if self.rough_row is not None and self.watch.loud:
             self.progress.clear()
@@ -243,7 +245,7 @@ class TableRun:
             which = f"1 of {plural(self.rows, 'row')}"
             if self.rough > 1:
                 which = f"the first of {self.rough} such rows of {self.rows}"
-            self.watch.say(f"{reading.place}{line}: {self.rough_words}, {which}")
+            self.watch.say(f"{reading.place}{line}: {self.rough_words[self.options.strict]}, {which}")
             self.watch.say(self.watch.explained(row))
         if self.bad and self.watch.loud:
             self.progress.clear()

@@ -221,8 +221,6 @@ class SumRun(TableRun):
         self.asked, self.names = options, sum_names(task.signature, options)
         self.begin()
         self.several = bool(self.names.groups)
-        if not options.strict:
-            self.rough_words = "not finite"
 
     def begin(self) -> None:
         """What there is before the first row."""

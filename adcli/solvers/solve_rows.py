@@ -111,7 +111,7 @@ class SolveReading(Reading):
 class SolveRun(TableRun):
     """Tables of known inputs on their way to solutions."""
 
-    kind, rough_words = SolveReading, "not solved"
+    kind, rough_words = SolveReading, ("not solved", "not solved")
 
 
 class SolveWatch(Watch):
