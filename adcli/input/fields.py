@@ -5,11 +5,11 @@ import math
 import re
 
 from adcli.lang.ir.errors import one_line
+from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL
 
-NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?"
-                    rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
+NUMBER = re.compile(rf"[+-]?(?:{DECIMAL}|inf(?:inity)?|nan)".encode(), re.IGNORECASE)
 """A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
-HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
+HEXADECIMAL_NUMBER = re.compile(rf"[+-]?{HEXADECIMAL}".encode())
 COMMA = bytes.maketrans(b",.", b".!")
 """A number with a decimal comma as one with a point; what had a point is no number then."""
 CHARACTERS_SHOWN = 40
@@ -33,19 +33,21 @@ def field_number(text: bytes, comma: bool = False) -> float:
         if math.isinf(value) and bare[-1:] not in b"fFyY":
             raise Fault(f"{shown(text)} is too large for a double")
         return value
-    if HEXADECIMAL.fullmatch(bare):
+    if HEXADECIMAL_NUMBER.fullmatch(bare):
         try:
-            return float.fromhex(bare.decode())
+            return float.fromhex(bare.decode().replace("_", ""))
         except OverflowError:
             raise Fault(f"{shown(text)} is too large for a double") from None
-    raise Fault(f"{shown(text)} is not a number", other_mark(text, comma))
+    raise Fault(f"{shown(text)} is not a number", in_our_spelling(text, comma))
 
 
-def other_mark(text: bytes, comma: bool) -> str | None:
-    """A help where the number has the other decimal mark."""
-    if comma or text.count(b",") != 1:
-        return None
-    return "--decimal , reads decimal commas" if NUMBER.fullmatch(text.strip(b" \t").translate(COMMA)) else None
+def in_our_spelling(text: bytes, comma: bool) -> str | None:
+    """A help where it is a number elsewhere, or one with the other decimal mark."""
+    if not comma and text.count(b",") == 1 and NUMBER.fullmatch(text.strip(b" \t").translate(COMMA)):
+        return "--decimal , reads decimal commas"
+    from adcli.lang.syntax.numbers import as_number  # only after a fault
+    found = as_number(text.decode("utf-8", "replace"))
+    return found and f"{found.reason}: {found.help}"
 
 
 def shown(text: bytes | str) -> str:

@@ -34,7 +34,7 @@ SPREAD = re.compile(r"±|~|^[+-]?[\d._]+([eE][+-]?\d+)?\s*\(")
 """What a number with a spread has: x=2±0.1, x=2.0(1), x=2~exp."""
 EXACT = 1 << 53
 """Whole numbers below this are doubles."""
-WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9]*", re.ASCII), re.compile(r"[0-9]+", re.ASCII)
+WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9.]*", re.ASCII), re.compile(r"[0-9.]+", re.ASCII)
 """`x=3` and the 5 behind it, where someone writes decimals with a comma."""
 RANGE = re.compile(r"\s*(?::|\.\.\.?)\s*")
 """What stands between the parts of a range, and what other languages write there."""
@@ -295,6 +295,10 @@ def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> 
     written = re.search(rf"(?<![^\s,]){re.escape(name)}\s*=([^=\[\]]*)(?=,[^,=]*=|$)", spec)
     if rank:
         return f"write {option} {name}={f'[{written[1].strip()}]' if written and rank == 1 else LISTS.get(rank, f'@{name}.npy')}"
+    from adcli.lang.syntax.numbers import MARKS, as_number  # only after a fault
+    number = as_number(marked := f"{before.partition('=')[2].strip()},{part}")
+    if number and number.reason == MARKS:   # 1,234.5 or 1,000
+        return f"{number.reason}: write {' or '.join(f'{option} {spec.replace(marked, x)}' for x in number.choices)}"
     fixed = re.sub(r"(=\s*[+-]?[0-9]*)\s*,\s*([0-9]+)(?=\s*(?:,|$))", r"\1.\2", spec)
     if all("=" in p or p.strip().startswith("@") for p in parts(fixed)):
         return f"a decimal point, not a comma: write {option} {fixed}"
@@ -339,11 +343,12 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
     try:
         return span(name, text, uncounted) if RANGE.search(text) else [{name: value(name, text)}]
     except AdError as fault:
+        from adcli.lang.syntax.numbers import as_number
         if FILE.fullmatch(text):
             fault.help = f"a file has @: write {name}=@{text}"
         elif meant := in_other_words(name, text):
             fault.help = f"write {meant}"
-        elif (words := listed_numbers(text)) and kinds.get(name, 0) < 2:
+        elif (words := listed_numbers(text)) and kinds.get(name, 0) < 2 and not as_number(text):
             fault.message = f"{name}={shortened(text)}: expected one number, not {len(words)}"
             listed = f"'{name}' is a tensor: write {name}=[{', '.join(words)}]"
             fault.help = listed if kinds.get(name) else several_points(name, words, option)

@@ -30,6 +30,10 @@ def value(name: str, text: str) -> float:
     try:
         return constant_text(text)
     except AdError as error:
+        from adcli.lang.syntax.numbers import as_number
+        if found := as_number(text):
+            raise AdError(f"{name}={text} is not a number: {found.reason}",
+                          help=found.help.replace("write ", f"write {name}=")) from None
         reason = "not a constant" if error.message.startswith("a default or a bound") else error.message
         raise AdError(f"{name}={text}: {reason}", help=error.help) from None
 

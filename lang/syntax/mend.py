@@ -6,6 +6,7 @@ written out.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from adcli.lang.ir.errors import AdError, Fix, Source, Span, nearest
@@ -14,6 +15,7 @@ from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.foreign import ON_PAPER, rewritings
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
+from adcli.lang.syntax.numbers import ForeignNumber, foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, OPERAND_END, scan
 from adcli.lang.syntax.tree import Token
 
@@ -99,6 +101,7 @@ def stop(tokens: list[Token]) -> int | None:
 
 def proposals(text: str, alone: bool, comments: bool, whole: str) -> Iterator[AdError]:
     """The first of each kind of fault in a statement, with its fix."""
+    yield from numbers_elsewhere(text, whole)
     yield from rewritings(text, False, whole)
     tokens, _, _ = scan(text)
     source = Source("", text)
@@ -107,17 +110,39 @@ def proposals(text: str, alone: bool, comments: bool, whole: str) -> Iterator[Ad
     named = tokens if not alone or any(t.type in ASSIGNING for t in tokens) else [*NAMED, *tokens]
     index = stop(named)
     if index and named[index - 1].type in OPERAND_END and named[index].type in ("NAME", "NUMBER", "LPAR"):
-        fault = missing_operator(named, index, source)
+        fault = missing_operator(named, index, source, whole)
         if fault.fix is not None:
             yield fault
     if comments:
         yield from rewritings(text, True)
 
 
+def numbers_elsewhere(text: str, whole: str) -> Iterator[AdError]:
+    """The first number that another language writes so, where it is certain which it is."""
+    for at in NUMBER_START.finditer(text):
+        found = foreign_number(text, at.start())
+        if found and found.certain and not is_product(found.text, whole):
+            span = (at.start(), at.start() + len(found.text))
+            yield AdError(not_a_number(found), span, found.help, fix=Fix(*span, found.choices[0]))
+            return
+
+
+NUMBER_START = re.compile(r"(?<![\w.])(?=\.?\d)")
+
+
+def is_product(number: str, text: str) -> bool:
+    """Whether the letters of a number are a name that a text has elsewhere: 1.5L with a length L."""
+    return any(re.search(rf"(?<![\w.]){word}(?!\w)", text) for word in re.findall(r"[^\W\d_]\w*", number))
+
+
+def not_a_number(found: ForeignNumber) -> str:
+    return f"'{found.text}' is not a number: {found.reason}"
+
+
 # ---------------------------------------------------------------- an operator left out
 
-def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
-    """Two operands side by side, as in `2x`; the help writes the product out."""
+def missing_operator(unit: list[Token], index: int, source: Source, whole: str = "") -> AdError:
+    """Two operands side by side, as in `2x`; the help writes the product out. `whole` is the text that the source is part of."""
     first, last = operand_before(unit, index - 1), operand_after(unit, index)
     left, right = (source.text[a.start:b.end] for a, b in ((unit[first], unit[index - 1]), (unit[index], unit[last])))
     token = unit[index]
@@ -126,6 +151,11 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
                        f"write (a, b) = dup({right})", source)
     if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and (left in TABLE or left in ON_PAPER):
         return without_parentheses(unit, index, source)
+    number = foreign_number(source.text, unit[index - 1].start) if unit[index - 1].type == "NUMBER" else None
+    if number and not is_product(number.text, whole or source.text):
+        span = (unit[index - 1].start, unit[index - 1].start + len(number.text))
+        help = number.help if number.choices else f"for a product write {left}*{token.text}"
+        return AdError(not_a_number(number), span, help, source, fix=Fix(*span, number.choices[0]) if number.certain else None)
     if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token):
         return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
                        "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)

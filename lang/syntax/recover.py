@@ -13,7 +13,8 @@ from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, Source
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.mend import LONGEST_QUOTE, fewest_changes, header_word, mended, missing_operator, reads
+from adcli.lang.syntax.mend import LONGEST_QUOTE, fewest_changes, header_word, mended, missing_operator, not_a_number, reads
+from adcli.lang.syntax.numbers import foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
@@ -360,6 +361,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "SEP":
         return fault("this statement is not complete", "a statement is name = expression", before)
     if token.type == "COMMA":
+        if before.type == "NUMBER" and (number := foreign_number(source.text, before.start)):
+            return fault(not_a_number(number), number.help, before)
         return fault("unexpected ','", "several values go to several names: (a, b) = (x, y)")
     if token.type in ("LBRACE", "ARROW"):
         return fault(f"unexpected '{token.text}'", "a function is def f(x) = ... or def f(x) -> (u, v) { ... }")

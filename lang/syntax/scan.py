@@ -20,11 +20,15 @@ LOGICAL = frozenset(("and", "or", "not"))
 """Keywords that are operators."""
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
+WHOLE_DIGITS = r"(?:[0-9]{1,3}(?:_[0-9]{3})+(?![0-9_])|[0-9]+)"
+DIGITS_BEHIND = r"(?:[0-9]{3}(?:_[0-9]{3})+(?:_[0-9]{1,2})?(?![0-9_])|[0-9]{3}_[0-9]{3}(?![0-9_])|[0-9]+)"
+"""Digits before and behind the point, in groups of three. One shorter group would be a kind of Fortran: 1.0_8."""
+DECIMAL = rf"(?:{WHOLE_DIGITS}\.?{DIGITS_BEHIND}?|\.{DIGITS_BEHIND})(?:[eE][-+]?[0-9]+)?"
+HEX_DIGITS = "[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
+HEXADECIMAL = rf"0[xX](?:{HEX_DIGITS}\.?(?:{HEX_DIGITS})?|\.{HEX_DIGITS})(?:[pP][-+]?[0-9]+)?"
 TERMINALS = {
     "NAME": r"(?!(?:min|max|lse)=[^=]|argm(?:in|ax)=!)[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
-    "NUMBER": r"0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?"
-              r"|\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?"
-              r"|(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?",
+    "NUMBER": rf"{HEXADECIMAL}|{DECIMAL}",
     "REDUCE": r"(?:[-+*/]|(?:arg)?m(?:in|ax)|lse)=!",
     "AUGMENT": r"(?:\*\*|[-+*/^]|min|max|lse)=(?!=)",
     "ARROW": r"->|→",

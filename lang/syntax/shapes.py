@@ -20,7 +20,7 @@ from typing import Any
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.pieces import BLANKS, FEW, LineCut, LinePiece
-from adcli.lang.syntax.scan import KEYWORDS, letters, scan
+from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL, KEYWORDS, letters, scan
 from adcli.lang.syntax.tree import Assign, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
 
 MOST_KEYS = 10_000
@@ -29,10 +29,8 @@ MOST_KEYS = 10_000
 WORD = r"""
 (?<![A-Za-z0-9_.{rest}])(
   (?!m(?:in|ax)=[^=]|argm(?:in|ax)=!)[A-Za-z_{starts}][A-Za-z0-9_{rest}]*+(?![ \t\f\v]*\()
-| 0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?
-         |\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?
-| (?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?
-)"""
+| (?:NUMBER)
+)""".replace("NUMBER", f"{HEXADECIMAL}|{DECIMAL}".replace("{", "{{").replace("}", "}}"))
 """NAME and NUMBER of the scanner, without the names of functions that are called."""
 GOES_ON = re.compile(r"[\w.]")
 """What, behind a name or a number, makes it none."""

@@ -38,7 +38,7 @@ NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "
 """Names of values: plain ones, ones that derivatives would like to have, ones that functions have, ones beyond ASCII."""
 FUNCTIONS = ("sq", "f", "g", "norm", "ψ", "relu", "square", "cbrt")
 LITERALS = ("2", "3", "0", "1", "2.5", ".5", "1.", "1e-3", "0x1.8p-2", "1_000", "0.1", "7", "1e2", "0X.8", "3e0", "00.25", "4")
-EXTREMES = ("inf", "nan", "1e308", "1e-308", "5e-324", "1_0e1_5", "9007199254740993")
+EXTREMES = ("inf", "nan", "1e308", "1e-308", "5e-324", "1_000e15", "9007199254740993")
 EXPONENTS = ("2", "3", "1", "0", "-1", "-2", "5", "0.5", "2.0", "-3")
 COMMENTS = ("# a comment", "#", "# x = 1; (", "# größer −∞", "#! not a shebang")
 

@@ -350,7 +350,7 @@ def test_the_memory_a_file_takes_is_what_its_numbers_take(folder, monkeypatch) -
 @pytest.mark.parametrize(("text", "rank", "want"), [
     ("1,2\n3,4\n", 2, [[1, 2], [3, 4]]), ("1\t2\r\n3\t4", 2, [[1, 2], [3, 4]]), ("1 2\n\n 3  4 \n", 2, [[1, 2], [3, 4]]),
     ("1,2,3", 1, [1, 2, 3]), ("1\n2\n3\n", 1, [1, 2, 3]), ("1,2\n3,4", 1, [[1, 2], [3, 4]]), ("7\n", 0, 7), ("7,8", 0, [[7, 8]]),
-    ("7", 2, [[7]]), ('"1.5","inf"\n nan,1_0\n', 2, [[1.5, math.inf], [math.nan, 10]]), ("\ufeff1,2", 1, [1, 2]),
+    ("7", 2, [[7]]), ('"1.5","inf"\n nan,1_000\n', 2, [[1.5, math.inf], [math.nan, 1000]]), ("\ufeff1,2", 1, [1, 2]),
     ("1, 2\t\n", 1, [1, 2])])
 def test_numbers_in_lines(text: str, rank: int, want: object, folder) -> None:
     (folder / "x.csv").write_text(text, "utf-8")

@@ -11,14 +11,21 @@ from adcli.lang.ir.errors import AdError
 from adcli.input.fields import CHARACTERS_SHOWN, Fault, field_number, shown
 from adcli.input.values import json_number, one_text
 
+UNGROUPED = re.compile(r"_(?!\d{3}(?!\d))|(?<=\d{4})_|(?<=\.)_|(?<=\.\d)_|(?<=\.\d\d)_|e.*_")
+LAST_GROUP = re.compile(r"(?<=\.\d{3}_\d{3})_\d{1,2}(?!\d)")
+
 
 def reference(text: str) -> float | None:
-    """Python's own reading, without what only Python takes: underscores in exponents, hexadecimal numbers without 0x."""
+    """Python's own reading, without what only Python takes: digits that are not grouped by three, hexadecimal numbers without
+    0x."""
     bare = text.strip(" \t")
     try:
         if "x" in bare.lower():
-            return float.fromhex(bare) if bare.lower().lstrip("+-").startswith("0x") else None
-        return None if re.search("e.*_", bare.lower()) else float(bare)
+            digits, p, exponent = bare.lower().partition("p")
+            plain = re.sub(r"(?<=[0-9a-f])_(?=[0-9a-f])", "", digits) + p + exponent
+            return float.fromhex(plain) if plain.lstrip("+-").startswith("0x") else None
+        ungrouped = UNGROUPED.search(LAST_GROUP.sub("", bare.lower()))
+        return None if ungrouped else float(bare)
     except OverflowError:
         return math.inf
     except ValueError:

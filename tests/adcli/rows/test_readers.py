@@ -36,7 +36,7 @@ STRICT = Dialect("csv", b",", empty=frozenset({b"NA", b"-999"}))
 BLOCKS = [
     # block, read by the plain reader; further arguments of `made`
     (b"1,a,2\n", 1, {}), (b"1,a,2\r\n3,,-4.5e-3\r\n", 1, {}), (b"1,a,2\n 3\t,b , 4 \n", 1, {}), (b"1,,2\n", 1, {}),
-    (b"0x1p3,a,2\n", 0, {}), (b"1_0,a,2\n", 0, {}), (b"nan,a,2\n", 0, {}), (b"1,a,inf\n", 0, {}),
+    (b"0x1p3,a,2\n", 0, {}), (b"1_000,a,2\n", 0, {}), (b"nan,a,2\n", 0, {}), (b"1,a,inf\n", 0, {}),
     (b"1,_,2\n", 0, {}),
     (b'"1",a,2\n', 0, {}), (b'1,"a,""b""",2\n', 0, {}), (b'1,"a\nb",2\n', 0, {}), (b'1,a"b,2\n', 0, {}),
     (b'1,"a"b,2\n', 0, {}),

@@ -22,7 +22,7 @@ def grad(*options, data=b"", program=XY):
     (b"x\ty\n1\t2\n", [], b"x\ty\tv\tdv_dx\tdv_dy\n1\t2\t2.0\t2.0\t1.0\n"),
     (b"x\tn\ty\n1\ta,b\t2\n", ["--format", "csv"], b'x,n,y,v,dv_dx,dv_dy\n1,"a,b",2,2.0,2.0,1.0\n'),
     (b"x,y\n", [], b"x,y,v,dv_dx,dv_dy\n"),
-    (b"x,y\n1,0x1p-1\n1_0,inf\n", [], b"x,y,v,dv_dx,dv_dy\n1,0x1p-1,0.5,0.5,1.0\n1_0,inf,inf,inf,10.0\n"),
+    (b"x,y\n1,0x1p-1\n1_000,inf\n", [], b"x,y,v,dv_dx,dv_dy\n1,0x1p-1,0.5,0.5,1.0\n1_000,inf,inf,inf,1000.0\n"),
     (b"x,y\n1,1\n", ["--status"], b"x,y,v,dv_dx,dv_dy,status\n1,1,1.0,1.0,1.0,smooth\n"),
     (b"x,y\n1,1\n", ["--fmt", "%.2e"], b"x,y,v,dv_dx,dv_dy\n1,1,1.00e+00,1.00e+00,1.00e+00\n"),
     (b"x,y\n3,\n", ["--missing", "nan"], b"x,y,v,dv_dx,dv_dy\n3,,nan,nan,3.0\n"),

@@ -49,7 +49,7 @@ def alike(r: random.Random, text: str) -> str:
 def another(r: random.Random, word: str, names: list[str]) -> str:
     if r.random() < 0.7 or word in ("in", "where", "and", "or", "not"):
         return word
-    return r.choice(("2", "0.5", "3.", "0x1p3", "1_0")) if word[0].isdigit() else r.choice(names)
+    return r.choice(("2", "0.5", "3.", "0x1p3", "1_000")) if word[0].isdigit() else r.choice(names)
 
 
 def test_texts_with_lines_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_lines_that_differ_in_more_than_their_names() -> None:
 LONGER = ["v = 2*x + 3*x - 4*y + -x + -2 + +x - pi*x", "v = (2*x + 3*y)*(2*y + 3*z)*(x/y/z)*(1 + (x + 2) + (y + 3) + (w + 4)*x)",
           "v = f(x) + f(y) - f(2) - f(-z) - f(x) + f(z)", "v = (x < y) + (y < z) + (z < x)", "_ = x + y + z + x",
           "v = x + y + c + x", "v = -x*y*z*x", "v = x**2 + y**3 + z**y + 2**-x + y**3 + y**z",
-          "v = x*1_0 + y*0x1F + z*1e-5 + w*.5", "v = ((x + y + (z + w) + x))", "v = 2 + 3 + x + y", "v = x + y + v + x",
+          "v = x*1_000 + y*0x1F + z*1e-5 + w*.5", "v = ((x + y + (z + w) + x))", "v = 2 + 3 + x + y", "v = x + y + v + x",
           "v = x**2 + y**2 + z**2 + pi**2", "v = x - y/z*x^2^y - z/x*y^2^z + +(y - x)"]
 
 

@@ -32,7 +32,7 @@ def f(a,b)->(u,v){   # head
 def cube(a)=a*a*a
 (p,q)=f(x, sin(y)); (_, z) = f(p, q)
 (c,d) = (q*0x1p1, z+-2+ -(-pi) - neg(2) - neg(x**2))
-w = (p+(q+z)) - (x - -y)**-(2)**x + (c<d && !(c<1 || x==1) ? c : ((d))) - +(x+y) + pow(x,1_0)
+w = (p+(q+z)) - (x - -y)**-(2)**x + (c<d && !(c<1 || x==1) ? c : ((d))) - +(x+y) + pow(x,1_000)
 # last"""
 
 CANONICAL = """#!/usr/bin/env adcli
@@ -53,7 +53,7 @@ def cube(a) = a * a * a
 (p, q) = f(x, sin(y))
 (_, z) = f(p, q)
 (c, d) = (q * 0x1p1, z + -2 + --pi - neg(2) - -x**2)
-w = p + (q + z) - (x - -y)**-2**x + (c < d and not (c < 1 or x == 1) ? c : d) - (x + y) + x**1_0
+w = p + (q + z) - (x - -y)**-2**x + (c < d and not (c < 1 or x == 1) ? c : d) - (x + y) + x**1_000
 # last
 """
 
