@@ -395,7 +395,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                             help="The table has no header: its columns are the inputs in order, or --columns."),
         "columns": option(WHERE, "--columns", metavar="x,…", help="Names of the columns of a table without a header."),
         "rename": option(WHERE, "--rename", multiple=True, metavar="OLD=NEW",
-                         help="Rename a column: 'my col=x'; repeatable."),
+                         help="Rename columns: 'my col=x' or a=x,b=y; repeatable."),
         "na": option(WHERE, "--na", metavar="TEXT,…", help="Fields that count as empty, such as NA,-999."),
         "missing": option(WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
                           help="Treat an empty field as an error or as NaN."),

@@ -97,10 +97,17 @@ def delimiter(text: str | None, comma: bool) -> bytes | None:
     return found.encode()
 
 
+def each_pair(given: str) -> list[str]:
+    """The pairs of OLD=NEW,OLD=NEW."""
+    parts = given.split(",")
+    return parts if all(new.strip().isidentifier() for _, _, new in (p.rpartition("=") for p in parts)) and (
+        all("=" in p for p in parts)) else [given]
+
+
 def renamed(pairs: tuple[str, ...]) -> dict[str, str]:
-    """The new names of columns by their old ones."""
+    """The new names of columns by their old ones. An old name may have commas, where what follows one is no pair."""
     found: dict[str, str] = {}
-    for pair in pairs:
+    for pair in (part for given in pairs for part in each_pair(given)):
         old, equals, new = (part.strip() for part in composed(pair).rpartition("="))
         if not (old and equals and new):
             raise AdError(f"--rename '{pair}' is not OLD=NEW", help="write --rename 'my column=x'")

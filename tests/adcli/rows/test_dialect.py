@@ -31,7 +31,9 @@ def test_a_delimiter(text, found):
     ((), {}), (("a=b",), {"a": "b"}), ((" a = b ", "c=d"), {"a": "b", "c": "d"}), (("a=b=c",), {"a=b": "c"}),
     (("x=y", "y=x"), {"x": "y", "y": "x"}),
     (("e\u0301=x",), {"é": "x"}), (("a",), "--rename 'a' is not OLD=NEW"), (("=a",), "--rename '=a' is not OLD=NEW"),
-    (("a= ",), "--rename 'a= ' is not OLD=NEW"),
+    (("a= ",), "--rename 'a= ' is not OLD=NEW"), (("a=b,c=d", "my, col=x"), {"a": "b", "c": "d", "my, col": "x"}),
+    (("a=b, c d=e ",), {"a": "b", "c d": "e"}), (("a=b,c",), {"a": "b,c"}),
+    (("a=b,c=b",), "--rename: two columns would be called 'b'"),
     (("a=b", "a=c"), "--rename: 'a' is renamed twice"), (("a=c", "b=c"), "--rename: two columns would be called 'c'")])
 def test_new_names(pairs, found):
     if isinstance(found, dict):
