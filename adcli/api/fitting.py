@@ -50,6 +50,8 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
             raise AdError(f"{name} must be a whole number from 1, not {count!r}")
     program = chosen(program, of)
     outputs = [r.name for r in program.results]
+    if isinstance(y, str) and y == "y" and "y" not in columns_of(data) and set(outputs) <= set(columns_of(data)):
+        y = {v: v for v in outputs}
     observed, sigmas = by_output("y", y, outputs), by_output("sigma", sigma, outputs)
     program = chosen(program, list(observed))
     begins = parameters(program, begins_of(params, program))
@@ -91,6 +93,11 @@ def task_of(program: Program, wrt: list[str]) -> Task:
     derived = DerivedProgram(program, derivatives.jacobian(program, wrt, zeros=True), wrt)
     request = Request("jacobian", program.source or Source("<text>", ""), wrt=wrt, zeros=True)
     return Task(request, derived.signature, worked=derived)
+
+
+def columns_of(data: Data) -> list[Any]:
+    """The names of columns."""
+    return list(data if isinstance(data, Mapping) else getattr(data, "columns", ()))
 
 
 def by_output(what: str, given: Any, outputs: Sequence[str]) -> dict[str, Any]:
@@ -141,7 +148,7 @@ def observations(program: Program, begins: Mapping[str, Begin], data: Data, obse
     """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
     if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
         raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
-    names = list(data if isinstance(data, Mapping) else getattr(data, "columns", ()))
+    names = columns_of(data)
     others = [p for p in program.params if p.name not in begins]
     for name in at:
         if name in begins:

@@ -295,7 +295,8 @@ class Function(Looks):
         """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
 
         `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
-        with, a column, an array or a number, or a dictionary of these by output; `sigma` its standard uncertainty likewise.
+        with, a column, an array or a number, or a dictionary of these by output (default: the column y, or that of the output's
+        name); `sigma` its standard uncertainty likewise.
         `params` are the parameters: {"b1": 500.0, "b2": (1e-4, 0, 1)} with starts and bounds, names, or a text such as
         "b1=500, b2=1e-4 in [0, 1]"; default: every `param` of the program. Other inputs are columns, or fixed by `at`; a column
         of tensors has one more dimension than its input, or is a list of arrays.

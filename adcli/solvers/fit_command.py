@@ -80,7 +80,7 @@ class FitOptions(ResultOptions):
 @program_options
 @option(WHAT, "--y", metavar="COLUMN",
         help="What the output is compared with: a column or a number, after : its standard uncertainty; v=y1:s1,w=y2 for several"
-             " outputs; 0 where the output is the residual.")
+             " outputs; 0 where the output is the residual (default: the column of the output's name).")
 @option(WHAT, "--params", metavar="x=1,…",
         help="Parameters with starts and bounds: b1=500,b2=1e-4, 'b1=500 in [0, 1000]', A=@start.npy (default: all params).")
 @of_option("Outputs to fit (default: all).")
@@ -114,10 +114,8 @@ def command(options: FitOptions) -> int:
     program = chosen(parse_source(source), options.outputs)
     given = None if options.params is None else starts(options.params, ranks(program.params))
     begins = parameters(program, given)
-    if options.y is None:
-        raise AdError("nothing to compare the output with",
-                      help="name a column: --y y, or --y 0 where the output is the residual")
-    wanted = targets(options.y, [r.name for r in program.results])
+    outputs = [r.name for r in program.results]
+    wanted = [Comparison(v, v) for v in outputs] if options.y is None else targets(options.y, outputs)
     absolute = absolute_sigma(options, wanted)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
     task = prepared(request, options)
@@ -126,6 +124,8 @@ def command(options: FitOptions) -> int:
     try:
         o = observations(program, begins, wanted, options)
     except BadTable as fault:
+        if options.y is None and any(f"no column '{v}'" in fault.message for v in outputs):
+            raise no_target() from None
         say(fault)
         return 5
     fit = planned(task, begins, o, options.jobs)
@@ -142,6 +142,11 @@ def command(options: FitOptions) -> int:
         from adcli.solvers.fit_pictured import picture
         write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, watch, options)
+
+
+def no_target() -> AdError:
+    return AdError("nothing to compare the output with: no column has its name",
+                   help="name a column: --y y, or --y 0 where the output is the residual")
 
 
 def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison]) -> bool:
@@ -176,6 +181,8 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     places = Places(np.arange(1))
     if there := given_tables(options):
         found, faults, places = table_columns(there, free, columns, fixed, options, tensors)
+    elif options.y is None:
+        raise no_target()
     elif columns or any(p.default is None for p in free):
         more = ", or tensors by --at A=@matrix.npy and --y @y.npy" if tensors else ""
         raise AdError("no table", help=f"give one: --data FILE, or a pipe{more}")

@@ -187,12 +187,21 @@ def test_tables_have_the_numbers_of_json() -> None:
     assert r"\toprule" in succeeds("fit", *MODEL, "--y", "y:s", "--format", "latex", stdin=table(COLUMNS)).out
 
 
+def test_an_output_is_compared_with_the_column_of_its_name():
+    two = ("-e", "y = a + b*t", "-e", "s = c + 0*t")
+    for words in (("-e", "y = a + b*t"), ("-e", "z = a + b*t", "--rename", "y=z,s=u"), two):
+        params = ("--params", "a=1,b=1" + ",c=1" * (words == two))
+        found = succeeds("fit", *words, *params, "--format", "json", stdin=table(COLUMNS)).records[0]
+        plain = succeeds("fit", "-e", "v = a + b*t", "--params", "a=1,b=1", "--y", "y", "--format", "json", stdin=table(COLUMNS))
+        assert found["params"]["a"]["value"] == pytest.approx(plain.records[0]["params"]["a"]["value"])
+
+
 # ---------------------------------------------------------------- what is said
 
 LINE = ("-e", "v = a + b*t")
 AB = ("--params", "a=1,b=1")
 FAULTS = [
-    ((*LINE, *AB), 2, "nothing to compare the output with"),
+    ((*LINE, *AB), 2, "nothing to compare the output with: no column has its name\nhelp: name a column: --y y"),
     ((*LINE, "--y", "y"), 2,
      "nothing is to be fitted: the program has no param\nhelp: name parameters with a start: --params a=1,b=1"),
     (("-e", "input c(K), t; v +=! c(k)*t**k", "--y", "y"), 2, "name parameters with a start: --params c=[1,1],t=1"),
