@@ -129,6 +129,9 @@ def panelled(ax: Any, p: Panel, across: Scale, legend: bool) -> None:
     for place in p.flat:
         ax.axhline(up.place(place), color=QUIET, linewidth=0.8)
     for c in p.curves:
+        if c.bars:
+            x, low, high = zip(*((across.place(x), up.place(low), up.place(high)) for x, low, high in c.bars), strict=True)
+            ax.vlines(x, low, high, color=COLOURS[c.number % len(COLOURS)], linewidth=1, alpha=0.6)
         plotted(ax, c, [across.place(x) for x in c.x], [up.place(y) for y in c.y], up.place(0.0))
     for m in p.marks:
         look = dict(MARKERS[m.kind])

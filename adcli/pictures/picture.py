@@ -20,6 +20,13 @@ class Curve:
     style: str = "line"
     number: int = 0
     """Its place among the colours: curves of one output have one colour."""
+    error: Numbers = NONE
+    """How far the error bar of each point reaches up and down; empty for none."""
+
+    @property
+    def bars(self) -> list[tuple[float, float, float]]:
+        """The error bars: x, the lower end, the upper end."""
+        return [(x, y - e, y + e) for x, y, e in zip(self.x, self.y, self.error, strict=False)]
 
 
 @dataclass(frozen=True)

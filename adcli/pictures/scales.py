@@ -62,7 +62,7 @@ def horizontal(picture: Picture) -> Scale:
 
 def vertical(p: Panel) -> Scale:
     """The axis of a panel's own."""
-    return scale_of((y for c in p.curves for y in c.y), p.low, p.high, p.log)
+    return scale_of((y for c in p.curves for y in (*c.y, *(end for _, *ends in c.bars for end in ends))), p.low, p.high, p.log)
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

@@ -20,7 +20,7 @@ LINES = 30
 NARROWEST, WIDEST, LOWEST = 30, 160, 6
 COLOURS = (32, 208, 36, 175, 74, 166, 178)
 """Of curves, among the 256 of a terminal: those of Okabe and Ito (2008), on dark and on light ground."""
-POINT = "•"
+POINT, BAR = "•", "│"
 CHARACTERS = ("braille", "•", "+", "x", "o", "*", "#")
 """What curves are drawn with where there is no colour."""
 GREY = 244
@@ -97,6 +97,9 @@ class TerminalDrawing:
             figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
         for c, character in sorted(zip(p.curves, self.characters(p), strict=True), key=lambda each: each[0].style == "points"):
             colour = COLOURS[c.number % len(COLOURS)]
+            for x, *ends in c.bars:
+                if bar := clipped(*((across.place(x), up.place(end)) for end in ends)):
+                    self.signal(figure, [x for x, _ in bar], [y for _, y in bar], BAR, colour, True)
             for xs, ys in runs(c, across, up):
                 self.signal(figure, xs, ys, character, colour, c.style != "points")
         for mark in p.marks:

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from adcli.solvers.fit_model import Fit
 
 MOST_OUTPUTS = 3
-MARGIN = Fraction(1, 20)
-"""Of the range of the data, that the curve goes on beyond."""
 
 
 def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Picture:
-    """The picture of a fit to the rows of a table. Where one input varies from row to row there is a curve, else the fitted
-    values are points. AdError where nothing varies, and for tensors."""
+    """The picture of a fit to the rows of a table. Where one input varies from row to row there is a curve over the range of the
+    data, else the fitted values are points. Known standard uncertainties are error bars, by the scatter of the residuals where
+    only their ratios count. AdError where nothing varies, and for tensors."""
     outputs = [r.name for r in program.results]
     if o.places is None or any(np.asarray(x).dtype == object for x in (*o.inputs.values(), *o.observed)):
         raise AdError("--plot draws fits of numbers; this one has tensors")
@@ -42,9 +41,12 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
     panels, notes = list[Panel](), list[str]()
     for k, output in enumerate(outputs):
         observed = np.broadcast_to(np.asarray(o.observed[k], np.float64), rows)
-        data = Curve("data", tuple(x.tolist()), tuple(observed.tolist()), "points", number=6)
+        sigma, scale = o.sigmas[k], 1.0 if found.absolute else found.residual_sd
+        bars = () if sigma is None else tuple((np.broadcast_to(sigma, rows) * scale).tolist())
+        data = Curve("data ± σ" if bars else "data", tuple(x.tolist()), tuple(observed.tolist()), "points", 6, bars)
         if len(varying) == 1:
-            drawn = pictured(Setting(program, (around(name, x),), fixed), [output], 0)
+            span = GridRange(name, Fraction(float(x.min())), Fraction(float(x.max())), POINTS[0])
+            drawn = pictured(Setting(program, (span,), fixed), [output], 0)
             (model,) = drawn.panels
             notes += drawn.notes
         else:
@@ -52,20 +54,16 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
         panels.append(Panel(output, (data, *(Curve("fit", c.x, c.y, c.style) for c in model.curves)), model.marks, model.upright,
                             low=model.low, high=model.high, share=1.5))
         panels.append(Panel(f"residual of {output}" if k else "residual",
-                            (Curve("data − fit", tuple(x.tolist()), tuple((observed - values[k]).tolist()), "points", number=6),),
+                            (Curve("data − fit", tuple(x.tolist()), tuple((observed - values[k]).tolist()), "points", 6, bars),),
                             flat=(0.0,), share=0.8))
-    names = (name, *(f"{v}{suffix}" for v in outputs for suffix in ("", "_fit", "_residual")))
-    columns_of = [x, *(c for k in range(len(outputs)) for c in (
-        np.broadcast_to(o.observed[k], rows), values[k], np.broadcast_to(o.observed[k], rows) - values[k]))]
-    table = PictureTable(names, tuple(tuple(float(c[i]) for c in columns_of) for i in range(rows)))
+    shown = {name: x}
+    for v, panel, fitted in zip(outputs, panels[::2], values, strict=True):
+        data = panel.curves[0]
+        shown |= {v: np.array(data.y)} | ({f"{v}_sigma": np.array(data.error)} if data.error else {})
+        shown |= {f"{v}_fit": fitted, f"{v}_residual": np.array(data.y) - fitted}
+    table = PictureTable(tuple(shown), tuple(zip(*(column.tolist() for column in shown.values()), strict=True)))
     title = ", ".join(f"{n} = {v:.6g}" for n, v in list(zip(found.names, found.values.tolist(), strict=True))[:6])
     if len(varying) > 1:
         notes.append(f"against {name}; {', '.join(varying[1:4])} {'vary' if len(varying) > 2 else 'varies'} too")
     return Picture(title, name, tuple(panels), notes=tuple(notes), table=table)
 
-
-def around(name: str, x: np.ndarray) -> GridRange:
-    """The range of the data and a little more."""
-    low, high = Fraction(float(x.min())), Fraction(float(x.max()))
-    more = (high - low) * MARGIN
-    return GridRange(name, low - more, high + more, POINTS[0])

@@ -12,9 +12,10 @@ from adcli.lang.ir.errors import AdError
 from command import adcli
 from session_seed import drawn
 
+from adcli import compile
 from adcli.pictures.picture import Contour, Curve, Mark, Panel, Picture, PictureTable
 from adcli.pictures.rows import table_text
-from adcli.pictures.scales import Scale, labels, round_numbers, scale_of
+from adcli.pictures.scales import Scale, labels, round_numbers, scale_of, vertical
 from adcli.pictures.segments import level_lines
 
 X = tuple(k / 50 for k in range(-100, 101))
@@ -197,6 +198,33 @@ def test_the_picture_of_a_fit_has_the_data_the_curve_and_the_residuals(tmp_path)
     assert header == "x,v,v_fit,v_residual"
     found = [[float(x) for x in row.split(",")] for row in rows]
     assert all(r == pytest.approx(v - fit) for _, v, fit, r in found) and abs(sum(r for *_, r in found)) < 1e-9
+
+
+@pytest.mark.parametrize("sigma, scale", [("absolute", 1.0), ("relative", None)])
+def test_the_picture_of_a_fit_has_error_bars_and_a_curve_over_the_data(sigma, scale, tmp_path):
+    text = "x,v,s\n" + "".join(f"{k},{2 * k + 1 + (-1) ** k},{0.5 + 0.25 * k}\n" for k in range(1, 9))
+    (tmp_path / "d.csv").write_text(text)
+    args = ["fit", "-e", "v = a*log(x) + b", "--params", "a=1,b=1", "--data", tmp_path / "d.csv", "--y", "v:s", "--sigma", sigma]
+    told = adcli(*args, "--format", "json", "--plot", tmp_path / "fit.csv").records[0]
+    header, *rows = (tmp_path / "fit.csv").read_text().splitlines()
+    assert header == "x,v,v_sigma,v_fit,v_residual"
+    scale = scale or told["residual_sd"]
+    assert [float(row.split(",")[2]) for row in rows] == pytest.approx([scale * (0.5 + 0.25 * k) for k in range(1, 9)])
+    assert "• data ± σ" in adcli(*args, "--plot").out
+
+
+def test_axes_hold_error_bars_and_the_curve_of_a_fit_ends_with_the_data(monkeypatch):
+    from adcli.solvers import fit_pictured
+    seen = []
+    made = fit_pictured.picture
+    monkeypatch.setattr(fit_pictured, "picture", lambda *given: seen.append(made(*given)) or seen[0])
+    columns = {"x": [1.0, 2.0, 4.0], "v": [1.0, 2.0, 2.5]}
+    compile("v = a*log(x) + b").fit(columns, sigma=[0.1, 0.2, 3.0], params={"a": 1.0, "b": 1.0}, plot=True)
+    upper, lower = seen[0].panels
+    data, curve = upper.curves
+    assert data.error == lower.curves[0].error == (0.1, 0.2, 3.0) and data.bars[2] == (4.0, -0.5, 5.5)
+    assert (min(curve.x), max(curve.x)) == (1.0, 4.0)
+    assert vertical(upper).low < -0.5 and vertical(upper).high > 5.5
 
 
 # ---------------------------------------------------------------- files
