@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 from adcli.codegen.rows import jit
 from adcli.lang.passes import pipeline
+from allowed_skips import pytest_sessionfinish  # noqa: F401
 from session_seed import VARIABLE, drawn, session_seed
 
 from adcli.verbs import bench

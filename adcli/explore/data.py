@@ -163,8 +163,9 @@ class Document:
         one, of which they are `copied`."""
         both = (("tangent", self.programs.tangents), ("adjoint", self.programs.adjoints))
         found = {key: places[atom] for key, places in both if atom in places}
+        name = self.names[atom] if isinstance(atom, Var) else ""
         copied = {key: labels for key, place in found.items()
-                  if (labels := derivative_labels(self.names[atom], key))["plain"] != (owner := self.called["plain"][place])
+                  if (labels := derivative_labels(name, key))["plain"] != (owner := self.called["plain"][place])
                   and owner in self.owners[key]}
         return {**found, "copied": copied} if copied else found
 

@@ -1,0 +1,27 @@
+"""The counter of the source."""
+from __future__ import annotations
+
+import pathlib
+
+from source_size import Size, size, sizes
+
+TEXT = '''"""What it is."""
+# why
+A = 1
+"""What A is."""
+
+
+def f(x):
+    """Of x."""
+    return (x +   # more
+            "text")
+'''
+
+
+def test_comments_docstrings_and_layout_do_not_count(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "lang").mkdir()
+    (tmp_path / "lang" / "f.py").write_text(TEXT)
+    assert size(tmp_path / "lang" / "f.py") == Size(1, 4, 15)
+    (tmp_path / "lang" / "g.py").write_text(TEXT.replace("(x +   # more\n            \"text\")", "(x + \"text\")"))
+    assert size(tmp_path / "lang" / "g.py") == Size(1, 3, 15)
+    assert sizes(tmp_path, ["lang", "adcli"]) == {"lang": Size(2, 7, 30), "adcli": Size(0, 0, 0)}
