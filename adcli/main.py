@@ -57,6 +57,8 @@ VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 
 STACK_BYTES = 16 << 20
 """Bytes of the stack that the work has: nothing here or in LLVM goes deeper with a program than a fraction of this."""
+ENDED_BY = "SIGTERM", "SIGHUP"
+"""Signals that end a process, after which nothing is to be left of it."""
 COLLECT = (100_000, 20, 50)
 """When cycles are looked for: a short run makes none worth it, a long one still does."""
 
@@ -199,8 +201,11 @@ def main() -> None:
     """The command line of this process; ends it."""
     codes: list[int] = []
     try:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:   # set by `adcli.__main__`
+        if callable(signal.getsignal(signal.SIGINT)):   # else the process is to ignore it, as under nohup
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for name in ENDED_BY:
+            if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _ended)
         set_up()
         worker = _started(lambda: codes.append(run(sys.argv[1:])))
         while worker and worker.is_alive():
@@ -215,6 +220,13 @@ def main() -> None:
     except (OSError, MemoryError) as error:   # before there is anything to run
         say(f"adcli: error: {error or 'not enough memory'}")
         leave(2)
+
+
+def _ended(number: int, frame: object) -> None:
+    """End by a signal as any process does, but leave nothing behind."""
+    discard_unfinished()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def set_up() -> None:

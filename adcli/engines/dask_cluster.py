@@ -95,7 +95,7 @@ def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
     An interrupt from the terminal is for this process alone."""
     import dask
     from distributed import LocalCluster
-    with temporary_folder(None) as (folder, _), dask.config.set({"temporary-directory": folder}):
+    with temporary_folder(None) as folder, dask.config.set({"temporary-directory": folder}):
         _quiet_tracker()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])   # for the threads and processes that begin here
         try:

@@ -54,8 +54,8 @@ class FaultKeeper(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def faults_kept(out: BinaryIO, shown: str | None = None) -> Iterator[BinaryIO]:
-    """A stream to `out` for polars, whose faults are those of `out`, or of a file that is called `shown`."""
+def faults_kept(out: BinaryIO) -> Iterator[BinaryIO]:
+    """A stream to `out` for polars, whose faults are those of `out`."""
     keeper = FaultKeeper(out)
     try:
         yield keeper  # type: ignore[misc]  # all that polars needs of one
@@ -63,5 +63,5 @@ def faults_kept(out: BinaryIO, shown: str | None = None) -> Iterator[BinaryIO]:
         if keeper.fault is not None:
             raise keeper.fault from None
         if number := re.search(r"\(os error (\d+)\)", str(error)):
-            raise OSError(int(number[1]), os.strerror(int(number[1])), shown) from None
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
         raise

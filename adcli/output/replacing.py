@@ -38,11 +38,11 @@ def replaced(path: str) -> Iterator[BinaryIO]:
     UNFINISHED.add(temporary)
     try:
         if old and not _may_be_another(old, folder):
-            with _nameless(folder, path) or _elsewhere(path) as stream:
+            with nameless(folder, path) or _elsewhere(path) as stream:
                 yield stream
                 _write_over(stream, real, path)
             return
-        with _nameless(folder, path) or created(temporary, path) as stream:
+        with nameless(folder, path) or created(temporary, path) as stream:
             yield stream
             stream.flush()
             with _faults_of(path):
@@ -103,7 +103,7 @@ def _faults_of(shown: str) -> Iterator[None]:
         raise renamed(error, shown) from None
 
 
-def _nameless(folder: str, shown: str) -> BinaryIO | None:
+def nameless(folder: str, shown: str) -> BinaryIO | None:
     """A file in `folder` that has no name yet, so that a process that is killed leaves nothing; None where the system or
     the file system has no such files."""
     try:

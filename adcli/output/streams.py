@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TextIO
 
 from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible
 from adcli.output import standard, suffixes
-from adcli.output.replacing import UNFINISHED, WRITING, created, remove_unfinished, replaced
+from adcli.output.replacing import UNFINISHED, WRITING, created, nameless, remove_unfinished, replaced
 from adcli.output.standard import BYTES_AT_ONCE, NamedFile, by_way_of, renamed
 
 ATOMIC = 4096
@@ -120,10 +120,9 @@ def sent(url: str) -> Iterator[BinaryIO]:
     """A stream to write a file to that is sent to a URL when all of it is there."""
     from adcli.output import remote
     remote.require_whole(url)
-    with temporary_folder(url) as (folder, shown):
-        local = os.path.join(folder, "results")
-        with created(local, shown) as stream:
-            yield stream
+    with spooled(url) as (stream, local):
+        yield stream
+        stream.flush()
         remote.put(local, url)
 
 
@@ -225,19 +224,35 @@ def room(pipe: int) -> int:
 
 
 @contextlib.contextmanager
-def temporary_folder(path: str | None) -> Iterator[tuple[str, str]]:
-    """A folder that only this user can look into, as long as it is needed on the way to the results in `path`; and what faults
-    call the files in it."""
-    from tempfile import TemporaryDirectory
+def spooled(path: str | None) -> Iterator[tuple[BinaryIO, str]]:
+    """A temporary file on the way to the results in `path`: a stream to write it, and a path to open it by as long as that is
+    open. It has no name where the system has such files, so that nothing is left of it however the process ends."""
+    from tempfile import gettempdir
     shown = "standard output" if path in (None, "-") else str(path)
+    try:
+        folder = gettempdir()
+    except OSError as error:
+        raise renamed(error, shown) from None
+    if (stream := nameless(folder, by_way_of(shown, folder))) is not None:
+        with stream:
+            yield stream, f"/proc/self/fd/{stream.fileno()}"
+        return
+    with temporary_folder(path) as made, created(local := os.path.join(made, "results"), by_way_of(shown, folder)) as stream:
+        yield stream, local
+
+
+@contextlib.contextmanager
+def temporary_folder(path: str | None) -> Iterator[str]:
+    """A folder that only this user can look into, as long as it is needed on the way to the results in `path`."""
+    from tempfile import TemporaryDirectory
     try:
         made = TemporaryDirectory(prefix="adcli-")
     except OSError as error:
-        raise renamed(error, shown) from None
+        raise renamed(error, "standard output" if path in (None, "-") else str(path)) from None
     with made as folder:
         UNFINISHED.add(folder)
         try:
-            yield folder, by_way_of(shown, os.path.dirname(folder))
+            yield folder
         finally:
             UNFINISHED.discard(folder)
 

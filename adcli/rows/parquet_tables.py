@@ -2,8 +2,6 @@
 columns."""
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, cast
 
@@ -12,6 +10,7 @@ import numpy as np
 from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
 from adcli.output.frames import faults_kept, pl
+from adcli.output.streams import spooled
 from adcli.rows.appended import JSON_NUMBER, RowFormat
 from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
 from adcli.rows.parquet_files import parquet_file
@@ -134,19 +133,21 @@ def parquet_lists(path: str) -> dict[str, int]:
     return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
 
 
-def write_columns(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType],
+def write_columns(rows: str, out: BinaryIO, to: str | None, form: RowFormat, known: Mapping[str, pl.DataType],
                   lists: bool) -> None:
-    """A CSV table as a Parquet file or as arrays, by way of a Parquet file beside the table; faults call that `shown`."""
-    path = os.path.join(os.path.dirname(rows), "rows.parquet")
-    with faults_kept(out, shown):
-        typed(rows, form, known, lists).sink_parquet(path)
+    """A CSV table as a Parquet file or, by way of one, as arrays, for results that go `to` a file."""
+    table = typed(rows, form, known, lists)
     if form.form == "parquet":
-        with open(path, "rb") as made:
-            shutil.copyfileobj(made, out)
+        with faults_kept(out) as stream:
+            table.sink_parquet(stream)
         return
     from adcli.output.tensors import write_npz
-    names = pl.scan_parquet(path).collect_schema()
-    write_npz(out, ((name, as_array(pl.read_parquet(path, columns=[name])[name])) for name in names))
+    with spooled(to) as (made, path):
+        with faults_kept(made) as stream:
+            table.sink_parquet(stream)
+        made.flush()
+        names = pl.scan_parquet(path).collect_schema()
+        write_npz(out, ((name, as_array(pl.read_parquet(path, columns=[name])[name])) for name in names))
 
 
 def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: bool) -> pl.LazyFrame:

@@ -24,8 +24,7 @@ from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.progress import Progress
-from adcli.output.replacing import created
-from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
+from adcli.output.streams import packed_destination, require_parquet, say, spooled, write_rows
 from adcli.rows.blocks import Done, parquet_tables
 from adcli.rows.reading import Reading
 from adcli.rows.sources import Location, locations
@@ -169,11 +168,11 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         tables = parquet_tables("a file of typed columns")
-        with temporary_folder(self.options.output) as (folder, shown):
-            path = os.path.join(folder, "rows.csv")
-            with created(path, shown) as rows:
-                self._write(rows.write)
-            tables.write_columns(path, shown, out, self.form, self.types, lists=not self.bad or self.policy != "mark")
+        with spooled(self.options.output) as (rows, path):
+            self._write(rows.write)
+            rows.flush()
+            lists = not self.bad or self.policy != "mark"
+            tables.write_columns(path, out, self.options.output, self.form, self.types, lists)
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()

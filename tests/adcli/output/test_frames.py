@@ -18,7 +18,7 @@ def test_columns_are_a_parquet_file():
     assert found.to_dict(as_series=False) == {"x": [1.0, 2.0], "status": ["smooth", "kink"]}
 
 
-def test_a_fault_of_the_system_that_polars_has_made_a_text_of_names_the_file():
-    with pytest.raises(OSError, match="No space left") as fault, frames.faults_kept(io.BytesIO(), "a.parquet"):
+def test_a_fault_of_the_system_that_polars_has_made_a_text_of_is_one():
+    with pytest.raises(OSError, match="No space left") as fault, frames.faults_kept(io.BytesIO()):
         raise pl.exceptions.ComputeError("No space left on device (os error 28)")
-    assert (fault.value.errno, fault.value.filename) == (errno.ENOSPC, "a.parquet")
+    assert fault.value.errno == errno.ENOSPC

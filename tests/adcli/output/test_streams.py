@@ -60,7 +60,7 @@ def test_a_link_that_the_system_does_not_follow_is_not_followed(monkeypatch):
 
 def test_a_sudden_end_removes_temporary_folders(monkeypatch):
     monkeypatch.setattr(streams, "WRITING", threading.Lock())   # which is not let go again
-    with streams.temporary_folder(None) as (folder, _):
+    with streams.temporary_folder(None) as folder:
         assert os.stat(folder).st_mode & 0o777 == 0o700
         pathlib.Path(folder, "rows").write_text("x")
         streams.discard_unfinished()
