@@ -22,7 +22,7 @@ both_back_ends = pytest.mark.parametrize("back_end", BACK_ENDS)
 LINEAR = {"add", "sub", "neg", "mul", "div", "fma", "select", "copysign", "stop"}
 """Rows that are linear in an argument: the partial with respect to it is the other factor (1 in a sum), whatever is NaN; and
 `stop`, whose partial is 0 by construction."""
-PARTLY = {"pow", "pown", "hypot", "fmin", "fmax", "xlogy"}
+PARTLY = {"pow", "pown", "hypot", "fmin", "fmax", "xlogy", "dxlogy"}
 """Rows whose value can be a number although an argument is NaN, so a partial can be one too."""
 
 LIBRARY, COMPOSED = 4, 10

@@ -14,7 +14,7 @@ from adcli.answers.evaluation import rounded_point
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.numeric_rules import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
-from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, Atom, Equation, Program, Var
+from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.matrix import MatrixOperation
@@ -65,8 +65,8 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     at, arithmetic = rounded_point(at, precision), native_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
     worst, place = worst_operation(primal, values)
-    if place is None:
-        return _in_derivative(program, every_value(program, at, arithmetic), reason(level), primal.source, numbers_of(task))
+    if place is None or worst < level == SINGULAR:
+        return _in_derivative(program, every_value(program, at, arithmetic), level, primal.source, numbers_of(task))
     return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "", numbers_of(task))
 
 
@@ -95,12 +95,15 @@ def reason(level: int) -> str:
     return f"{LEVELS[level]} (0·inf)" if level == INDETERMINATE else LEVELS[level]
 
 
-def _in_derivative(program: Program, values: Mapping[Var, Any], word: str, source: Source | None, number: Number) -> Note:
-    """The note where every operation of the program itself is smooth: the operation of its derivative that makes a NaN."""
+def _in_derivative(program: Program, values: Mapping[Var, Any], level: int, source: Source | None, number: Number) -> Note:
+    """The note where every operation of the program itself is smooth: the operation of its derivative that makes an infinity, or
+    a NaN."""
+    right = math.isfinite if level == SINGULAR else lambda x: x == x
     for e in program.equations:
-        if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
-            return Note(f"the derivative has {described(e, '')} at {operands(e, values, number)}: {word}", e.span, source)
-    return Note(word, None, source)
+        if not e.op.truth and not right(values[e.outs[0]]) and all(right(read(values, a, FLOAT)) for a in e.args):
+            text = f"the derivative has {described(e, '')} at {operands(e, values, number)}: {reason(level)}"
+            return Note(text, e.span, source)
+    return Note(reason(level), None, source)
 
 
 def levels(program: Program, values: ValuesAt) -> Iterator[tuple[Equation, int]]:
@@ -135,7 +138,8 @@ def letter(position: int) -> str:
 
 def described(e: Equation, prime: str) -> str:
     """The operation on u, v, …, as a user would write it: log'(u), (u / v)'."""
-    names = [(name, ATOM) for name in some([letter(i) for i in few(e.args)], e.args)]
+    words = [str(a.integer) if i in fixed(e) and isinstance(a := e.args[i], Lit) else letter(i) for i in few(e.args)]
+    names = [(word, ATOM) for word in some(words, e.args)]
     text, level = infix(e.op.spelled or e.op.name, names)
     if level == ATOM:
         return text.replace("(", f"{prime}(", 1)
@@ -143,7 +147,13 @@ def described(e: Equation, prime: str) -> str:
 
 
 def operands(e: Equation, values: Mapping[Var, Any], number: Number) -> str:
-    return ", ".join(some([f"{letter(i)} = {shown(read(values, e.args[i], FLOAT), number)}" for i in few(e.args)], e.args))
+    known = [f"{letter(i)} = {shown(read(values, e.args[i], FLOAT), number)}" for i in few(e.args) if i not in fixed(e)]
+    return ", ".join(some(known, e.args))
+
+
+def fixed(e: Equation) -> tuple[int, ...]:
+    """The arguments that are constants of the operation and written as such: 1 of polygamma(1, x)."""
+    return () if e.op.spelled else e.op.static
 
 
 MOST_NAMED, NAMED_OF_MANY = 8, 3
@@ -175,7 +185,7 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
     """The operation and the element that are to blame, found by native code."""
     source, arithmetic = task.primal.source, native_arithmetic(PRECISIONS[task.request.precision])
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
-    if place is not None:
+    if place is not None and not grade < level == SINGULAR:
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
         text, span = told(place, found, grade, prime, arithmetic, numbers_of(task))
         return Note(f"{text}: {reason(level)}", span, source)
@@ -227,7 +237,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
         subscripts = f"({', '.join(str(int(i)) for i in where)})" if where else ""
         return f"{symbol(e)} at {name}{subscripts} with {int(values[0])} equal elements", e.span
     if place.kind == "row":
-        shown_values = ", ".join(f"{letter(i)} = {shown(x, number)}" for i, x in enumerate(values))
+        shown_values = ", ".join(f"{letter(i)} = {shown(x, number)}" for i, x in enumerate(values) if i not in fixed(e))
         return f"{described(e, prime)} at {shown_values}{' is nan' if grade == DOMAIN else ''}", e.span
     line, known = inner(e, values, arithmetic)
     if line is None:

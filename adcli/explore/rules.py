@@ -16,7 +16,7 @@ from adcli.lang.analyse.numeric_rules import rule_of
 from adcli.lang.ir import Equation, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import Builder, many
 from adcli.lang.ir.primitives import select
-from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule
+from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule, told
 
 WORDS = {"sentences": cause_texts.SENTENCES, "how": cause_texts.HOW, "forms": list(cause_texts.FORMS),
          "partials": cause_texts.PARTIALS, "products": cause_texts.PRODUCTS, "terms": cause_texts.TERMS}
@@ -34,7 +34,7 @@ class Rules:
         """Where the rule of an operation is found; None in a program with tensors."""
         if self.none:
             return None
-        key = (e.op, statics(e), len(e.args))
+        key = (e.op, told(e), len(e.args))
         if key not in self.places:
             self.places[key] = len(self.made)
             self.made.append(rule(e))

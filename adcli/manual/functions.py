@@ -15,6 +15,7 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.build import composed as definition
 from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
@@ -101,7 +102,8 @@ def described(row: Primitive) -> FunctionFacts:
     points = not_smooth(row, [Formula(a) for a in arguments])
     return FunctionFacts(
         name, f"{text[:-1]}, …)" if row.variadic else text, row.about, arguments, row.defined,
-        {a: written(brief(formula, samples)) for a, formula in maps.items()}, tuple(points),
+        {a: written(brief(expanded(formula) if row.name not in PARTIALS else formula, samples)) for a, formula in maps.items()},
+        tuple(points),
         {a: written(formula) for a, formula in maps.items()}, latex=row.latex, operator=is_operator(row),
         example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static))
 
@@ -180,6 +182,20 @@ def formula_of(equations: Sequence[Equation], atom: Atom, known: Mapping[Atom, F
         made = Formula(e.op.spelled or e.op.name, tuple([formula(a) for a in e.args]))
         known_formulas.update(dict.fromkeys(e.outs, tidy(made)))
     return formula(atom)
+
+
+PARTIALS = ("dpow", "dxlogy")
+"""Rows that are derivatives of other ones."""
+
+
+def expanded(formula: Formula) -> Formula:
+    """The expression with derivatives that are rows of their own written out."""
+    args = tuple([expanded(a) for a in formula.args])
+    if formula.head not in PARTIALS:
+        return Formula(formula.head, args)
+    row = TABLE[formula.head]
+    program = definition(row, {i: Lit(float(args[i].head)) for i in row.static if isinstance(args[i].head, float)})
+    return formula_of(program.equations, program.results[0].atom, {p.var: args[int(p.name[1:])] for p in program.params})
 
 
 def constant_formula(meant: Meaning) -> Formula:

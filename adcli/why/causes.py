@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from adcli.answers.cause_texts import FORMS, HOW, PARTIALS, PRODUCTS, SENTENCES, TERMS
-from adcli.answers.diagnose import described, few, letter, shown, some
+from adcli.answers.diagnose import described, few, fixed, letter, shown, some
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.errors import Source
@@ -72,7 +72,7 @@ class Words:
         return f"{letter(i)} = {name} = {x}" if name else f"{letter(i)} = {x}"
 
     def at(self, e: Equation) -> str:
-        return "at " + ", ".join(some([self.operand(e, i) for i in few(e.args)], e.args))
+        return "at " + ", ".join(some([self.operand(e, i) for i in few(e.args) if i not in fixed(e)], e.args))
 
     def partial(self, e: Equation, i: int) -> str:
         """sqrt'(u), or ∂(u / v)/∂v."""

@@ -8,7 +8,7 @@ from typing import Any
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, read
 from adcli.lang.ir import Equation, Status, Var
 from adcli.lang.ir.build import many
-from adcli.lang.ir.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule
+from adcli.lang.ir.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule, told
 
 ARGUMENTS_KEPT = 16
 """Arguments up to which rules that are as long as their number are kept."""
@@ -20,7 +20,7 @@ def rule_of(e: Equation, position: int) -> Rule | None:
     """The map of one argument of an operation; None where it is zero by construction."""
     if many(e.op, len(e.args)):
         return _map(e.op, 0, (), e.op.arity + 1)   # the same for each of many, however many
-    return _map(e.op, position, statics(e), len(e.args))
+    return _map(e.op, position, told(e), len(e.args))
 
 
 def shared_of(e: Equation, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:

@@ -84,6 +84,7 @@ class Primitive:
     maps: tuple[Callable[..., Any] | None, ...] = ()
     many: ManyArguments | None = None
     static: tuple[int, ...] = ()
+    telling: tuple[int, ...] = ()
     status: tuple[Status, ...] = ()
     value: Callable[..., Any] | None = None
     llvm: str | None = None

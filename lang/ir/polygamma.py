@@ -26,12 +26,15 @@ ROOT = float.fromhex("0x1.762d86356be3fp+0"), float.fromhex("0x1.b86a722197829p-
 
 
 class Operations(NamedTuple):
-    """The rows of the table that a polygamma is made of."""
+    """The rows of the table that others are made of."""
 
     select: Callable[..., Expr]
+    abs: Callable[..., Expr]
     floor: Callable[..., Expr]
     round: Callable[..., Expr]
+    log: Callable[..., Expr]
     log1p: Callable[..., Expr]
+    pow: Callable[..., Expr]
     pown: Callable[..., Expr]
     sin: Callable[..., Expr]
     cos: Callable[..., Expr]

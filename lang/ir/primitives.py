@@ -22,6 +22,7 @@ Other columns, inert data all of them:
                 None where other rows define the operation, whose errors add up; `absolute`: the units are those of the larger
                 of 1 and the argument, since digits are lost beside the zeros
     static      the arguments that are integer constants
+    telling     the arguments that the maps look at whether they are constants
     commutes    its arguments, all of them, can stand in any order
     hides_nan   a NaN among the arguments can give a result that is a number
     pieces      how a piecewise function is put together: "step" (constant on each piece), "hinge" (flat on one side),
@@ -50,9 +51,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, ManyArguments, Primitive, Status
+from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Lit, ManyArguments, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.partials import log_factor, log_product_partial, power_partial
 from adcli.lang.ir.polygamma import HIGHEST_ORDER, Operations, polygamma_value
 from adcli.lang.ir.rounded import Rounded
 
@@ -134,10 +136,16 @@ LONGEST_CHAIN = 64
 """Largest |n| for which x**n is multiplied out; beyond it libm's pow has the better rounding."""
 
 
-def pown_value(x: Expr, n: Expr) -> Expr:
-    """x**n by repeated squaring, n a constant; for n < 0 the reciprocal of x**−n."""
+def whole(n: Expr) -> int:
+    """A static argument."""
     count = n.literal.integer
     assert count is not None
+    return count
+
+
+def pown_value(x: Expr, n: Expr) -> Expr:
+    """x**n by repeated squaring, n a constant; for n < 0 the reciprocal of x**−n."""
+    count = whole(n)
     if count < 0:
         return 1 / pown_value(x, x.builder.expr(type(n.literal)(float(-count))))
     if count > LONGEST_CHAIN:
@@ -154,8 +162,7 @@ def pown_value(x: Expr, n: Expr) -> Expr:
 
 def pown_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr | None:
     """t · n·x**(n−1), with the two factors that are structural for n = 0, 1, 2 left out."""
-    count = n.literal.integer
-    assert count is not None
+    count = whole(n)
     if count == 0:
         return None
     if count == 1:
@@ -166,14 +173,22 @@ def pown_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr | None:
 pown = row("pown", "rr>r", pown_map, None, static=(1,), spelled="pow", value=pown_value, hides_nan=True,
            status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, (2.0, 3.0)), vanishes=True, factored=True,
            about="x to the power n, a constant whole number", args="x, n", defined="x != 0 or n >= 0")
-SMALLEST = 2.0 ** -1022
-"""From here on 1/x is finite, so y·x**(y − 1) is 0 for y = 0, and its derivative with respect to y is 1/x."""
+
+
+def slope_of_power(t: Expr, z: Expr, x: Expr, y: Expr) -> Expr:
+    """t·y·x**(y − 1), as this formula where y is a constant: as long as y does not vary, so are its derivatives."""
+    return t * (select(y == 0, 0, y * pow_(x, y - 1)) if isinstance(y.atom, Lit) else dpow(x, y, 1, 0))
+
+
+def growth_of_power(t: Expr, z: Expr, x: Expr, y: Expr) -> Expr:
+    """t·x**y·log(x), as this formula where x is a constant beside which it is a number."""
+    return t * (z * log(x) if isinstance(x.atom, Lit) and x.literal.value > 0 else dpow(x, y, 0, 1))
+
+
 pow_: Fn = row(
-    "pow", "rr>r",
-    lambda t, z, x, y: t * select((y == 0) & ~(abs_(x) >= SMALLEST), 0, y * pow_(x, y - 1)),
-    lambda t, z, x, y: t * select(x < 0, z * log(x), select((x == 0) & (y < 0), z - z, select(z == 0, 0, z * log(x)))),
-    libm="pow", js=None, python="np.float_power", hides_nan=True, domain=(POSITIVE, ANY), vanishes=True, factored=True,
-    about="x to the power y", defined="x > 0 or x == 0 and y >= 0 or x < 0 and y == trunc(y)",
+    "pow", "rr>r", slope_of_power, growth_of_power, libm="pow", js=None, python="np.float_power", hides_nan=True,
+    domain=(POSITIVE, ANY), vanishes=True, factored=True, telling=(0, 1), about="x to the power y",
+    defined="x > 0 or x == 0 and y >= 0 or x < 0 and y == trunc(y)",
     status=(
         at(JUMP, lambda z, x, y: (x == 0) & (y == 0), needs=1),
         at(SINGULAR, lambda z, x, y: (x == 0) & (y > 0) & (y < 1), needs=0),
@@ -181,6 +196,23 @@ pow_: Fn = row(
         at(POLE, lambda z, x, y: (x == 0) & (y < 0), needs=1, nan=True),
         at(DOMAIN, lambda z, x, y: x < 0, needs=1, nan=True),
         at(SINGULAR, lambda z, x, y: (abs_(y) == INF) | ((x == INF) & (y == 0))),
+    ))
+
+
+dpow: Fn = row(
+    "dpow", "rrrr>r", lambda t, z, x, y, m, n: t * dpow(x, y, whole(m) + 1, whole(n)),
+    lambda t, z, x, y, m, n: t * dpow(x, y, whole(m), whole(n) + 1), None, None, static=(2, 3), args="x, y, m, n",
+    domain=(POSITIVE, ANY, (0.0, 2.0), (0.0, 2.0)), hides_nan=True, vanishes=True, factored=True,
+    value=lambda x, y, m, n: power_partial(x, y, whole(m), whole(n), operations),
+    about="derivative of x**y, m times by x and n times by y", latex=r"[\partial_1^{#3} \partial_2^{#4} {#1}^{#2}]",
+    defined="x > 0 or x == 0 and y > m or n == 0 and y - m == trunc(y - m) and (x < 0 or y >= 0)",
+    status=(
+        at(SINGULAR, lambda z, x, y, m, n: (x == 0) & (y >= 0) & (y <= m + 1) & ((n > 0) | (y != floor(y))), needs=0),
+        at(SINGULAR, lambda z, x, y, m, n: (x == 0) & (y >= 0) & (y <= m), needs=1),
+        at(POLE, lambda z, x, y, m, n: (x == 0) & (y < 0)),
+        at(POLE, lambda z, x, y, m, n: (x == 0) & (y < 0), needs=1, nan=True),
+        at(DOMAIN, lambda z, x, y, m, n: x < 0, needs=1, nan=True),
+        at(SINGULAR, lambda z, x, y, m, n: (abs_(y) == INF) | ((x == INF) & (y <= m))),
     ))
 
 
@@ -281,7 +313,7 @@ sech2: Fn = row("sech2", "r>r", lambda t, z, x: t * (-2 * (z * tanh(x))), value=
                 about="square of the hyperbolic secant, 1/cosh(x)**2")
 asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh", python="np.arcsinh", vanishes=True, saturates=True,
             about="inverse of the hyperbolic sine")
-acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", python="np.arccosh",
+acosh = row("acosh", "r>r", lambda t, z, x: t / sqrt(x - 1) / sqrt(x + 1), libm="acosh", python="np.arccosh",
             domain=((1.1, 4.0),), status=(at(SINGULAR, lambda z, x: x == 1),), saturates=True,
             about="inverse of the hyperbolic cosine", defined="x >= 1")
 atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / fma(-x, x, 1)), libm="atanh", python="np.arctanh",
@@ -378,7 +410,7 @@ trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc", 
 round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round", c="round", js=None, python=None, ulps=0.0,
              pieces="step", vanishes=True, status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),),
              about="the nearest whole number, halves away from 0")
-fmod = row("fmod", "rr>r", lambda t, z, x, y: or_nan(t, z == z), lambda t, z, x, y: -(t * round_((x - z) / y)),
+fmod = row("fmod", "rr>r", lambda t, z, x, y: t * select(z == z, 1, z), lambda t, z, x, y: -(t * round_((x - z) / y)),
            libm="fmod", js="%", ulps=0.0, domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),),
            pieces="sawtooth", vanishes=True, about="remainder of x/y, with the sign of x", defined="y != 0")
 fdim = row("fdim", "rr>r", lambda t, z, x, y: When(~(x <= y), or_nan(t, x > y)),
@@ -392,8 +424,7 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
-operations = Operations(select, floor, round_, log1p, pown, sin, cos)
-
+operations = Operations(select, abs_, floor, round_, log, log1p, pow_, pown, sin, cos)
 
 
 def gauss_value(x: Expr) -> Expr:
@@ -425,14 +456,14 @@ digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=
 
 def polygamma_map(t: Expr, z: Expr, n: Expr, x: Expr) -> Expr:
     """t·ψ⁽ⁿ⁺¹⁾(x), as far as that is known."""
-    if n.literal.value >= HIGHEST_ORDER:
+    if whole(n) >= HIGHEST_ORDER:
         raise AdError(f"the derivative of polygamma({HIGHEST_ORDER}, x) is not known", help="differentiate less often")
-    return t * polygamma(n.literal.value + 1, x)
+    return t * polygamma(whole(n) + 1, x)
 
 
 polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
                 domain=((0.0, 2.0), POSITIVE), status=at_poles,
-                value=lambda n, x: polygamma_value(n.literal.integer, x, operations),
+                value=lambda n, x: polygamma_value(whole(n), x, operations),
                 saturates=True, about="derivative n of digamma, n a constant whole number", args="n, x",
                 defined=beside_poles)
 
@@ -452,11 +483,22 @@ def logaddexp_map(t: Expr, x: Expr, y: Expr) -> Expr:
 logaddexp = row("logaddexp", "rr>r", lambda t, z, x, y: logaddexp_map(t, x, y), lambda t, z, x, y: logaddexp_map(t, y, x),
                 commutes=True, saturates=True, about="log(exp(x) + exp(y)) without overflow",
                 value=lambda x, y: max_(x, y) + log1p(exp(-select((x == y) & (abs_(x) == INF), 0, abs_(x - y)))))
-xlogy = row("xlogy", "rr>r", lambda t, z, x, y: t * log(y),
-            lambda t, z, x, y: t * select((x == 0) & (y == 0), 0, select((y < 0) & (x != 0), z, x / (y + 0))),
-            value=lambda x, y: select((x == 0) & (y == y), 0, x * log(y)), hides_nan=True, domain=(POSITIVE, POSITIVE),
+xlogy = row("xlogy", "rr>r", lambda t, z, x, y: t * log(y), lambda t, z, x, y: t * dxlogy(x, y, 1),
+            value=lambda x, y: log_product_partial(x, y, 0, operations), hides_nan=True, domain=(POSITIVE, POSITIVE),
             status=(at(SINGULAR, lambda z, x, y: (y == 0) | ((x == 0) & (y == INF))),), vanishes=True, factored=True,
             about="x*log(y), and 0 where x is 0", defined="x == 0 or y > 0")
+
+
+def dxlogy_map(t: Expr, y: Expr, n: Expr) -> Expr:
+    """t times the n-th derivative of log(y), a power of the first one."""
+    return t * (log_factor(whole(n)) * pown(select(y < 0, log(y), 1 / (y + 0)), whole(n)) if whole(n) else log(y))
+
+
+dxlogy: Fn = row("dxlogy", "rrr>r", lambda t, z, x, y, n: dxlogy_map(t, y, n),
+                 lambda t, z, x, y, n: t * dxlogy(x, y, whole(n) + 1), None, static=(2,), args="x, y, n",
+                 domain=(POSITIVE, POSITIVE, (0.0, 2.0)), value=lambda x, y, n: log_product_partial(x, y, whole(n), operations),
+                 status=(at(SINGULAR, lambda z, x, y, n: y == 0),), vanishes=True, factored=True, defined="x == 0 or y > 0",
+                 about="derivative of x*log(y), n times by y", latex=r"[\partial_2^{#3} {#1} \ln {#2}]")
 
 OPERATORS.update({name: TABLE[name] for name in
                   ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not")})

@@ -41,6 +41,11 @@ def statics(e: Equation) -> Statics:
     return tuple([(i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit)])
 
 
+def told(e: Equation) -> Statics:
+    """These, and the constants that its maps look at."""
+    return tuple([(i, a.value) for i in (*e.op.static, *e.op.telling) if isinstance(a := e.args[i], Lit)])
+
+
 FORGET: list[Callable[[], None]] = []
 """What forgets all that is known by operation, for who changes a row."""
 
@@ -55,8 +60,8 @@ def by_operation(known: Callable[[Primitive, Statics, int], T]) -> Callable[[Equ
         op = e.op
         value = plain.get(op)
         if value is None:
-            value = found(op, statics(e), len(e.args))
-            if not op.static and not op.variadic:
+            value = found(op, told(e), len(e.args))
+            if not op.static and not op.telling and not op.variadic:
                 plain[op] = value
         return value
     return of

@@ -16,6 +16,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 
 POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
+MOST_TIMES = 1_000
+"""How often the partial derivatives of the table are derivatives at most, where a text has them."""
 
 
 MOST_WITH_CALLS = 1 << 17
@@ -115,9 +117,23 @@ def specialised(op: Primitive, args: tuple[Atom, ...], span: Span, source: Sourc
     if op is POW:
         exponent = args[1]
         return POWN if type(exponent) is Lit and exponent.integer is not None else POW
-    if op is POLYGAMMA and not (type(args[0]) is Lit and args[0].integer is not None and args[0].integer >= 0):
-        raise AdError("the first argument of 'polygamma' must be a literal integer, 0 or more", span,
-                      "for example polygamma(1, x)", source)
-    if op is POLYGAMMA and type(args[0]) is Lit and args[0].value > HIGHEST_ORDER:
-        raise AdError(f"polygamma is known up to order {HIGHEST_ORDER}", span, None, source)
+    for i in () if op is POWN else op.static:
+        if not is_order(op, i, args[i]):
+            raise AdError(f"the {ORDINALS[i]} argument of '{op.name}' must be a literal integer, {int(op.domain[i][0])} or more",
+                          span, f"for example {usage(op)}", source)
+        if isinstance(n := args[i], Lit) and n.value > (most := HIGHEST_ORDER if op is POLYGAMMA else MOST_TIMES):
+            raise AdError(f"{op.name} is known up to order {most}", span, None, source)
     return op
+
+
+def is_order(op: Primitive, position: int, given: Atom) -> bool:
+    """Whether an argument is a constant that can say how often something is differentiated."""
+    return type(given) is Lit and given.integer is not None and given.integer >= op.domain[position][0]
+
+
+ORDINALS = ("first", "second", "third", "last")
+
+
+def usage(op: Primitive) -> str:
+    """A call with constants where the row wants them: polygamma(1, x)."""
+    return f"{op.name}({', '.join('1' if i in op.static else name for i, name in enumerate(op.args.split(', ')))})"

@@ -14,7 +14,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
-from adcli.lang.lower.inline import POLYGAMMA, POW, Template, specialised
+from adcli.lang.lower.inline import POW, Template, specialised
 from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, postorder
@@ -94,7 +94,7 @@ class Recipes:
             if isinstance(op, Template):
                 values += scope.inline(op, list(args), Call(op.name, [], *span), [name])
                 continue
-            row = specialised(op, args, span, scope.context.source) if op is POW or op is POLYGAMMA else op
+            row = specialised(op, args, span, scope.context.source) if op is POW or op.static else op
             out = Var(fresh(), True, truth) if name is None else Var(name, False, truth)
             equations.append(Equation((out,), row, args, span))
             values.append(out)

@@ -16,7 +16,7 @@ from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
+from adcli.lang.lower.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import (
     LIST,
@@ -199,9 +199,9 @@ class Scope:
         return self.emit(self.row_for(row, given, node), given, (node.start, node.end), (name,))[0]
 
     def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
-        if row is POW or row is POLYGAMMA:
-            first = node.args[0]
-            return specialised(row, args, (first.start, first.end), self.context.source)
+        if row is POW or row.static:
+            place = node.args[next((i for i in row.static if not is_order(row, i, args[i])), 0)]
+            return specialised(row, args, (place.start, place.end), self.context.source)
         return row
 
     def require(self, wanted: str, atom: Atom, node: Node) -> None:
@@ -381,7 +381,7 @@ class FunctionScope(Scope):
 
     def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
         """A parameter may turn out to be a constant where the function is called."""
-        return row if row is POLYGAMMA and args[0] in self.kinds else super().row_for(row, args, node)
+        return row if any(args[i] in self.kinds for i in row.static) else super().row_for(row, args, node)
 
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         outs = tuple([Var(name, True, op.truth) for name in names])

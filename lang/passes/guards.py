@@ -192,7 +192,7 @@ def _written(rule: Rule | None, whole: bool, of_one: bool) -> WrittenMap | None:
         b.equations, value = simplified(rule.equations, value, {rule.t: ONE})
     guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
     used = [value, *[a for e in b.equations for a in e.args]]
-    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
+    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit) and a not in rule.args]))
     given = (rule.t, rule.z, *rule.args, *constants)
     place = places(given, b.equations)
     always = bool(b.equations) and not guard and b.equations[-1].outs[0] is value

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
@@ -11,7 +12,7 @@ from session_seed import drawn
 REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
 """Every row with a real value."""
 
-SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp"}
+SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dpow"}
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
@@ -19,12 +20,13 @@ SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
 
 
-def program(op: Primitive, static: float = 2.0, count: int | None = None) -> Program:
-    """z = op(x0, x1, …); a static argument is a constant, a truth argument is c < 0 for a further input c."""
+def program(op: Primitive, static: float | Sequence[float] = 2.0, count: int | None = None) -> Program:
+    """z = op(x0, x1, …); static arguments are constants, a truth argument is c < 0 for a further input c."""
     params, args, equations = [], [], []
+    constants = dict(zip(op.static, static if isinstance(static, Sequence) else (static,) * len(op.static), strict=True))
     for i in range(count or op.arity):
         if i in op.static:
-            args.append(Lit(static))
+            args.append(Lit(float(constants[i])))
         elif op.kind(i) == "t":
             c, t = Var(f"c{i}"), Var(f"t{i}", truth=True)
             params.append(Param(c, f"c{i}"))

@@ -30,8 +30,11 @@ ARITHMETIC = ("add", "sub", "mul", "div")
 OPERATORS = {*BINARY, "neg", "not", "select"}
 ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
          **{p.name: (p.arity, 4 if p.variadic else p.arity) for p in TABLE.values()
-            if p.name not in {*OPERATORS, "dup", "pown", "polygamma"}}}
+            if p.name not in {*OPERATORS, "dup"} and not p.static}}
 """Functions of real arguments, with the fewest and the most arguments."""
+
+WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn"}
+"""Functions of real arguments and of constants that say how often something is differentiated."""
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",
          "gamma", "e", "tau", "status", "sin", "α", "Δt", "x̂", "π", "a·b", "größe", "dup", "where", "_u", "select", "f1")
@@ -182,12 +185,12 @@ class Scope:
         return Piece(f"{self.least(c, OR)} ? {self.least(x, middle)} : {y.text}", TERNARY, calls)
 
     def call(self, depth: int) -> Piece:
-        name = self.r.choice([*ARITY, "polygamma"])
+        name = self.r.choice([*ARITY, *WITH_ORDERS])
         if name in self.functions or name in self.forbidden:
             name = "exp"
-        if name == "polygamma":
-            order = Piece(n := self.r.choice("012"), ATOM, n)
-            return self.called(name, [order, self.real(depth - 1)])
+        if name in WITH_ORDERS:
+            return self.called(name, [Piece(n := self.r.choice("012"), ATOM, n) if what == "n" else self.real(depth - 1)
+                                      for what in WITH_ORDERS[name]])
         fewest, most = ARITY[name]
         return self.called(name, [self.real(depth - 1) for _ in range(self.r.randint(fewest, most))])
 

@@ -42,8 +42,9 @@ def test_every_name_is_listed_and_can_be_called():
     listed = {f.name for f in ALL}
     assert {row.spelled or row.name for row in TABLE.values()} <= listed
     for name in {f.name for f in ALL if not f.operator}:
-        first = "1" if name == "polygamma" else "x"
-        assert any(accepted(f"v = {name}({', '.join([first, 'y', 'z'][:n])})\n") for n in (1, 2, 3)), name
+        static = TABLE[name].static if name in TABLE else ()
+        words = ["1" if i in static else x for i, x in enumerate("xyzw")]
+        assert any(accepted(f"v = {name}({', '.join(words[:n])})\n") for n in range(1, 5)), name
     assert listed <= set(names())
 
 

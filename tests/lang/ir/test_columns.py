@@ -68,7 +68,7 @@ def test_a_value_is_a_number_exactly_where_the_row_says(op):
     for args in itertools.product(*[range(4) if n in whole else numbers for n in names]):
         at = dict(zip(names, map(float, args), strict=True))
         inside = condition is None or evaluate(condition, {p.name: at[p.name] for p in condition.params}, FLOAT)["v"] == 1
-        atoms = program(op, static=args[0] if 0 in op.static else args[-1]).equations[-1].args
+        atoms = program(op, static=[args[i] for i in op.static]).equations[-1].args
         got = FLOAT.apply(op, list(map(float, args)), atoms)
         assert not math.isnan(got) if inside else not math.isfinite(got), (args, got)
 
