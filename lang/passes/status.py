@@ -10,6 +10,7 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from adcli.lang.ir import (
     DOMAIN,
     INDETERMINATE,
     POLE,
+    SINGULAR,
     Atom,
     Equation,
     Lit,
@@ -33,16 +35,16 @@ from adcli.lang.ir import (
     shape_of,
 )
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.build import NO_HINT, Builder, Expr
+from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.primitives import TABLE, abs_, select
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
 from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
-SELECT, NE, EQ, OR, STOP = (TABLE[name] for name in ("select", "ne", "eq", "or", "stop"))
+SELECT, STOP = TABLE["select"], TABLE["stop"]
 of_tensors = part_for_tensors(__name__)
 
 
@@ -125,7 +127,8 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
         levels.note(DOMAIN, is_nan(b, value), ())
     with copy.taken_over(levels):
         note_hidden(levels, equations, {*results})
-    _indeterminate(b, program, primal, levels)
+    values = {r.name: value for r in primal.results if isinstance(value := results.get(r.atom), Var)}
+    not_finite(b, program, values, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
     return replace(program, equations=(*program.equations, *copy.equations(), *b.equations), results=(*program.results, worst))
 
@@ -325,32 +328,44 @@ def hidden(e: Equation) -> Sequence[Atom]:
     return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
 
 
+Asked = Callable[[Expr], Expr]
+
+
+def any_element(b: Builder, value: Atom, met: Asked) -> Expr:
+    """Whether a condition holds of a value, or of any element of it."""
+    return of_tensors().any_element(b, value, met) if shape_of(value) else met(b.expr(value))
+
+
+def every_element(b: Builder, value: Atom, met: Asked) -> Expr:
+    """Whether a condition holds of a value, and of every element of it."""
+    return ~of_tensors().any_element(b, value, lambda x: ~met(x)) if shape_of(value) else met(b.expr(value))
+
+
 def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
-    if shape_of(value):
-        return of_tensors().any_element(b, value, lambda x: x != x)
-    return b.expr(b.line(NE, (value, value), NO_HINT))
+    return any_element(b, value, lambda x: x != x)
 
 
-def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels) -> None:
-    """A derivative that is NaN although its value is a number, where no row's convention makes it so."""
-    values = {r.name: r.atom for r in primal.results}
-    outputs = {r.name: r.atom for r in program.results}
-    outs = {name: outputs[name] for name in values if isinstance(outputs.get(name), Var)}
-    numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else
-                    b.expr(b.line(EQ, (outs[name],) * 2, NO_HINT)))
-    every = cache(lambda: reduce(and_, map(numbers, outs)))
-    missing: dict[str | None, Var] = {}   # whether any derivative of an output is
-    for r in program.results:
-        if r.name not in values and isinstance(x := r.atom, Var):
-            nan = is_nan(b, x).var if x.shape else b.line(NE, (x, x), NO_HINT)
-            before = missing.get(r.of)
-            missing[r.of] = nan if before is None else b.line(OR, (before, nan), NO_HINT)
-    found = [(of, b.expr(nan)) for of, nan in missing.items()]
-    surprises = [x & numbers(of) if of in outs else x & every() if of is None and outs else x for of, x in found]
-    if surprises:
-        surprise = reduce(or_, surprises)
+def not_finite(b: Builder, program: Program, values: Mapping[str, Var], levels: Levels) -> None:
+    """Note derivatives of any order of outputs with these `values`: infinite beside a finite value is singular, and NaN beside a
+    number indeterminate, where no row's convention makes it so."""
+    infinite = beside(b, program, values, lambda x: abs_(x) == math.inf, lambda x: abs_(x) < math.inf)
+    surprise = beside(b, program, values, lambda x: x != x, lambda x: x == x)
+    if infinite is not None and surprise is not None:
+        levels.note(SINGULAR, infinite, ())
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
+
+
+def beside(b: Builder, program: Program, values: Mapping[str, Var], wrong: Asked, right: Asked) -> Expr | None:
+    """Whether any derivative is `wrong` where its value is `right`, or all values if it is of none; None without derivatives."""
+    there = cache(lambda name: every_element(b, values[name], right))
+    found: dict[str | None, Expr] = {}
+    for r in program.results:
+        if r.name not in values and isinstance(r.atom, Var):
+            here = any_element(b, r.atom, wrong)
+            found[r.of] = found[r.of] | here if r.of in found else here
+    of = {name: [name] if name in values else [*values] if name is None else [] for name in found}
+    return reduce(or_, [reduce(and_, map(there, of[name]), x) for name, x in found.items()]) if found else None
 
 
 # ---------------------------------------------------------------- the inside of a comprehension

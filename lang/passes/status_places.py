@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 from typing import NamedTuple
 
 from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var, shape_of
@@ -19,7 +21,7 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_bod
 from adcli.lang.ir.elementwise import elementwise, emit, every_element
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.primitives import select
+from adcli.lang.ir.primitives import abs_, select
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import truth
 from adcli.lang.passes.matrix_rules import matrices
@@ -53,7 +55,7 @@ class Place(NamedTuple):
 @paused()
 def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list[Place]]:
     """A program of the same inputs, and what its results say, in the order of the equations. Without `wrt`, as for a derivative,
-    only where a NaN is made is asked."""
+    only where a NaN or an infinity is made is asked."""
     b, found = Builder(), _Found()
     active = None if wrt is None else active_values(program, wrt)
     b.equations.extend(program.equations)
@@ -90,9 +92,8 @@ def _row(b: Builder, each: Reached, found: _Found, active: set[Atom] | None) -> 
     e, levels = each.equation, Levels(b)
     if active is not None:
         conditions(levels, [each], active)
-    made = _makes_nan(b, e)
-    if made is not None:
-        levels.note(DOMAIN, made, each.use.guard)
+    for level, made in _made(b, e, active):
+        levels.note(level, made, each.use.guard)
     worst = levels.worst()
     if isinstance(worst, Var):
         operands = tuple(_number(b, a) for a in e.args)
@@ -103,15 +104,15 @@ def _number(b: Builder, a: Atom) -> Atom:
     return select(b.expr(a), 1, 0).atom if isinstance(a, Var) and a.truth else a
 
 
-def _makes_nan(b: Builder, e: Equation) -> Expr | None:
-    """Whether a row gives NaN for operands that are numbers."""
+def _made(b: Builder, e: Equation, active: set[Atom] | None) -> Iterator[tuple[int, Expr]]:
+    """Whether a row gives NaN for operands that are numbers, and in a derivative infinity for finite ones, with their levels."""
     if e.op.truth or e.op is SELECT or e.op.name == "dup":
-        return None
-    made = b.expr(e.outs[0]) != b.expr(e.outs[0])
-    for a in dict.fromkeys(e.args):
-        if isinstance(a, Var) and not a.truth:
-            made = made & (b.expr(a) == b.expr(a))
-    return made
+        return
+    operands = [b.expr(a) for a in dict.fromkeys(e.args) if isinstance(a, Var) and not a.truth]
+    out = b.expr(e.outs[0])
+    yield DOMAIN, reduce(and_, [x == x for x in operands], out != out)
+    if active is None:
+        yield SINGULAR, reduce(and_, [abs_(x) < INF for x in operands], abs_(out) == INF)
 
 
 def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> None:
@@ -142,17 +143,16 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, act
     if active is not None:
         conditions(inner, inside.equations, inside.active(active))
     for line, use, _ in inside.equations:
-        made = _makes_nan(inside.body.b, line)
-        if made is not None:
-            inner.note(DOMAIN, made, use.guard)
+        for level, made in _made(inside.body.b, line, active):
+            inner.note(level, made, use.guard)
     worst = inner.worst()
-    level = inside.greatest(worst)
-    if level is not None:
-        gated = level if not each.use.guard else select(b.expr(truth(b, each.use.guard)), level, 0)
-        place = tuple(_point(inside.body, inside, b.expr(worst), level.atom))
+    greatest = inside.greatest(worst)
+    if greatest is not None:
+        gated = greatest if not each.use.guard else select(b.expr(truth(b, each.use.guard)), greatest, 0)
+        place = tuple(_point(inside.body, inside, b.expr(worst), greatest.atom))
         values = tuple(_there(inside, place))
         found.place("body", e, gated.atom, op.ranges, place, values)
-        wrong = wrong & ~(level >= DOMAIN)
+        wrong = wrong & ~(greatest >= DOMAIN)
     found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
 
 

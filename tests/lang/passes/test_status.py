@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import LEVELS
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.forward import jvp
 from adcli.lang.passes.pipeline import adjoints, checked, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import any_noted, with_status
@@ -218,7 +220,7 @@ def test_whether_an_output_is_a_number_is_asked_once_for_all_its_derivatives():
     p = parse("\n".join(["v = " + " + ".join(f"sin(x{k})" for k in range(9)), "w = x0*x1"]))
     inputs = [x.name for x in p.params]
     status = with_status(gradient(p, inputs), p, inputs)
-    assert sum(e.op.name == "and" for e in status.equations) == 2   # v and w
+    assert sum(e.op.name == "and" for e in status.equations) == 4   # v and w: a number, and finite
 
 
 def test_a_condition_of_a_loop_may_stand_on_both_sides_of_operations_on_matrices():
@@ -247,3 +249,50 @@ def test_what_nothing_moves_is_not_rough_and_gets_no_blame(line: str, at: str, n
 def test_a_condition_on_indices_is_no_jump_where_elements_are_written_out(verb: str, at: str) -> None:
     ended = adcli(verb, "-e", "input x(N); v +=! x(i) * (i == 1 ? 2 : 1)", "--at", at)
     assert ended.code == 0 and not ended.err
+
+
+@pytest.mark.parametrize(("line", "at", "notes"), [   # by order, from 1 on
+    ("v = x**1.5", "x=0", ["", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
+    ("v = x**2.5", "x=0", ["", "", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
+    ("v = x**y", "x=0,y=1", ["", "the derivative has dpow(u, v, 1, 1) at u = 0.0, v = 1.0: singular"]),
+    ("v = abs(x) + y**1.5", "x=0,y=0", ["abs'(u) at u = 0.0: kink", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
+    ("v = sqrt(x)", "x=0", ["sqrt'(u) at u = 0.0: singular"] * 2), ("v = 1/x", "x=0", ["(u / v)' at u = 1.0, v = 0.0: pole"] * 2),
+    ("input x(N); v +=! abs(x(0)) + x(i)**1.5", "x=[0,1]", [
+        "abs'(u) at u = 0.0, i = 0: kink", "the derivative has u**v at u = 0.0, v = -0.5, i = 0: singular"]),
+    ("input x(N); v +=! x(i)**1.5", "x=[1,0]", ["", "the derivative has u**v at u = 0.0, v = -0.5, i = 1: singular"]),
+    ("v = x**1.5; w = log(y)", "x=0,y=-1", ["log(u) at u = -1.0 is nan: domain"] * 2)])
+def test_an_infinite_derivative_beside_a_finite_value_is_singular_at_its_own_order(line: str, at: str, notes: list[str]) -> None:
+    for order, note in enumerate(notes, 1):
+        verb = ["grad", f"--order={order}"] if "input" not in line else [["grad"], ["hessian"]][order - 1]
+        ended = adcli(*verb, "-e", line, "--at", at, "--status", "--strict")
+        word = note.rpartition(": ")[2] or "smooth"
+        assert ended.out.endswith(f"status = {word}\n") and ended.code == (4 if note else 0), (order, ended)
+        assert note in ended.err and bool(note) == bool(ended.err)
+
+
+def test_the_rows_of_a_table_each_have_the_status_of_their_order(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("x\n1\n0\n4\n")
+    for order, word in ((1, "smooth"), (2, "singular")):
+        ended = adcli("grad", "-e", "v = x**1.5", f"--order={order}", "--status", "--only", "--data", str(tmp_path / "t.csv"))
+        assert [line.rpartition(",")[2] for line in ended.out.split()[1:]] == ["smooth", word, "smooth"]
+
+
+@pytest.mark.parametrize(("verb", "words"), [
+    ("taylor", ["smooth", "smooth", "singular", "singular"]), ("jvp", ["smooth", "singular", "pole"])])
+def test_coefficients_and_tangents_of_tangents_have_the_status_of_their_order(verb: str, words: list[str]) -> None:
+    program, seeds = parse("v = x**1.5"), {"x": 0.0}
+    for order, word in enumerate(words):
+        if verb == "taylor":
+            derived = taylor(program, ["x"], None, order)
+            whole, at = with_status(derived, program, ["x"]), {"x": 0.0, "dx": 1.0}
+        else:
+            derived = simplify(jvp(program, ["x"]))
+            whole, at = with_status(derived, program, ["x"]), seeds | {derived.params[-1].name: 1.0}
+            program, seeds = derived, at
+        assert LEVELS[int(evaluate(whole, at)[whole.results[-1].name])] == word, order
+
+
+def test_infinite_elements_beside_values_that_are_not_finite_are_no_news() -> None:
+    """exp overflows at 800, and so do its derivatives; the logarithm of 0 is infinite as its derivatives are."""
+    for line, x, word in (("exp(x(i))", 800.0, "smooth"), ("log(x(i))", 0.0, "singular"), ("x(i)**-1", 0.0, "pole")):
+        assert words(f"input x(N); v(i) = {line}; output v", {"x": [x, 1.0]}) == {word}
