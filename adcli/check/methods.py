@@ -23,7 +23,7 @@ from adcli.lang.analyse.differences import UNRESOLVED, Quotient, extrapolated, m
 from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
-from adcli.lang.ir import Equation
+from adcli.lang.ir import Equation, Program
 from adcli.lang.ir.extras import install
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import tangents
@@ -51,8 +51,16 @@ TINY = 1e-25
 """A part of a number that is too small to show in a double."""
 BELOW_ROUNDING = 1e-60
 """What multiple precision makes of a rounding error in doubles."""
+LONG_STEP = 2.0 ** 60
+"""A step so many times as long as the complex step is about a part of the scale of the function."""
 COMPLEX_MARGIN = 8.0
 """Complex products and quotients round more often than those of real numbers."""
+
+
+def underflows(program: Program, at: Point, x: str, h: float, name: str, derivative: float) -> bool:
+    """Whether a complex step gives 0 only since it is so short: a long one gives about the derivative."""
+    long, _ = complex_step(program, at, x, h * LONG_STEP)[name]
+    return abs(long - derivative) <= abs(derivative) / 2
 
 
 @dataclass
@@ -170,11 +178,12 @@ class Check(Subject):
         cost = 2 * evaluated(self.machine) + evaluated(ahead)
         for s, x in self.sampled(self.columns(self.smooth(seen, tally)), cost, COMPLEX, tally):
             h = step(self.length(s, x))
-            rounding = Rounding(ahead, {**s.at, **{p.name: float(p.seed == x) for p in ahead.params[own:]}})
-            lost = {r.name: rounding.of(t.atom)[1] for r, t in zip(ahead.results, ahead.results[outputs:], strict=False)}
             if h is None:
                 tally.skip("no step of the right size", len(self.some_of))
                 continue
+            # tangents as short as the shorter step: they underflow where the imaginary parts do
+            rounding = Rounding(ahead, {**s.at, **{p.name: h / 4 * (p.seed == x) for p in ahead.params[own:]}})
+            lost = {r.name: rounding.of(t.atom)[1] * 4 / h for r, t in zip(ahead.results, ahead.results[outputs:], strict=False)}
             found, again = (complex_step(self.machine, s.at, x, size) for size in (h, h / 4))
             for name in self.some_of:
                 key = name, (x,)
@@ -182,12 +191,15 @@ class Check(Subject):
                 if not self.shown(s, name, [x]) or abs(nearer - value) > abs(near - value) / 8 + COMPLEX_MARGIN * bound:
                     tally.skip(UNRESOLVED)
                     continue
-                if 0 < abs(want * h) < SMALLEST_STEP:
+                derivative = s.reverse[key][0]
+                if 0 < abs(want * h) < SMALLEST_STEP or (want == 0 != derivative and (
+                        abs(derivative) <= COMPLEX_MARGIN * lost[name]
+                        or underflows(self.machine, s.at, x, h, name, derivative))):
                     tally.skip("no step of the right size")
                     continue
                 apart = 2 * abs(want - other) + len(self.machine.equations) * LEAST_DOUBLE / h
                 allowed = COMPLEX_MARGIN * (s.forward[key][1] + s.reverse[key][1] + lost[name] + math.ulp(want))
-                tally.compare(self.name(key), s.at, s.reverse[key][0], want if abs(want) > apart else 0.0, allowed + apart)
+                tally.compare(self.name(key), s.at, derivative, want if abs(want) > apart else 0.0, allowed + apart)
         return [tally]
 
     # ---------------------------------------------------------------- multiple precision
@@ -393,5 +405,5 @@ def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
         total = math.fsum(products) if all(map(math.isfinite, products)) else math.nan
     except OverflowError:
         total = math.nan
-    bound = sum(abs(w) * (e + 2 * math.ulp(x)) for (x, e), w in zip(terms, weights, strict=True))
+    bound = sum(abs(w) * (e + 2 * math.ulp(x)) + math.ulp(x * w) for (x, e), w in zip(terms, weights, strict=True))
     return total, bound

@@ -39,6 +39,7 @@ class RewriteRule(NamedTuple):
 
 
 ORIGIN = "at the origin the derivatives are 0, by convention"
+BEYOND_SECOND, BEYOND_THIRD = [f"derivatives beyond the {last} are not right there" for last in ("second", "third")]
 REWRITE_RULES = (
     # Accuracy near 0 and in the tails: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, ch. 1;
     # W. Kahan, Branch Cuts for Complex Elementary Functions, 1987 (expm1, log1p); logarithms of sums: P. Blanchard,
@@ -80,15 +81,13 @@ REWRITE_RULES = (
     RewriteRule("sqrt(a + 1) - sqrt(a)", "1/(sqrt(a + 1) + sqrt(a))", "no cancellation for large {a}"),
     RewriteRule("sqrt(a + b) - sqrt(a)", "b/(sqrt(a + b) + sqrt(a))", "no cancellation for large {a}"),
     RewriteRule("a*a - b*b", "(a - b)*(a + b)", "loses nothing where {a} and {b} are close"),
-    RewriteRule("a*log(a)", "xlogy(a, a)", "0 at 0", "its derivative at 0 is that of the logarithm, -inf"),
+    RewriteRule("a*log(a)", "xlogy(a, a)", "0 at 0", "its derivative by {a} at 0 is that of the logarithm, -inf"),
     RewriteRule("a*log(b)", "xlogy(a, b)", "0 where {a} is 0, whatever {b} is"),
     RewriteRule("a*log(a/b)", "xlogy(a, a/b)", "0 where {a} is 0"),
-    RewriteRule("sin(a)/a", "a == 0 ? 1 : sin(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not -1/3"),
-    RewriteRule("(exp(a) - 1)/a", "a == 0 ? 1 + a/2 : expm1(a)/a", "has its limit at 0",
-        "the second derivative at 0 is then 0 and not 1/3"),
-    RewriteRule("log(1 + a)/a", "a == 0 ? 1 - a/2 : log1p(a)/a", "has its limit at 0",
-        "the second derivative at 0 is then 0 and not 2/3"),
-    RewriteRule("tan(a)/a", "a == 0 ? 1 : tan(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not 2/3"),
+    RewriteRule("sin(a)/a", "a == 0 ? 1 - a**2/6 : sin(a)/a", "has its limit at 0", BEYOND_THIRD),
+    RewriteRule("(exp(a) - 1)/a", "a == 0 ? 1 + a/2 + a**2/6 : expm1(a)/a", "has its limit at 0", BEYOND_SECOND),
+    RewriteRule("log(1 + a)/a", "a == 0 ? 1 - a/2 + a**2/3 : log1p(a)/a", "has its limit at 0", BEYOND_SECOND),
+    RewriteRule("tan(a)/a", "a == 0 ? 1 + a**2/3 : tan(a)/a", "has its limit at 0", BEYOND_THIRD),
     RewriteRule("a/a", "1", "nothing is divided by itself"),
     RewriteRule("a/b*b", "a", "nothing is divided that is multiplied again", "for {b} other than 0 it is the same"),
 )

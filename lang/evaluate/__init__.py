@@ -416,12 +416,13 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
 
     exponential = growing(mp.exp, tiny)
     functions = {name: real(getattr(mp, name)) for name in (
-        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "tanh", "asinh", "acosh", "atanh", "floor",
+        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "floor",
         "ceil", "erf")}
     functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
     functions |= {
         "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
         "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
+        "tanh": lambda x: mp.tanh(x) if near(x, bits=MOST_ANGLE_BITS) else mp.sign(x),
         "div": divide, "pow": real(power), "pown": whole_power, "powi": whole_power,
         "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
         "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c, "abs": abs,

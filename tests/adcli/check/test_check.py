@@ -201,6 +201,27 @@ def test_no_false_alarm_however_far_the_scale_of_a_function_is_from_the_size_of_
         assert not check.failed, (at, [t for t in check.tallies if t.failed])
 
 
+EDGES = [("sqrt(exp(x))", "x=-720"), ("exp(x)**0.25", "x=-740"), ("log(exp(x))", "x=-740"), ("log(exp(x))", "x=709"),
+         ("sqrt(x*y)", "x=1e-200,y=1e-120"), ("cbrt(x*y)", "x=1e-160,y=1e-155"), ("x*y*z", "x=1e-150,y=1e-150,z=1e-5"),
+         ("(x*y)/(y*z)", "x=1e-160,y=1e-155,z=1e-3"), ("x**-100", "x=1000"), ("x**-100", "x=1e-3"), ("exp(-x**2)", "x=27"),
+         ("log(exp(-x**2))", "x=27"), ("log(erfc(x))", "x=26.6"), ("log(erfc(x))", "x=-26.604497395108737"),
+         ("atan2(x*y, z)", "x=91.8,y=-9.5e-90,z=-1.046e-320"), ("tanh(exp(x))", "x=1e12"), ("tanh(exp(exp(x)))", "x=40"),
+         ("1/(1/x + 1/y)", "x=1e-308,y=1e-300"), ("hypot(x*y, z)", "x=1e-200,y=1e-110,z=1e-310"), ("1e-300*x", "x=1e-20"),
+         ("log(1e-310*x)", "x=3"), ("sigmoid(x)", "x=-745"), ("x*exp(-x)", "x=744")]
+"""Values on the way, or steps, that are near the ends of the range of doubles."""
+
+
+@pytest.mark.parametrize(("formula", "at"), EDGES)
+def test_no_false_alarm_where_something_underflows_or_overflows(formula, at):
+    ended = adcli("check", "-e", f"v = {formula}", "--at", at)
+    assert "FAIL" not in ended.out and ended.code in (0, 1), ended
+    assert ended.code == 0 or "nothing compared" in ended.out
+
+
+def test_a_complex_step_that_underflows_is_none():
+    assert "complex step: no step of the right size" in adcli("check", "-e", "v = sqrt(exp(x))", "--at", "x=-720").out
+
+
 @pytest.mark.parametrize(("formula", "at"), [("sin(1e7*x)", 2.5), ("cos(x)", 5e9), ("tan(1e9*x)", 0.3), ("sin(x**3)", 1e4),
                                              ("sin(x)", 1e300), ("erf(1e8*x)", 1e-300), ("1e-250*sin(x)", 0.7)])
 def test_a_wrong_rule_is_caught_there_too(formula, at):

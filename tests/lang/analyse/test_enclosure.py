@@ -368,3 +368,21 @@ def test_precision_is_left_as_it_was():
     before = ctx.prec
     enclose(parse("v = sqrt(x)"), thin({"x": 2.0}))
     assert ctx.prec == before
+
+
+@pytest.mark.parametrize("formula, box, operation, reason", [
+    ("1 + log(x)", {"x": (-1.0, -1.0)}, "log", "there is no value"),          # at a point, in a box, at a pole
+    ("1 + log(x)", {"x": (-2.0, -1.0)}, "log", "there is no value"),
+    ("2 - 1/x", {"x": (0.0, 0.0)}, "div", "there is no value"),
+    ("lgamma(x)", {"x": (-1.0, -1.0)}, "lgamma", "there is no value"),
+    ("1 + sqrt(x)", {"x": (-1.0, 1.0)}, "sqrt", "not defined everywhere"),    # bounded, and no value for x < 0
+    ("asin(2*x)", {"x": (0.0, 1.0)}, "asin", "not defined everywhere"),
+    ("1/x + y", {"x": (-1.0, 1.0), "y": (1.0, 1.0)}, "div", "no bound is known"),
+    ("exp(x) + 1", {"x": (1e300, 1e300)}, "exp", "no bound is known"),        # a number, out of reach
+    ("log(x)", {"x": (0.0, 1.0)}, "log", "no bound is known"),
+    ("sin(x)**2 + cos(x)**2 - 1 > 0 ? 1 : 5", {"x": (2.5, 2.5)}, "gt", "cannot be decided"),
+    ("log(x)*sqrt(x)", {"x": (-1.0, -1.0)}, "log", "there is no value"),      # the first of two
+    ("x > 0 ? log(x) : log(-x)", {"x": (1.0, 2.0)}, None, None)])            # the arm not taken has no part in it
+def test_the_operation_to_blame_and_the_reason(formula, box, operation, reason):
+    found = enclose(parse(f"v = {formula}"), box).culprit
+    assert (found and (found[0].op.name, found[2])) == ((operation, reason) if operation else None)
