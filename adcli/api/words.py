@@ -39,7 +39,7 @@ def in_order(params: Sequence[Param], given: Sequence[Any], named: Container[str
         kind = "a data frame" if frame is not None else "a dictionary"
         raise AdError(f"{kind} has all inputs, and there are other values beside it", help="give the others by name: f(…, x=2.0)")
     if len(given) > len(params):
-        raise AdError(f"{len(given)} values for {plural(len(params), 'input')}",
+        raise AdError(f"{plural(len(given), 'value')} for {plural(len(params), 'input')}",
                       help=f"the inputs are {', '.join(p.name for p in params)}" if params else None)
     return {p.name: x for p, x in zip(params, given, strict=False)}
 
