@@ -176,13 +176,13 @@ class TableRun:
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()
-        if head := self.form.header():
-            put(head)
+        head = self.form.header()
         for reading, done in whole(overlapped(worked, self._blocks(begun), self.first.work.threads(self.options.jobs))):
             if self.form.kind == "text" and self.rows and done.data:
                 done.data = b"\n" + done.data
-            if done.data:
-                put(done.data)
+            if head or done.data:   # the header goes with rows: there is the code that computes them
+                put(head + done.data if head else done.data)
+                head = b""
             self.take(done)
             self.rows += done.rows
             self.rough += done.rough
@@ -195,6 +195,8 @@ class TableRun:
                 self._tell(reading, reading.line + line, fault)
             reading.line += done.lines
             self.progress.update(self.rows, self.taken + self.reading.source.taken)
+        if head:
+            put(head)
         self._sum_up()
 
     def take(self, done: Done) -> None:

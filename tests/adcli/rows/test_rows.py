@@ -215,3 +215,26 @@ def test_options_that_exclude_each_other(options, said):
 def test_nothing_piped():
     ended = adcli("grad", "-e", XY)
     assert (ended.code, "no values for x, y" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(("program", "data"), [
+    ("v = x*y", b"x,y\n1,2\n"), ("input x(N)\nv +=! x(i)\noutput v", b'x\n"[1,2]"\n')])
+def test_without_code_nothing_is_written(program, data, monkeypatch, tmp_path):
+    """Nor the header, which was out before it was known that there is no room for LLVM."""
+    from adcli.codegen.rows import jit
+
+    def refused(*_, **__):
+        raise MemoryError("llvmlite needs 192 MiB")
+    monkeypatch.setattr(jit, "object_codes", refused)
+    monkeypatch.setattr(jit, "object_code", refused)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ended = adcli("grad", "-e", program, "--no-cache", stdin=data)
+    assert (ended.code, ended.data, ended.err) == (2, b"", "adcli: error: llvmlite needs 192 MiB\n")
+
+
+@pytest.mark.parametrize("options", [["--data", "-"], ["--at", "x=0"]])
+def test_strict_judges_results_that_are_written(options, tmp_path):
+    plain, judged = tmp_path / "plain.csv", tmp_path / "judged.csv"
+    for path, strict, code in ((plain, [], 0), (judged, ["--strict"], 4)):
+        assert adcli("grad", "-e", "v = abs(x)", *options, "--format", "csv", *strict, "-o", path, stdin=b"x\n0\n").code == code
+    assert plain.read_bytes() == judged.read_bytes()
