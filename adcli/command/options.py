@@ -276,7 +276,7 @@ program_options: Decorator = together(
 )
 """PROGRAM and -e, and how it is read; --version, which every verb has as it has --help."""
 
-output_option = option(WRITTEN, "-o", "--output", metavar="FILE", help="Write to FILE, which appears or changes only when all is written.")
+output_option = option(WRITTEN, "-o", "--output", metavar="FILE", help="Write to FILE, which is replaced when all is written.")
 quiet_option = option(WRITTEN, "-q", "--quiet", is_flag=True, help="No notes on standard error.")
 wrt_option = option(WHAT, "--wrt", metavar="x,…", help="Inputs to differentiate with respect to (default: all but params).")
 points_option = option(WHERE, "--at", "at", multiple=True, metavar="POINT",
@@ -434,7 +434,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                           help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
         "status": option(TRUST, "--status", is_flag=True,
                          help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
-        "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite; it is written all the same."),
+        "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite, and write it."),
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": fast_math_option,
         "precision": precision_option(said["precision"]),

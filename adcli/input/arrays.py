@@ -280,8 +280,9 @@ def read_npy(file: IO[bytes], path: str) -> Array:
     data = bytearray()
     while len(data) < size and (piece := file.read(min(size - len(data), 1 << 24))):
         data += piece
-    if len(data) < size:
-        raise AdError(f"{path}: truncated: {len(data):,} bytes of data, but {shape} of {dtype} needs {size:,}")
+    if len(data) < size or file.read(1):
+        found = f"truncated: {len(data):,} bytes" if len(data) < size else f"more than {size:,} bytes"
+        raise AdError(f"{path}: {found} of data, but {shape} of {dtype} needs {size:,}")
     flat = np.frombuffer(data, dtype)
     return flat.reshape(shape[::-1]).T if by_columns else flat.reshape(shape)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError, one_line
+from adcli.lang.syntax.source import other_encoding
 from adcli.output import remote
 from adcli.output.standard import NamedFile
 
@@ -39,8 +40,8 @@ SEPARATORS = {"csv": b",", "tsv": b"\t"}
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json",
             ".parquet": "parquet", ".pq": "parquet"}
 PACKED = (".gz", ".zst")
-MARK = b"\xef\xbb\xbf"
-"""The byte order mark of UTF-8."""
+MARK, MARK_BYTES = b"\xef\xbb\xbf", 4
+"""The byte order mark of UTF-8, and the bytes of the longest of any encoding."""
 
 Pieces = Iterator[bytes | None]
 """Bytes as they arrive; None says that there is nothing more for a moment."""
@@ -272,12 +273,12 @@ def without_mark(pieces: Pieces, name: str) -> Pieces:
     start = b""
     for piece in pieces:
         start += piece or b""
-        if len(start) >= 3:
+        if len(start) >= MARK_BYTES:
             break
         if piece is None:
             yield None
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AdError(f"{name}: this is UTF-16", help="iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
+    if (other := other_encoding(start)) is not None:
+        raise AdError(f"{name}: this is {other}", help=f"iconv -f {other} -t UTF-8 FILE | adcli … --data -")
     yield start.removeprefix(MARK)
     yield from pieces
 

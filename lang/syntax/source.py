@@ -7,8 +7,8 @@ from adcli.lang.ir.names import composed
 
 def decode(data: bytes, name: str) -> Source:
     """The text of a program file: UTF-8, with or without a byte order mark, any line ends."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AdError("not UTF-8: the file looks like UTF-16", source=Source(name, ""), help="save it as UTF-8")
+    if (other := other_encoding(data)) is not None:
+        raise AdError(f"not UTF-8: the file looks like {other}", source=Source(name, ""), help="save it as UTF-8")
     zero = data.find(b"\0")
     if zero >= 0:
         raise AdError(f"a NUL byte at byte offset {zero}", source=Source(name, ""), help="a program is plain text")
@@ -17,6 +17,13 @@ def decode(data: bytes, name: str) -> Source:
     except UnicodeDecodeError as fault:
         raise AdError(f"not UTF-8: byte 0x{data[fault.start]:02x} at byte offset {fault.start}",
                       source=Source(name, ""), help="save it as UTF-8") from None
+
+
+def other_encoding(start: bytes) -> str | None:
+    """The encoding of wide characters that a byte order mark tells."""
+    if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):   # the mark of UTF-16 is the beginning of one of UTF-32
+        return "UTF-32"
+    return "UTF-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else None
 
 
 def normal(text: str, name: str) -> Source:

@@ -728,6 +728,7 @@ def test_empty_program(text: str) -> None:
     (b"v = x\xff", "f.ad: error: not UTF-8: byte 0xff at byte offset 5\nhelp: save it as UTF-8"),
     (b"v = x\0y", "f.ad: error: a NUL byte at byte offset 5\nhelp: a program is plain text"),
     ("v = x".encode("utf-16"), "f.ad: error: not UTF-8: the file looks like UTF-16\nhelp: save it as UTF-8"),
+    ("v = x".encode("utf-32"), "f.ad: error: not UTF-8: the file looks like UTF-32\nhelp: save it as UTF-8"),
 ])
 def test_bytes_that_are_no_text(data: bytes, expected: str) -> None:
     with pytest.raises(AdError) as caught:

@@ -151,6 +151,7 @@ def header(shape: tuple[int, ...], descr: str = "<f8") -> bytes:
 
 @pytest.mark.parametrize("data, message", [
     (header((3, 2)) + bytes(40), "x.npy: truncated: 40 bytes of data, but (3, 2) of float64 needs 48"),
+    (header((3, 2)) + bytes(49), "x.npy: more than 48 bytes of data, but (3, 2) of float64 needs 48"),
     (header((3, 2), "<c16") + bytes(96), "x.npy: must be real numbers, not complex128"),
     (header((1,), "|O") + b"cos\nsystem\n(S'true'\ntR.", "x.npy: must be real numbers, not object"),
     (header((1,), "<U4") + bytes(16), "x.npy: must be real numbers, not <U4"),

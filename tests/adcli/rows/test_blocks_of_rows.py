@@ -130,13 +130,14 @@ def test_a_mark_in_front_is_left_out(sizes, text):
     assert found.count(None) == pieces.count(None)
 
 
-@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
-def test_utf_16_is_refused(coding):
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be", "utf-32", "utf-32-be"])
+def test_wide_characters_are_refused(coding):
+    name = coding[:6].upper()
     for sizes in ([1], [50]):
         with pytest.raises(AdError) as found:
             list(without_mark(iter(cut("\ufeffx,y\n".encode(coding), sizes)), "f"))
-        assert (str(found.value.message), found.value.help) == ("f: this is UTF-16",
-                                                                "iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
+        assert (str(found.value.message), found.value.help) == (f"f: this is {name}",
+                                                                f"iconv -f {name} -t UTF-8 FILE | adcli … --data -")
 
 
 @pytest.mark.parametrize(("path", "asked", "start", "kind"), [
