@@ -431,6 +431,10 @@ class TensorStatement:
                 fault.span = (self.s.start, self.s.end)
             if self.is_like_function(b):
                 text = self.context.text(Token("", "", self.s.start, self.s.end), 60)
+                names = [n.text for n in self.s.subscripts or () if type(n) is Token]
+                kind = {1: "vector", 2: "matrix"}.get(len(names), "tensor")
+                fault.message = f"{self.name}({', '.join(names)}) = ... defines a {kind} {self.name} with " \
+                                f"ind{'ex' if len(names) == 1 else 'ices'} {' and '.join(names)}"
                 fault.help, fault.fix = f"for a function write def {text}", Fix(self.s.start, self.s.start, "def ")
             raise
         if self.s.symbol == "=":
@@ -456,14 +460,16 @@ class TensorStatement:
             if index not in left and all(isinstance(w, Affine) for w in write):
                 first = next((t for a in b.accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)
                               for t in [a.span(d)] if t), None)
-                target = self.context.text(self.s.target) + ("(" + ", ".join(map(self.context.text, self.s.subscripts)) + ")"
-                                                             if self.s.subscripts else "")
                 fault = AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
-                                f"to reduce over it, write {target} +=! ..., *=!, min=!, max=! or lse=!", self.context.source)
-                from adcli.lang.lower.suggestions import counted_from_the_end  # only after a fault
-                reads = [(n, tensor) for n in postorder(self.s.value) if type(n) is Call and (tensor := b.tensor(n)) is not None]
-                fault.help, fault.fix = next((said for n, tensor in reads if (
-                    said := counted_from_the_end(self.context.tree, n, tensor)) is not None), (fault.help, None))
+                                source=self.context.source)
+                from adcli.lang.lower.offered_sum import TO_REDUCE, offered_sum  # only after a fault
+                from adcli.lang.lower.suggestions import counted_from_the_end
+                tree = self.context.tree
+                reads = [n for n in postorder(self.s.value) if type(n) is Call and b.tensor(n) is not None]
+                missing = [i for i, x in b.indices.items() if x not in left]
+                from_the_end = (counted_from_the_end(tree, n, tensor) for n in reads if (tensor := b.tensor(n)) is not None)
+                fault.help, fault.fix = next(filter(None, from_the_end), None) or \
+                    offered_sum(tree, self.s.value.start, missing, {n.name for n in reads}) or (TO_REDUCE, None)
                 raise fault
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:

@@ -22,6 +22,8 @@ MEANT = {"%": "for a remainder write x - y*floor(x / y), or fmod(x, y) for one w
          "\\": "a line goes on inside parentheses", "&": "write and",
          "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
          ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
+COMPARED_BEFORE, COMPARED = re.compile(r"[=!]=\s*(?:\w+)?\Z"), re.compile(rf"[^\n{QUOTATION_MARKS}]*[{QUOTATION_MARKS}]\s*[=!]=")
+WORDS_ARE_NUMBERS = "a program compares numbers: give each word a number, and compare with that"
 WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))
 """What a text of ours may say although the user's does not, such as the functions in a derivative."""
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -32,6 +34,8 @@ def wrong_character(token: Token, source: Source) -> AdError:
     """The error for a BAD token: which character it is, and what to type."""
     c = token.text
     help, typed = typed_instead(c)
+    if c in QUOTATION_MARKS and (COMPARED_BEFORE.search(source.text[:token.start]) or COMPARED.match(source.text, token.end)):
+        help = WORDS_ARE_NUMBERS
     fix = None if typed is None else Fix(token.start, token.end, typed)
     return AdError(misplaced(c), (token.start, token.end), help, source, fix=fix)
 

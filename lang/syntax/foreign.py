@@ -123,7 +123,7 @@ TABLE = [Spelling(*row) for row in (
     (rf"{START}{TYPE}+<n> (?:: \w+ )?:?= <l>{END}", "{0} = {1}"),
     (rf"{START}<n> <- <l>{END}", "{0} = {1}", "<-"),
     (rf"{START}<n> (\*\*|[-/^])= <l>{END}", "{0} = {0} {1} {2:atom}", "{1}="),
-    (rf"{START}<n> == <e>{END}", "{0} = {1}", "'==' compares, and '=' assigns"),
+    (rf"{START}<n> == (?!.*\?)<e>{END}", "{0} = {1}", "'==' compares, and '=' assigns"),
     (rf"{START}(?:\+\+ <n>|<n> \+\+){END}", "{0} = {0} + 1", "++"), (rf"{START}(?:-- <n>|<n> --){END}", "{0} = {0} - 1", "--"),
     (rf"{START}if \(? <e> \)? \{{ <n> = <e> ;? \}} else \{{ (?P=n1) = <e> ;? \}}{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (rf"{START}if <e> : <n> = <e> else : (?P=n1) = <e>{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
@@ -187,7 +187,7 @@ TABLE = [Spelling(*row) for row in (
     (r"<m> (?:Mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "trunc({0:product} / {1:unary})", "div"),
     (r"<s> %/% <p>", "floor({0:product} / {1:unary})", "%/%"), (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"),
     (r"(?<=[\w)\]\s])\.(\*\*|[-+*/^])", "{0}"), (r"(?<![\w.])<n>\. \( <l> \)", "{0}({1})"),
-    (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
+    (rf"(?<![=!]=)(?<![=!]=\s)[{QUOTES}]<l>[{QUOTES}](?! [=!]=)", "{0}", "there are no strings in a program"),
     # Reductions of one dimension.
     (r"(?<![\w.])(\w+) \( <e> , (axis|dims?) = (-?\d+)(?: , keepdims? = \w+)? \)", "{0}_along({1}, {2}, {3})",
      "a dimension is named by its index"),
@@ -223,7 +223,7 @@ REDUCTIONS = [Spelling(*row) for row in (
 """Sums and other reductions over an index, whatever stands around them: what a statement of its own reduces."""
 COMMENT = "a comment starts with #"
 COMMENTS = [Spelling(*row) for row in (
-    (rf"{START}(?://|%|--|/\*|\\\\|<!--|') <c> (?:\*/)?{END}", "# {0}", "", COMMENT),
+    (rf"{START}(?://|%|--|/\*|\\\\|<!--|'(?!\w*')) <c> (?:\*/)?{END}", "# {0}", "", COMMENT),
     (rf" (//|/\*) <c> (?:\*/)?{END}", "  # {1}", "{0}", COMMENT),
     (rf" (%|--) (?=[^\W\d]\w*\s)<c>{END}", "  # {1}", "{0}", COMMENT),
 )]

@@ -203,7 +203,7 @@ C(i) = A(i, j)
 f.ad:2:13: error: index 'j' on the right is not on the left of '='
     C(i) = A(i, j)
                 ^
-help: to reduce over it, write C(i) +=! ..., *=!, min=!, max=! or lse=!
+help: write C(i) +=! A(i, j), or with *=!, min=!, max=! or lse=!
 ---
 input A(M, N)
 C(i) = A(i)

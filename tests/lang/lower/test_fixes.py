@@ -165,6 +165,7 @@ def test_help_says_what_the_fix_does(text: str) -> None:
             assert re.sub(r"[\s()]", "", written[1]) in squeezed, str(fault)
 
 
+WORDS = "a program compares numbers: give each word a number, and compare with that"
 NONE = "it has no counterpart here: `adcli functions` lists the functions there are"
 
 
@@ -282,7 +283,7 @@ def test_a_near_spelling_is_asked_for_and_never_written(name: str, form: str) ->
     ("v = Sqr(x)", "write sqrt(x) (in Basic) or square(x) (in Pascal)"),
     ("v = 2*LOG(x)", "write log(x) (natural) or log10(x) (in Excel)"),
     ("v = gelu(x, y, 2)", "gelu(x) is 0.5 * x * erfc(-x / sqrt(2)) here"), ("v = special.erfinv(x)", NONE),
-    ("v = np.tahn(x)", "did you mean 'tanh'?"),
+    ("v = np.tahn(x)", "did you mean 'tanh'?"), ("type == 'C' ? x : 0", WORDS), ("v = \"left\" == side ? 1 : 2", WORDS),
 ])
 def test_what_can_mean_several_things_is_asked(text: str, help: str) -> None:
     fault = faults(text)[0]
