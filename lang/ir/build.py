@@ -6,7 +6,7 @@ written with these, and nothing else emits IR for them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Union
 
 from adcli.lang.ir import Atom, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
@@ -26,11 +26,14 @@ WrittenLine = tuple[Primitive, Operands]
 
 
 class Builder:
-    """A list of equations under construction; `span` and `group` are stamped on each one emitted."""
+    """A list of equations under construction; `span` and `group` are stamped on each one emitted. In programs with tensors
+    `infinite` are values that can be infinite or NaN at finite inputs, and `chosen` say where what conditions choose exists."""
 
-    __slots__ = ("equations", "group", "shared", "span")
+    __slots__ = ("chosen", "equations", "group", "infinite", "shared", "span")
 
     def __init__(self) -> None:
+        self.infinite: Collection[Atom] = ()
+        self.chosen: set[Atom] = set()
         self.shared: dict[Equation, tuple[Expr, ...]] = {}   # what the maps of an operation have in common, once emitted
         self.equations: list[Equation] = []
         self.span: Span | None = None

@@ -65,7 +65,7 @@ from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify
 
-NE, DUP = TABLE["ne"], TABLE["dup"]
+NE, DUP, MUL, SELECT = TABLE["ne"], TABLE["dup"], TABLE["mul"], TABLE["select"]
 PushForward = Callable[[Builder, Equation, dict[Atom, Term], str], None]
 """Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.passes.forward`."""
 PullBack = Callable[[Builder, Sequence[Equation], dict[Atom, Term], set[Atom]], None]
@@ -80,6 +80,7 @@ class BodyBuilder:
         self.op, self.args, self.b = e.op, list(e.args), Builder()
         self.sources, self.params = list(e.op.sources), list(e.op.body.params)
         self.names = Names.of(e.op.body)
+        self.seeded: set[Var] = set()   # whether elements of seeds exist
         self.b.equations.extend(equations)
 
     def read(self, atom: Atom, subscripts: tuple[Subscript, ...]) -> Expr:
@@ -95,7 +96,9 @@ class BodyBuilder:
         value = self.read(term.atom, subscripts)
         if term.exists is None:
             return Term.of(value)
-        return Term.of(value, (((self.read(term.exists, subscripts) != 0).var, True),))
+        there = (self.read(term.exists, subscripts) != 0).var
+        self.seeded.add(there)
+        return Term.of(value, ((there, True),))
 
     def number(self, expression: Affine) -> Expr:
         """The value of an expression of indices and sizes."""
@@ -192,6 +195,8 @@ def _started(b: Builder, e: Equation, seed: Term) -> Term | None:
         return _started_extremal(b, e, seed)
     everywhere = filled(b, op.shape, 1.0) if seed.exists is None else seed.exists
     exists = cleared(b, e, everywhere) if op.shape else None
+    if exists is not None and seed.exists in b.chosen:
+        b.chosen.add(exists)
     return Term(b, cleared(b, e, seed.atom), seed.guard, exists)
 
 
@@ -255,17 +260,40 @@ def _emitted(b: Builder, op: Comprehension, seeds: Collection[Term], make: Calla
 
     An element that no point writes, or none of whose contributions exists, is zero by construction, and a later line must not
     make 0·inf = NaN of it: so it is said by a tensor beside the value, behind a sum by the number of terms that exist. Only a
-    body that can be infinite at finite values looks at it; what none looks at is dropped, and nobody else pays.
+    body that can be infinite or reads what can looks at it, and one behind a choice of the program, which may be there for inputs
+    that are no numbers. What none looks at is dropped, and nobody else pays.
     """
     body, term = make(list(seeds))
     program = body.finish(term)
     if term is None or _nothing(program):
         return None
     exists, guard = _exists(b, op, body, term.guard), _of_the_whole(b, body, term.guard)
-    if any(t.exists is not None for t in seeds) and not any(map(can_be_infinite, program.equations)):
+    there = [t.exists for t in seeds if t.exists is not None]
+    chosen = not b.chosen.isdisjoint(there)
+    if exists is not None and (chosen or (chooses(op) and any(v not in body.seeded for v, _ in term.guard))):
+        b.chosen.add(exists)
+    if there and not _looks(b, body, program, seeds, chosen):
         body, term = make([replace(t, exists=None) for t in seeds])
         program = body.finish(term)
     return Term.of(emit(b, replace(op, sources=tuple(body.sources), body=program), tuple(body.args)), guard, exists)
+
+
+def chooses(op: Comprehension) -> bool:
+    """Whether the body of a comprehension has a choice in it."""
+    return any(x.op is SELECT for x in op.body.equations)
+
+
+def _looks(b: Builder, body: BodyBuilder, program: Program, seeds: Collection[Term], chosen: bool) -> bool:
+    """Whether a body has to look where its seeds exist: what multiplies them there may be no number."""
+    if any(map(can_be_infinite, program.equations)):
+        return True
+    used = {a for x in program.equations for a in x.args}
+    own = {a for t in seeds for a in (t.atom, t.exists)}
+    read = {body.args[s.arg] for p, s in zip(program.params, body.sources, strict=True) if p.var in used and isinstance(s, Read)}
+    if not read.isdisjoint(b.infinite):
+        return True
+    multiplies = any(x.op is MUL and not any(isinstance(a, Lit) for a in x.args) for x in program.equations)
+    return chosen and multiplies and bool(read - own)
 
 
 def _under(b: Builder, term: Term | None, more: Guard) -> Term | None:

@@ -124,6 +124,23 @@ def can_be_infinite(e: Equation) -> bool:
     return any(s.level >= SINGULAR for s in e.op.status)
 
 
+def infinite_values(program: Program) -> set[Atom]:
+    """The values that can be infinite or NaN at finite inputs, short of overflow."""
+    found: set[Atom] = set()
+    for e in program.equations:
+        if not found.isdisjoint(e.args) or (op_can_be_infinite(e) if e.op.tensors else can_be_infinite(e)):
+            found.update(e.outs)
+    return found
+
+
+def op_can_be_infinite(e: Equation) -> bool:
+    """The same of an operation on tensors: of its body, or its statements; a matrix may be singular."""
+    statements, body = getattr(e.op, "statements", None), getattr(e.op, "body", None)
+    if statements is not None:
+        return any(map(op_can_be_infinite, statements))
+    return body is None or any(map(can_be_infinite, body.equations))
+
+
 def literals(b: Builder, condition: Expr, start: int) -> Guard:
     """A condition emitted since `start` as a guard; the `not` and `and` equations that it dissolves are taken back."""
     defined = {e.outs[0]: e for e in b.equations[start:] if e.op is TABLE["and"] or e.op is TABLE["not"]}
@@ -365,9 +382,12 @@ def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
     """Where the elements of a sum of tensors exist: where one of the terms does."""
     if first.exists is None or second.exists is None:
         return None
-    if not shape_of(first.exists) and not shape_of(second.exists):
-        return (b.expr(first.exists) + b.expr(second.exists)).atom
-    return elementwise(b, lambda x, y: x + y, first.exists, second.exists).atom
+    plain = not shape_of(first.exists) and not shape_of(second.exists)
+    found = b.expr(first.exists) + b.expr(second.exists) if plain else \
+        elementwise(b, lambda x, y: x + y, first.exists, second.exists)
+    if first.exists in b.chosen or second.exists in b.chosen:
+        b.chosen.add(found.atom)
+    return found.atom
 
 
 def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:

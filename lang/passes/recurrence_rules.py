@@ -35,7 +35,7 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
 from adcli.lang.ir.sizes import elements_read
-from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
+from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.simplify import simplify
@@ -110,9 +110,11 @@ def settled(b: Builder, term: Term) -> Term:
     value, shape = gate(b, term.value, term.guard, 0.0), shape_of(term.atom)
     if not shape:
         there = flag(b, term.guard) if term.exists is None else gate(b, b.expr(term.exists), term.guard, 0.0).atom
-        return Term.of(value, (), there)
-    there = filled(b, shape, 1.0) if term.exists is None else term.exists
-    return Term.of(value, (), elementwise(b, lambda x, g: select(g != 0, x, 0), there, flag(b, term.guard)).atom)
+    else:
+        all_there = filled(b, shape, 1.0) if term.exists is None else term.exists
+        there = elementwise(b, lambda x, g: select(g != 0, x, 0), all_there, flag(b, term.guard)).atom
+    b.chosen.add(there)
+    return Term.of(value, (), there)
 
 
 class _Certainty(NamedTuple):
@@ -206,6 +208,7 @@ class _Derivatives:
         self.places: dict[Atom, int] = {
             s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
         self.terms: dict[Atom, Term] = {}
+        self.chooses = any(isinstance(s.op, Comprehension) and chooses(s.op) for s in self.statements)
 
     def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
         """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
@@ -216,6 +219,8 @@ class _Derivatives:
         self.system.history(value, UNWRITTEN if before is None else before.atom, at, zeros)
         self.terms[out] = Term(self.b, value, (), None if out in self.certain else there)
         if out not in self.certain:
+            if self.chooses or exists in self.b.chosen:
+                self.b.chosen.add(there)
             self.system.history(there, filled(self.b, out.shape, 1.0) if exists is None else exists, at, zeros)
 
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> None:
@@ -249,7 +254,7 @@ class _Derivatives:
         """A place for what a statement makes, and the statement without what it adds to. Where others add to its elements the
         value that it gives is made again, beside."""
         b = Builder()
-        b.span = s.span
+        b.span, b.infinite, b.chosen = s.span, self.b.infinite, self.b.chosen
         if s in self.amended:
             self.system.line(self.amended[s])
         return b, self.amended.get(s, without_onto(s))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from adcli.lang.ir import Atom, Equation, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.errors import Span
@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, add, made_by, maps_of, result, total
+from adcli.lang.passes.guards import Term, add, infinite_values, made_by, maps_of, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -34,6 +34,7 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
 def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
     """The same, with the sweep, which has the adjoints of all values and of all their copies."""
     names, b = Names.of(program), Builder()
+    b.infinite = infinite_values(program) if has_tensors(program) else ()
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
     seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
@@ -55,6 +56,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     read: see `AdjointSums`.
     """
     active, wanted, found = active_values(program, wrt), set(wrt), {}
+    b.infinite = infinite_values(program) if has_tensors(program) else ()
     uses = copied_values(program)
     left = dict(uses)
     results = [(r.name, r.atom, one_less(left, r.atom)) for r in reversed(program.results) if r.atom in active]
