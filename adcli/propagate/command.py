@@ -39,6 +39,7 @@ from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
+from adcli.propagate.coverage import probability
 from adcli.propagate.given import GivenPoint, given_points, moments, require_degrees, uncertain, with_files
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
@@ -175,17 +176,13 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
     return tuple(found.values())
 
 
-def probability(text: str) -> float:
-    """A coverage probability, as a number or in percent."""
-    p = value("--coverage", text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    if not (p > 0 and (1 + p) / 2 < 1):
-        raise AdError(f"--coverage {text}: a probability must lie between 0 and 1", help="write --coverage 0.95 or 95%")
-    return p
-
-
 def in_rows(task: Task, options: PropagateOptions) -> int:
     """What the verb does without a point; piped rows need no --data."""
-    watch = Watch(task, options)
+    if options.coverage is None:
+        watch = Watch(task, options)
+    else:
+        from adcli.propagate.coverage_rows import CoverageRun, CoverageWatch
+        watch = CoverageWatch(task, options)
     watch.begin()
     if options.emit:
         emit(task, options)
@@ -200,10 +197,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if not found:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
-    if options.coverage is None:
-        return stream(task, found, options, watch)
-    from adcli.propagate.coverage_rows import CoverageRun
-    return stream(task, found, options, watch, CoverageRun)
+    return stream(task, found, options, watch, None if options.coverage is None else CoverageRun)
 
 
 # ---------------------------------------------------------------- points

@@ -4,12 +4,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from adcli.input.values import value
+from adcli.lang.ir.errors import AdError
+
 FAR = 10_000.0
 """Degrees of freedom from which the t-distribution is expanded about the normal one: the first term left out is below 1e-14."""
 ENDLESS = 1e30
 """Degrees of freedom that differ in no digit from infinitely many."""
 WHOLE = 1e-9
 """How far below a whole number, by rounding, degrees of freedom still are that number."""
+
+
+def probability(text: str) -> float:
+    """A coverage probability, as a number or in percent."""
+    p = value("--coverage", text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if not (p > 0 and (1 + p) / 2 < 1):
+        raise AdError(f"--coverage {text}: a probability must lie between 0 and 1", help="write --coverage 0.95 or 95%")
+    return p
 
 
 def effective_dof(variances: Mapping[str, float], dofs: Mapping[str, float], groups: Sequence[Sequence[str]]) -> float | None:

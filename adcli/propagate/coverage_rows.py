@@ -1,5 +1,5 @@
 """Rows with coverage intervals: k, U and both ends of each output, from its standard uncertainty and its effective degrees of
-freedom, which the program gives."""
+freedom, of which the program gives the inverse: infinitely many are the rule."""
 from __future__ import annotations
 
 import math
@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from adcli.propagate.command import PropagateOptions, probability
-from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions
+from adcli.lang.ir.errors import Note
+from adcli.output.layout import Row
+from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor, probability
 from adcli.rows.appended import RowFormat
 from adcli.rows.blocks import Work
 from adcli.rows.reading import Reading
@@ -24,19 +27,21 @@ KINDS = ("k", "U", "low", "high")
 class CoverageWork(Work):
     """From rows to rows with results, and with coverage intervals of all outputs after these."""
 
-    def __init__(self, task: Task, table: Table, options: PropagateOptions, fixed: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
         super().__init__(task, table, options, fixed)
         outputs, taken = task.signature.outputs, task.signature.names()
-        self.count, self.coverage = len(outputs), probability(options.coverage or "")
+        self.count, self.coverage = len(outputs), probability(getattr(options, "coverage", ""))
         layout = task.layout(self.words)
         more = [(name := taken.fresh(f"{kind}_{v}"), (task.verb.name, name)) for v in outputs for kind in KINDS]
         self.form = RowFormat(table, options, layout._replace(derived=(*layout.derived, *more)), self.texts, self.form.number)
 
     def written(self, results: Sequence[Any]) -> list[Any]:
-        """The results with the columns of intervals; of an output the results have value, standard uncertainty, and degrees of
-        freedom, each kind together."""
-        found = list(map(np.asarray, results))
-        for value, u, dof in zip(*(found[i * self.count:(i + 1) * self.count] for i in range(3)), strict=True):
+        """The results with the columns of intervals; of all outputs the results have first the values, then the standard
+        uncertainties, then the inverses of the degrees of freedom."""
+        found, n = list(map(np.asarray, results)), self.count
+        with np.errstate(divide="ignore"):
+            found[2 * n:3 * n] = [1 / inverse for inverse in found[2 * n:3 * n]]
+        for value, u, dof in zip(found[:n], found[n:2 * n], found[2 * n:3 * n], strict=True):
             k = factors(self.coverage, dof)
             expanded = k * u
             found += [k, expanded, value - expanded, value + expanded]
@@ -52,6 +57,18 @@ def factors(coverage: float, dof: np.ndarray) -> np.ndarray:
 @lru_cache(1 << 16)
 def factor(coverage: float, whole: float) -> float:
     return math.nan if whole != whole else coverage_factor(coverage, whole if whole < ENDLESS else math.inf)
+
+
+class CoverageWatch(Watch):
+    """Says of a row why it has no degrees of freedom where all else is finite."""
+
+    def explained(self, row: Row) -> Note | str:
+        n = len(self.task.signature.outputs)
+        unknown = [v for v, x in zip(self.task.signature.outputs, row.results[2 * n:], strict=False) if math.isnan(x)]
+        if not unknown or not all(map(math.isfinite, row.results[:2 * n])):
+            return super().explained(row)
+        return (f"note: {', '.join(unknown)}: no effective degrees of freedom, since inputs are correlated and their degrees of"
+                " freedom differ")
 
 
 class CoverageReading(Reading):

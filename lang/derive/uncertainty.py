@@ -115,9 +115,8 @@ class _Propagation:
         return found
 
     def degrees(self, v: str, dofs: Sequence[Expr], groups: Sequence[Sequence[str]]) -> Expr:
-        """The effective degrees of freedom of u(v) by the formula of Welch and Satterthwaite (JCGM 100, G.2b), infinitely many
-        where u(v) is 0 or infinite. Correlated inputs count as one; NaN where their degrees of freedom differ. A `max` is not
-        linear in the spreads, which would make 0 of it where all of them are 0."""
+        """The inverse of the effective degrees of freedom of u(v) by the formula of Welch and Satterthwaite (JCGM 100, G.2b), 0
+        where u(v) is 0 or infinite. Correlated inputs count as one; NaN where their degrees of freedom differ."""
         found = []
         for group in groups:
             places = [self.wrt.index(x) for x in group]
@@ -130,9 +129,7 @@ class _Propagation:
             for i, dof in zip(places, own, strict=True) if len(own) > 1 else ():
                 least = apply(TABLE["select"], (self.spreads[i] == 0) | (dof == least), least, math.nan)
             found.append(part * part / least)
-        if not found:
-            return self.b.expr(Lit(math.inf))
-        return apply(TABLE["select"], self.none[v], math.inf, 1 / apply(TABLE["max"], total(found), 0))
+        return self.unless(self.none[v], total(found)) if found else self.b.expr(Lit(0.0))
 
     def correlation(self, v: str, w: str) -> Expr:
         """The correlation coefficient of two outputs: the cosine of the angle between their contributions."""

@@ -27,9 +27,9 @@ SLACK = 1e-9
 class Figure(NamedTuple):
     """One result beside the outputs: its kind and the output it is about.
 
-    u: the standard uncertainty; dof: its effective degrees of freedom; share: the percentage of the variance that the input
-    `along` brings, or the correlation of the two inputs `along`; corr: the correlation of the output with the output `along`;
-    mean, u2: estimate and standard uncertainty to second order.
+    u: the standard uncertainty; dof: one divided by its effective degrees of freedom; share: the percentage of the variance that
+    the input `along` brings, or the correlation of the two inputs `along`; corr: the correlation of the output with the output
+    `along`; mean, u2: estimate and standard uncertainty to second order.
     """
 
     kind: str

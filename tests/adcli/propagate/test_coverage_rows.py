@@ -54,6 +54,7 @@ def test_correlated_inputs_of_different_degrees_of_freedom_have_no_factor():
     ended = run(*asked, "--data", "-", stdin=b"x,u_x,dof_x,y,u_y,dof_y\n1,1,4,2,1,9\n1,1,4,2,0,9\n1,1,4,2,1,4\n")
     assert [r["k_v"] for r in ended.records] == ["NaN", pytest.approx(2.776445105), pytest.approx(2.776445105)]
     assert math.isclose(ended.records[2]["u_v"], math.sqrt(3))
+    assert "<stdin>:2: not finite, 1 of 3 rows\nnote: v: no effective degrees of freedom, since" in ended.err
 
 
 def test_what_has_no_place_is_refused():
