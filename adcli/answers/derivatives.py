@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.conventions import AskedDerivative
+from adcli.lang.ir import Var
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def of_elements(task: Task, primal: Unfolded, at: Mapping[str, Any]) -> list[Ask
     import numpy as np
 
     from adcli.lang.evaluate.recording import elements
-    values = {r.name: primal.elements.get(r.atom, 0.0) for r in task.primal.results}   # those of a constant are none
-    names = {name: [*elements(name, x)] for name, x in ({name: np.asarray(x) for name, x in at.items()} | values).items()}
+    shaped = {name: np.asarray(x) for name, x in at.items()}
+    for r in task.primal.results:   # a constant has no elements of its own
+        shaped[r.name] = primal.elements[r.atom] if isinstance(r.atom, Var) else np.zeros(())
+    names = {name: [*elements(name, x)] for name, x in shaped.items()}
     return derivatives(task, names, at)
 
 

@@ -51,6 +51,7 @@ class NativeFunction:
         program = Program(tuple([Param(a, a.name or "") for a in args]), (Equation((out,), self.row, args),), (Result("z", out),))
         kernel = compile_program(program, store=Store(location(), to_stderr), precision=self.precision.name)
         assert not kernel.work_bytes, "one operation needs no workspace"
-        columns = [array(self.precision.code, bytes(kernel.entry.size * kernel.lanes)) for _ in range(count + 1)]
+        empty = bytes(kernel.entry.size * kernel.lanes)
+        columns: list[array[float]] = [array(self.precision.code, empty) for _ in range(count + 1)]
         addresses = [c.buffer_info()[0] for c in columns]
         return kernel, columns, pointers(addresses[:-1]), pointers(addresses[-1:])

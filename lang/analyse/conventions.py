@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.enclosure import Enclosure, InputBox, enclose, interval_values, precision, precisions
 from adcli.lang.analyse.numeric_rules import outcomes
 from adcli.lang.derive.sparsity import interactions, passing
-from adcli.lang.evaluate import ValuesAt
-from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program, Var
+from adcli.lang.evaluate import FLOAT, ValuesAt
+from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program
 from adcli.lang.ir.primitives import TABLE
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]
@@ -73,9 +73,9 @@ def enclosed(program: Program, box: InputBox, primal: Program, asked: Sequence[A
                    conventions=[str(c) if c.level else "" for c in found])
 
 
-def rough_operations(primal: Program, box: InputBox) -> tuple[Mapping[Var, Any], Rough]:
+def rough_operations(primal: Program, box: InputBox) -> tuple[Mapping[Any, Any], Rough]:
     """The operations that may be at a kink or a jump, at rising precision while that is open, with the values of everything."""
-    values: Mapping[Var, Any] = {}
+    values = ValuesAt(FLOAT)
     rough: Rough = {}
     looked = [e for e in primal.equations if any(s.level in (KINK, JUMP) for s in e.op.status)]
     for bits in precisions(primal, box) if looked else ():
@@ -111,7 +111,7 @@ def conventions_met(program: Program, values: ValuesAt, asked: Sequence[AskedDer
 class CoefficientSweep:
     """The coefficients of all values up to those of one derivative."""
 
-    def __init__(self, primal: Program, values: Mapping[Var, Any], rough: Rough, asked: AskedDerivative) -> None:
+    def __init__(self, primal: Program, values: Mapping[Any, Any], rough: Rough, asked: AskedDerivative) -> None:
         self.primal, self.values, self.rough, self.asked = primal, values, rough, asked
         self.directions = list(dict.fromkeys(map(frozenset, asked.along)))
         self.most = tuple([sum(d == set(each) for each in asked.along) for d in self.directions])

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import every_value, read
+from adcli.lang.evaluate import ValuesAt, every_value, read
 from adcli.lang.ir import Equation, Lit, Program, Result
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
@@ -141,7 +141,7 @@ def _finite(bounds: FloatBounds) -> bool:
     return all(map(math.isfinite, bounds))
 
 
-def interval_values(program: Program, box: InputBox) -> dict[Any, Any]:
+def interval_values(program: Program, box: InputBox) -> ValuesAt:
     """The interval of every value of the program."""
     from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
     return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
