@@ -126,7 +126,9 @@ def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str
             try:
                 complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
             except AdError as fault:
-                fault.message += f" in --at {spec}" if len(specs) > 1 else ""
+                if len(specs) > 1:
+                    fault.message += f" in --at {spec}"
+                    fault.help = fault.help or "each --at is a point of its own: give it all values, --at x=2,y=5"
                 raise
     for name in sorted(spare):
         remark(f"note: the program does not use {name}")
@@ -163,14 +165,13 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
 
 
 def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
-    """The `--at` options; in one where they are parts of one point: each alone lacks an input that is needed, and none is named
-    twice. Spreads may stand in them."""
+    """The `--at` options; in one where they are parts of one point: one of them alone lacks an input that is needed, and none is
+    named twice. Spreads may stand in them; of a file it is not known what it has."""
     names = [[part.partition("=")[0].strip() for part in parts(spec) if part.strip()] for spec in specs]
     flat = [name for each in names for name in each]
     needed = {p.name for p in params if p.default is None}
-    one = all(needed.difference(each) for each in names) and len(flat) == len(set(flat)) and not any(
-        name.startswith("@") for name in flat)
-    return [",".join(specs)] if one and len(specs) > 1 else specs
+    lacking = any(needed.difference(each) for each in names if not any(name.startswith("@") for name in each))
+    return [",".join(specs)] if lacking and len(flat) == len(set(flat)) and len(specs) > 1 else specs
 
 
 def need_headings(params: Sequence[Param], specs: Sequence[str]) -> bool:

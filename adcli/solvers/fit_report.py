@@ -119,8 +119,9 @@ def figures(told: Answered, number: Number) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- JSON and tables
 
 def record(told: Answered, number: Number) -> dict[str, Any]:
-    """The fit as one object; null for what is not known, and where there is no bound."""
-    fit = told.fit
+    """The fit as one object, whose parameters --at @FILE reads; null for what is not known, and where there is no bound."""
+    from adcli.output.tensors import json_tensor
+    fit, at = told.fit, packed(told.begins, told.fit.values)
 
     def known(x: float) -> object:
         return json_number(float(x), number) if math.isfinite(x) else None
@@ -128,6 +129,7 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
     names, s = fit.names, fit.start
     entries = zip(names, fit.values, fit.uncertainties, s.values, s.low, s.high, strict=True)
     return {
+        "at": {n: json_tensor(x, number) if np.ndim(x) else json_number(x, number) for n, x in at.items()},
         "params": {n: {"value": known(x), "uncertainty": known(u), "start": known(at), "low": known(low), "high": known(high)}
                    for n, x, u, at, low, high in entries},
         "correlation": {n: {m: known(r) for m, r in zip(names, row, strict=True)}

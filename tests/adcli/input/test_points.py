@@ -109,6 +109,21 @@ def test_points_that_are_none(program, at, said):
     assert (ended.code, said in ended.err) == (2, True), ended.err
 
 
+@pytest.mark.parametrize("at", [("a=2", "x=3"), ("x=3", "a=2"), ("b=1", "a=2", "x=3"), ("x=3", "a=2,b=1")])
+def test_parts_of_one_point_are_one_where_some_inputs_have_defaults(at):
+    program = ["-e", "input a = 1, b = 0", "-e", "v = a*x + b"]
+    want = 7.0 if any("b=1" in spec for spec in at) else 6.0
+    assert succeeds("eval", *program, *(word for spec in at for word in ("--at", spec))).out == f"v = {want}\n"
+
+
+def test_a_file_and_what_it_lacks_are_one_point():
+    pathlib.Path("p.json").write_text('{"a": 2, "b": 1}')
+    for at in (("@p.json", "x=3"), ("x=3", "@p.json")):
+        assert "v = 7.0\n" in succeeds("eval", "-e", "v = a*x + b", *(word for spec in at for word in ("--at", spec))).out
+    pathlib.Path("q.json").write_text('{"a": 3, "b": 1, "x": 1}')
+    assert column(["--at", "@q.json", "--at", "a=1,b=2,x=3"], "v = a*x + b") == [[3, 1, 1, 4], [1, 3, 2, 5]]
+
+
 def test_defaults_leave_points_apart():
     """Each of these is a whole point."""
     program = ["-e", "input x = 1, y = 2", "-e", "v = x + y"]
@@ -198,10 +213,11 @@ def test_other_names_are_one(given: str) -> None:
 
 @pytest.mark.parametrize(("names", "defaults", "specs", "one"), [
     (["x", "y"], {}, ["x=1", "y=2"], True), (["x", "y"], {}, ["x=1", "x=2"], False),
-    (["x", "y"], {}, ["x=1,y=2", "x=1"], False), (["x", "y"], {}, ["@f", "y=2"], False),
-    (["x", "y"], {}, [" x = 1", "y = 2,"], True), (["x"], {"y": 0.0}, ["y=1", "x=2"], False),
+    (["x", "y"], {}, ["x=1,y=2", "x=1"], False), (["x", "y"], {}, ["@f", "y=2"], True), (["x"], {}, ["@f", "x=2"], False),
+    (["x"], {"y": 0.0, "z": 0.0}, ["y=1", "z=2"], True),
+    (["x", "y"], {}, [" x = 1", "y = 2,"], True), (["x"], {"y": 0.0}, ["y=1", "x=2"], True),
     (["x", "y"], {"z": 0.0}, ["z=1", "x=2", "y=3"], True), (["x", "y"], {}, ["x=1"], False), (["x"], {}, [], False)])
-def test_options_are_one_point_where_each_alone_lacks_a_needed_input(names, defaults, specs, one) -> None:
+def test_options_are_one_point_where_one_alone_lacks_a_needed_input(names, defaults, specs, one) -> None:
     found = joined(program(*names, **defaults), specs)
     assert found == ([",".join(specs)] if one else specs)
 
@@ -264,7 +280,8 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
         ("pairs.txt", 1, 'write {"x": 1, "y": 2.5}'), ("table.txt", 1, "rows go to --data: --data table.txt"),
         ("parts.txt", 1, 'write {"x": 1, "y": 2}'))),
     ("x", ["@true.json"], "true.json: item 1: 'x' is not a number"),
-    ("x + y", ["x=1,y=1", "x=1"], "no value for y in --at x=1"), ("x + y", ["x=1"], "no value for y"),
+    ("x + y", ["x=1,y=1", "x=1"], "no value for y in --at x=1\nhelp: each --at is a point of its own: give it all "
+     "values, --at x=2,y=5"), ("x + y", ["x=1"], "no value for y"),
     ("3", ["x=1"], "no input 'x'\nhelp: the program has no inputs"),
     ("a + b", ["q=1"], "no input 'q'\nhelp: the inputs are a, b"),
     ("x", ["x=0:1"], "x=0:1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),

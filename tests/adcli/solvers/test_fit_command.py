@@ -160,6 +160,26 @@ def test_a_robust_loss_has_the_uncertainties_of_huber() -> None:
         assert found["converged"] and values(found) == pytest.approx([0, 2], abs=0.15), loss
 
 
+# ---------------------------------------------------------------- the fit as a point
+
+def test_a_fit_as_json_is_a_point(tmp_path: Path) -> None:
+    """Numbers and tensors, with what the fit does not know beside it in any order."""
+    known = fit(*MODEL, "--y", "y:s")
+    (tmp_path / "fitted.json").write_text(json.dumps(known), encoding="utf-8")
+    program = ("-e", "input c = 5", "-e", "v = a*exp(-k*t) + c", "--format", "json")
+    file = f"@{tmp_path / 'fitted.json'}"
+    for at in ((f"{file},t=2",), (file, "t=2"), ("t=2", file)):
+        [found] = succeeds("eval", *program, *(x for each in at for x in ("--at", each))).records
+        assert found["at"] == {**known["at"], "t": 2.0}
+        assert [found["at"][n] for n in known["params"]] == values(known)
+    rows = "".join(f'{{"x":[1,{x}],"y":{y}}}\n' for x, y in ((1, 1), (2, 3), (4, 4), (5, 7))).encode()
+    line = ("-e", "input w(M), x(M)", "-e", "v +=! w(j)*x(j)")
+    of_tensors = fit(*line, "--params", "w=[0,0]", "--y", "y", "--input-format", "ndjson", stdin=rows)
+    (tmp_path / "w.json").write_text(json.dumps(of_tensors), encoding="utf-8")
+    [found] = succeeds("eval", *line, "--at", f"@{tmp_path / 'w.json'}", "--at", "x=[1,3]", "--format", "json").records
+    assert found["at"]["w"] == of_tensors["at"]["w"] == values(of_tensors)
+
+
 # ---------------------------------------------------------------- what is printed
 
 def test_what_is_printed_is_a_program_that_begins_where_the_fit_ended(tmp_path: Path) -> None:
