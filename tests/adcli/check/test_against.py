@@ -89,7 +89,7 @@ def test_single_precision_fails_and_its_digits_are_counted(tmp_path):
     for sign, found in ("", "single precision: "), ("-", "dv_dx has the wrong sign"):
         (tmp_path / "m.py").write_text("import numpy as np\nfrom numpy import cos, sin\n"
                                        "def f(p):\n    x, y = np.asarray(p, np.float32)\n"
-                                       f"    return [{sign}({BY_X}), {BY_Y}]\n")
+                                       f"    return [np.float32({sign}({BY_X})), np.float32({BY_Y})]\n")
         against = held(f"{tmp_path / 'm.py'}:f")
         assert found in against.explanation(against.tally.worst).message
     seven = f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"%.7g,%.7g\\n\", {BY_X}, {BY_Y}}}'"
