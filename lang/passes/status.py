@@ -11,7 +11,7 @@ beside it where some body chooses between elements, or where elements are overwr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, reduce
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from adcli.lang.ir import (
     DOMAIN,
     INDETERMINATE,
+    JUMP,
     POLE,
     SINGULAR,
     Atom,
@@ -121,7 +122,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     with copy.taken_over(levels):
         uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
         equations = [*reached(b, primal.equations, uses, is_noted)] if any_noted(primal) else []
-        conditions(levels, equations, active_values(primal, wrt) if equations else ())
+        conditions(levels, equations, activity(primal, wrt) if equations else Activity(set(), set()))
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
         levels.note(DOMAIN, is_nan(b, value), ())
@@ -254,16 +255,29 @@ def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
 
 # ---------------------------------------------------------------- what is met there
 
-def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[Atom]) -> None:
-    """Note what the equations meet of the conditions of their rows."""
+class Activity(NamedTuple):
+    """The values that have derivatives, and those that inputs move, which are the same where derivatives are asked for."""
+
+    active: Set[Atom]
+    moving: Set[Atom]
+
+
+def activity(program: Program, wrt: Collection[str]) -> Activity:
+    """What inputs in `wrt` make active; where there are none all inputs that are no `param` move something."""
+    active = active_values(program, wrt)
+    return Activity(active, active if wrt else active_values(program, [p.name for p in program.params if p.active]))
+
+
+def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) -> None:
+    """Note what the equations meet of the conditions of their rows; kinks and jumps only where something moves their operands."""
     for e, use, inside in equations:
         if e.op.tensors:
-            of_tensors().note_inside(levels, e, use, inside, active)
+            of_tensors().note_inside(levels, e, use, inside, known)
         still = use.still or is_of_constants(e)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
-            if still and status.level < POLE:
+            if (still and status.level < POLE) or (status.level <= JUMP and known.moving.isdisjoint(e.args)):
                 continue
-            if status.needs is None or e.args[status.needs] in active:
+            if status.needs is None or e.args[status.needs] in known.active:
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
 
 

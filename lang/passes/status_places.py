@@ -14,7 +14,6 @@ from operator import and_
 from typing import NamedTuple
 
 from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var, shape_of
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
@@ -27,9 +26,11 @@ from adcli.lang.passes.guards import truth
 from adcli.lang.passes.matrix_rules import matrices
 from adcli.lang.passes.status import (
     SELECT,
+    Activity,
     Levels,
     Liveness,
     Reached,
+    activity,
     conditions,
     is_nan,
     reached,
@@ -57,16 +58,16 @@ def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list
     """A program of the same inputs, and what its results say, in the order of the equations. Without `wrt`, as for a derivative,
     only where a NaN or an infinity is made is asked."""
     b, found = Builder(), _Found()
-    active = None if wrt is None else active_values(program, wrt)
+    known = None if wrt is None else activity(program, wrt)
     b.equations.extend(program.equations)
     uses: dict[Atom, Liveness] = {r.atom: Liveness() for r in program.results}
     for each in list(reached(b, program.equations, uses)):
         if isinstance(each.equation.op, MatrixOperation):
             _matrix(b, each, each.equation.op, found)
         elif each.inside is None:
-            _row(b, each, found, active)
+            _row(b, each, found, known)
         else:
-            _comprehension(b, each, each.inside, found, active)
+            _comprehension(b, each, each.inside, found, known)
     return replace(program, equations=tuple(b.equations), results=tuple(found.results)), found.places[::-1]
 
 
@@ -87,12 +88,12 @@ class _Found:
         self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values))))
 
 
-def _row(b: Builder, each: Reached, found: _Found, active: set[Atom] | None) -> None:
+def _row(b: Builder, each: Reached, found: _Found, known: Activity | None) -> None:
     """An operation on scalars."""
     e, levels = each.equation, Levels(b)
-    if active is not None:
-        conditions(levels, [each], active)
-    for level, made in _made(b, e, active):
+    if known is not None:
+        conditions(levels, [each], known)
+    for level, made in _made(b, e, known):
         levels.note(level, made, each.use.guard)
     worst = levels.worst()
     if isinstance(worst, Var):
@@ -104,14 +105,14 @@ def _number(b: Builder, a: Atom) -> Atom:
     return select(b.expr(a), 1, 0).atom if isinstance(a, Var) and a.truth else a
 
 
-def _made(b: Builder, e: Equation, active: set[Atom] | None) -> Iterator[tuple[int, Expr]]:
+def _made(b: Builder, e: Equation, known: Activity | None) -> Iterator[tuple[int, Expr]]:
     """Whether a row gives NaN for operands that are numbers, and in a derivative infinity for finite ones, with their levels."""
     if e.op.truth or e.op is SELECT or e.op.name == "dup":
         return
     operands = [b.expr(a) for a in dict.fromkeys(e.args) if isinstance(a, Var) and not a.truth]
     out = b.expr(e.outs[0])
     yield DOMAIN, reduce(and_, [x == x for x in operands], out != out)
-    if active is None:
+    if known is None:
         yield SINGULAR, reduce(and_, [abs_(x) < INF for x in operands], abs_(out) == INF)
 
 
@@ -131,19 +132,19 @@ def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> No
     found.place("matrix", e, level.atom, op.ranges, tuple([emit(b, low, ()).atom for low in lows]), (matrices(b, e),))
 
 
-def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, active: set[Atom] | None) -> None:
+def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, known: Activity | None) -> None:
     e, op = each.equation, inside.op
     wrong = is_nan(b, _looked_at(b, e.outs[0], each.use.live))
     for a in dict.fromkeys(e.args):
         if isinstance(a, Var) and not a.integer:
             wrong = wrong & ~is_nan(b, a)
-    if op.reduction in ("min", "max") and active is not None and not each.use.still:
+    if op.reduction in ("min", "max") and known is not None and not each.use.still and not known.moving.isdisjoint(e.args):
         _ties(b, each, found)
     inner = Levels(inside.body.b)
-    if active is not None:
-        conditions(inner, inside.equations, inside.active(active))
+    if known is not None:
+        conditions(inner, inside.equations, inside.active(known))
     for line, use, _ in inside.equations:
-        for level, made in _made(inside.body.b, line, active):
+        for level, made in _made(inside.body.b, line, known):
             inner.note(level, made, use.guard)
     worst = inner.worst()
     greatest = inside.greatest(worst)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Param, Program, Var, shape_of
@@ -20,6 +20,7 @@ from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ti
 from adcli.lang.passes.guards import Guard, flag, restrict, truth
 from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.status import (
+    Activity,
     Levels,
     Liveness,
     Reached,
@@ -168,10 +169,10 @@ def _added(x: Expr, y: Expr) -> Expr:
 
 # ---------------------------------------------------------------- what is met there
 
-def note_inside(levels: Levels, e: Equation, use: Liveness, inside: Inside | None, active: Collection[Atom]) -> None:
+def note_inside(levels: Levels, e: Equation, use: Liveness, inside: Inside | None, known: Activity) -> None:
     """Note what the body of a comprehension meets, or that a matrix is singular."""
     if inside is not None:
-        inside.note(levels, active)
+        inside.note(levels, known)
     if isinstance(e.op, MatrixOperation) and e.op.name == "logdet":
         levels.note(SINGULAR, is_singular(levels.b, e, use), use.guard, True)
 
@@ -241,10 +242,10 @@ class Inside:
         still = {*e.op.body.equations} if is_place(e) else unmoved(e)
         self.equations = [r for r in reached(self.body.b, e.op.body.equations, self.uses) if r.equation not in still]
 
-    def note(self, levels: Levels, active: Collection[Atom]) -> None:
+    def note(self, levels: Levels, known: Activity) -> None:
         """Note the levels that are met anywhere in the domain, and ties."""
         inner = Levels(self.body.b)
-        conditions(inner, self.equations, self.active(active))
+        conditions(inner, self.equations, self.active(known))
         note_hidden(inner, self.equations, set())
         worst = self.greatest(inner.worst())
         if worst is not None:
@@ -252,13 +253,15 @@ class Inside:
         explained = None if inner.explained is None else self.greatest(select(inner.explained, 1, 0).atom)
         if explained is not None:
             levels.explain(levels.under(explained > 0, self.use.guard))
-        if self.op.reduction in ("min", "max") and not self.use.still:
+        if self.op.reduction in ("min", "max") and not self.use.still and not known.moving.isdisjoint(self.e.args):
             self.note_ties(levels)
 
-    def active(self, outside: Collection[Atom]) -> set[Atom]:
+    def active(self, outside: Activity) -> Activity:
         """The active values in the body, where those outside are."""
-        own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in outside]
-        return active_values(self.op.body, own)
+        def inside(values: Set[Atom]) -> set[Atom]:
+            own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in values]
+            return active_values(self.op.body, own)
+        return Activity(*map(inside, outside))
 
     def note_ties(self, levels: Levels) -> None:
         (count, level), live = ties(self.b, self.e), self.use.live

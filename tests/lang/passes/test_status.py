@@ -296,3 +296,33 @@ def test_infinite_elements_beside_values_that_are_not_finite_are_no_news() -> No
     """exp overflows at 800, and so do its derivatives; the logarithm of 0 is infinite as its derivatives are."""
     for line, x, word in (("exp(x(i))", 800.0, "smooth"), ("log(x(i))", 0.0, "singular"), ("x(i)**-1", 0.0, "pole")):
         assert words(f"input x(N); v(i) = {line}; output v", {"x": [x, 1.0]}) == {word}
+
+
+@pytest.mark.parametrize(("program", "at", "wrt", "word"), [
+    ("v = p > 0 ? x : 2*x", "p=0,x=1", "x", "smooth"), ("v = p > 0 ? x : 2*x", "p=0,x=1", "p,x", "jump"),
+    ("v = abs(p)*x + max(p, q)*x + floor(p)", "p=0,q=0,x=1", "x", "smooth"),
+    ("v = abs(p)*x + max(p, q)*x + floor(p)", "p=0,q=0,x=1", "q", "kink"),
+    ("v = (stop(x) > 1 ? 2 : 3)*x", "x=1", "x", "smooth"), ("b = x > 0 ? 1 : 0; v = b >= 1 ? x : 2*x", "x=3", "x", "smooth"),
+    ("b = x > 0 ? 1 : 0; v = b >= 1 ? x : 2*x", "x=0", "x", "jump"), ("v = sqrt(p)*x", "p=0,x=1", "x", "singular"),
+    ("input x(N), m(N); v +=! m(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x", "smooth"),
+    ("input x(N), m(N); v +=! m(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x,m", "jump"),
+    ("input x(N), m(N); p(i) = 2*m(i); v +=! p(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x", "smooth"),
+    ("input x(N), m(N); t max=! m(i); v +=! t*x(i); output v", "x=[1,2],m=[1,1]", "x", "smooth"),
+    ("input x(N), m(N); t max=! m(i); v +=! t*x(i); output v", "x=[1,2],m=[1,1]", "m", "kink"),
+    ("input x(N), m(N); int32 j argmax=! m(i); v = x(j)**2; output v", "x=[1,2],m=[1,1]", "x", "smooth"),
+    ("input x(N), m(N); int32 j argmax=! m(i); v = x(j)**2; output v", "x=[1,2],m=[1,1]", "x,m", "jump"),
+    ("input k(G, T), x(H, T); v +=! k(floor(h*G/H), t)*x(h, t); output v", "k=[[1,2]],x=[[1,2],[3,4]]", "k,x", "smooth"),
+    ("input x(N), m(N); y(i) = m(i) > 0 ? x(i - 1) : x(i); v +=! y(i); output v", "x=[1,2],m=[0,1]", "x", "smooth"),
+    ("input x(N), m(N); h(0) = 1; for t in 0:N { h(t+1) = m(t) > 0 ? h(t)*x(t) : h(t) }; v = h(N); output v", "x=[1,2],m=[0,1]",
+     "x", "smooth"),
+    ("input x(N), m(N); h(0) = 1; for t in 0:N { h(t+1) = m(t) > 0 ? h(t)*x(t) : h(t) }; v = h(N); output v", "x=[1,2],m=[0,1]",
+     "x,m", "jump"),
+    ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1.5]", "x", "smooth"),
+    ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1]", "x", "jump"),
+])
+def test_a_condition_counts_where_something_differentiable_reaches_it(program: str, at: str, wrt: str, word: str) -> None:
+    """In both modes, in the note, and in what is called strict."""
+    for mode in ("forward", "reverse"):
+        ended = adcli("grad", "-e", program, "--at", at, "--wrt", wrt, "--mode", mode, "--status", "--strict")
+        assert ended.out.endswith(f"status = {word}\n")
+        assert (ended.code, ended.err.count("note")) == ((0, 0) if word == "smooth" else (4, 1)), ended.err
