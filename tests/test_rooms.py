@@ -54,7 +54,6 @@ TESTED_AS = {
     "codegen/c/test_tensors.py": ("codegen/c/loops", "codegen/c/recurrences"),
     "codegen/library/test_plain.py": ("codegen/library/link",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
-    "codegen/documents/test_latex.py": ("codegen/documents/notation",),
     "codegen/scripts/test_tensors.py": ("codegen/scripts/arrays",),
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
     "codegen/rows/test_tiers.py": ("codegen/rows/succession",),

@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple, Protocol
 
 from adcli.codegen.documents.latex_names import latex_names
@@ -81,6 +82,8 @@ class Unicode:
         return text, SUM if text.startswith("-") else ATOM
 
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        if name in WRITTEN_OUT:
+            return WRITTEN_OUT[name](self, parts)
         if name == "pow" and re.fullmatch(r"-?\d{1,3}", parts[1][0]):
             return enclosed(parts[0], ATOM) + parts[1][0].translate(SUPERSCRIPTS), POWER
         if name == "neg":
@@ -125,6 +128,8 @@ class Latex:
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if power else text, level
 
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        if name in WRITTEN_OUT:
+            return WRITTEN_OUT[name](self, parts)
         if name == "pow":
             return f"{enclosed(parts[0], ATOM)}^{{{parts[1][0]}}}", POWER
         if name == "neg":
@@ -155,3 +160,52 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
     else:
         level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
     return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
+
+
+# ---------------------------------------------------------------- partial derivatives that are rows of the table
+
+def power_partial(notation: Notation, parts: Sequence[Piece]) -> Piece:
+    """∂ₓᵐ∂ᵧⁿ x**y as books write it for x > 0: x**(y − m)·Q(m, n) (lang/ir/partials.py)."""
+    (x, y), (m, n) = parts[:2], [int(float(text)) for text, _ in parts[2:]]
+    power = notation.operation("pow", [x, less(notation, y, m)])
+    if n == 0:
+        return times(notation, [*[less(notation, y, k) for k in range(m)], power])
+    return times(notation, [power, *log_polynomial(notation, y, notation.operation("log", [x]), m, n)])
+
+
+def log_polynomial(notation: Notation, y: Piece, log: Piece, m: int, n: int) -> list[Piece]:
+    """The factors of Q(m, n) = (y − m + 1)·Q(m − 1, n) + n·Q(m − 1, n − 1), Q(0, n) = log(x)ⁿ."""
+    if m == 0 or n == 0:
+        return [less(notation, y, k) for k in range(m)] or raised(notation, log, n)
+    first = [less(notation, y, m - 1), *log_polynomial(notation, y, log, m - 1, n)]
+    second = [*[notation.number(float(n))] * (n > 1), *log_polynomial(notation, y, log, m - 1, n - 1)]
+    return [notation.operation("add", [times(notation, f) for f in (first, second)])]
+
+
+def log_product_partial(notation: Notation, parts: Sequence[Piece]) -> Piece:
+    """∂ᵧⁿ x·log(y) as books write it: ±(n − 1)!·x / yⁿ."""
+    (x, y), n = parts[:2], int(float(parts[2][0]))
+    if n == 0:
+        return times(notation, [x, notation.operation("log", [y])])
+    factor = math.factorial(n - 1)
+    above = times(notation, [*[notation.number(float(factor))] * (factor > 1), x])
+    found = notation.operation("div", [above, *raised(notation, y, n)])
+    return found if n % 2 else notation.operation("neg", [found])
+
+
+def times(notation: Notation, factors: Sequence[Piece]) -> Piece:
+    """The product of some factors, 1 without any."""
+    return reduce(lambda a, b: notation.operation("mul", [a, b]), factors) if factors else notation.number(1.0)
+
+
+def raised(notation: Notation, base: Piece, n: int) -> list[Piece]:
+    """baseⁿ as a list of factors, which is empty for n = 0."""
+    return [base if n == 1 else notation.operation("pow", [base, notation.number(float(n))])][:n]
+
+
+def less(notation: Notation, y: Piece, k: int) -> Piece:
+    return notation.operation("sub", [y, notation.number(float(k))]) if k else y
+
+
+WRITTEN_OUT = {"dpow": power_partial, "dxlogy": log_product_partial}
+"""Rows of the table that documents write as formulas of others."""

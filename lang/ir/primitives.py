@@ -204,7 +204,7 @@ dpow: Fn = row(
     lambda t, z, x, y, m, n: t * dpow(x, y, whole(m), whole(n) + 1), None, None, static=(2, 3), args="x, y, m, n",
     domain=(POSITIVE, ANY, (0.0, 2.0), (0.0, 2.0)), hides_nan=True, vanishes=True, factored=True,
     value=lambda x, y, m, n: power_partial(x, y, whole(m), whole(n), operations),
-    about="derivative of x**y, m times by x and n times by y", latex=r"[\partial_1^{#3} \partial_2^{#4} {#1}^{#2}]",
+    about="derivative of x**y, m times by x and n times by y",
     defined="x > 0 or x == 0 and y > m or n == 0 and y - m == trunc(y - m) and (x < 0 or y >= 0)",
     status=(
         at(SINGULAR, lambda z, x, y, m, n: (x == 0) & (y >= 0) & (y <= m + 1) & ((n > 0) | (y != floor(y))), needs=0),
@@ -498,7 +498,7 @@ dxlogy: Fn = row("dxlogy", "rrr>r", lambda t, z, x, y, n: dxlogy_map(t, y, n),
                  lambda t, z, x, y, n: t * dxlogy(x, y, whole(n) + 1), None, static=(2,), args="x, y, n",
                  domain=(POSITIVE, POSITIVE, (0.0, 2.0)), value=lambda x, y, n: log_product_partial(x, y, whole(n), operations),
                  status=(at(SINGULAR, lambda z, x, y, n: y == 0),), vanishes=True, factored=True, defined="x == 0 or y > 0",
-                 about="derivative of x*log(y), n times by y", latex=r"[\partial_2^{#3} {#1} \ln {#2}]")
+                 about="derivative of x*log(y), n times by y")
 
 OPERATORS.update({name: TABLE[name] for name in
                   ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not")})
