@@ -17,13 +17,22 @@ Interval = tuple[Affine, Affine]
 
 @value_record
 class WrittenElements:
-    """The elements of a tensor that something has written: those of `intervals` along dimension `place`."""
+    """The elements of a tensor that statements of a block write, along each dimension in which that is known before they are
+    lowered; dimension `place` has the step of a loop, or is the first in which elements are named one by one."""
 
     place: int
-    intervals: tuple[Interval, ...] = ()
+    along: tuple[tuple[Interval, ...], ...] = ()
 
-    def also(self, *more: Interval) -> WrittenElements:
-        return WrittenElements(self.place, joined((*self.intervals, *more)))
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Those along the step."""
+        return self.along[self.place]
+
+    def also(self, d: int, interval: Interval) -> WrittenElements:
+        """With an interval more along a dimension."""
+        along = [*self.along, *[()] * (d + 1 - len(self.along))]
+        along[d] = joined((*along[d], interval))
+        return WrittenElements(self.place, tuple(along))
 
 
 def joined(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
@@ -56,12 +65,20 @@ def longer(extent: Affine, low: Affine, high: Affine) -> Affine:
     return greatest(extent, high)
 
 
-def extent_over(intervals: Sequence[Interval]) -> Affine:
-    """The extent that has the elements of all intervals, from element 0 on."""
-    extent = affine(0)
+NOTHING = affine(0)
+
+
+def extent_over(intervals: Sequence[Interval], extent: Affine = NOTHING) -> Affine:
+    """The extent that has the elements of all intervals, from element 0 on, and is no smaller than another."""
     for low, high in intervals:
         extent = longer(extent, low, high)
     return extent
+
+
+def goes_beyond(low: Affine, high: Affine, extent: Affine) -> bool:
+    """Whether the elements low:high go on behind an extent: surely, or behind a number; sizes may be meant to be large enough."""
+    beyond = never_negative(high - extent) or never_negative(low - extent) or extent.number is not None
+    return beyond and not never_negative(extent - high)
 
 
 # ---------------------------------------------------------------- elements in all dimensions

@@ -23,6 +23,7 @@ from adcli.lang.ir.affine import (
     atoms,
     bounds,
     floor,
+    greatest,
     linear,
     nested,
     shape_text,
@@ -36,7 +37,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.proofs import Coefficients, Constraint, infeasible
-from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.ir.recurrence import Recurrence, whole_statements, with_statements
 from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
 
 DUP = TABLE["dup"]
@@ -341,18 +342,40 @@ def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach
     name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
     used = atoms(s)
     where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in op.ranges if r.index in used)
-    inside = _range_inside(s, atom.shape[d], reach, extent, op, sizes) if isinstance(atom, Var) else None
-    help = "; ".join([f"with {where}"] * bool(where) + [f"write where {inside}"] * bool(inside))
+    loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and e.outs[0] in x.outs), None)
+    advice = None
+    if isinstance(atom, Var) and reach[1] >= extent and loop is not None and atom in loop.outs:
+        advice = longer_history(loop, atom, d)
+    elif isinstance(atom, Var) and (inside := _range_inside(s, atom.shape[d], reach, extent, op, sizes)):
+        of_step = loop is not None and isinstance(loop.op, Recurrence) and inside[0] is loop.op.step
+        advice = f"write {'for' if of_step else 'where'} {inside[1]}"
+    help = "; ".join([f"with {where}"] * bool(where) + [advice] * bool(advice))
     return AdError(f"subscript {text(s)} of dimension {d} of '{name}' runs from {reach[0]} to {reach[1]}, and the extent there "
                    f"is {extent}", e.span, help or None, program.source)
 
 
-def _range_inside(s: Affine, extent: Affine, reach: Ends, n: int, op: Boxed, sizes: Mapping[str, int]) -> str | None:
+def longer_history(loop: Equation, history: Var, d: int) -> str:
+    """What is said where a loop goes beyond the end of a tensor that an earlier statement has made."""
+    shape = list(history.shape)
+    for s in whole_statements(loop):
+        if isinstance(s.op, Boxed) and s.outs[0] is history and d < len(s.op.write) and isinstance(at := s.op.write[d], Affine):
+            shape[d] = greatest(shape[d], bounds(at, {r.index: (r.low, r.high - 1) for r in s.op.ranges})[1] + 1)
+    return larger_shape(history.name, shape)
+
+
+def larger_shape(name: str | None, shape: Iterable[Affine]) -> str:
+    """What is said where a tensor has fewer elements than statements behind its first one ask for."""
+    return (f"'{name}' has the shape that its first statement gives it; declare a larger one there: "
+            f"where float({', '.join(map(text, shape))}) {name}")
+
+
+def _range_inside(s: Affine, extent: Affine, reach: Ends, n: int, op: Boxed,
+                  sizes: Mapping[str, int]) -> tuple[Index, str] | None:
     """The range of an index that keeps a subscript inside whatever the other indices are: of one of the result, or else the
     longest."""
     ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
     written = {a for x in op.write if isinstance(x, Affine) for a in atoms(x)}
-    found: dict[str, tuple[bool, int]] = {}
+    found: dict[tuple[Index, str], tuple[bool, int]] = {}
     for r in op.ranges:
         c = s.coefficient(r.index)
         if abs(c) != 1 or not linear(s):
@@ -363,7 +386,7 @@ def _range_inside(s: Affine, extent: Affine, reach: Ends, n: int, op: Boxed, siz
         low, high = low if below else r.low, high if beyond else r.high
         length = number(high, sizes) - number(low, sizes)
         if length > 0:
-            found[f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
+            found[r.index, f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
     return max(found, key=found.__getitem__, default=None)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, greatest, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, text, weight
 from adcli.lang.ir.comprehension import (
     MOST_DIMENSIONS,
     NEUTRAL,
@@ -27,9 +27,10 @@ from adcli.lang.ir.comprehension import (
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.ir.histories import Gappy, box_of, extent_over, written_region
+from adcli.lang.ir.histories import Gappy, box_of, extent_over, goes_beyond, written_region
 from adcli.lang.ir.pieces import EVERYWHERE, SPLITS
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
+from adcli.lang.ir.sizes import larger_shape
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -262,7 +263,6 @@ class TensorStatement:
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
         value = b.replaced(arm.value)
         b.lets = {name: b.replaced(node) for name, node in b.lets.items()}
-        self.check_own_reads(b.accesses, write)
         given, guards = self.ranges_around(b), []
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
@@ -275,6 +275,7 @@ class TensorStatement:
         if arm.domain is None and conditions_in(arm):
             under = PlaceComparisons(b).guarded(arm.roots())
             b.accesses = [replace(a, where=under[a.spans].where) if a.spans in under else a for a in b.accesses]
+        self.check_own_reads(b, write, given, guards)
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
@@ -290,14 +291,15 @@ class TensorStatement:
         """The ranges of indices that what stands around the statement says."""
         return []
 
-    def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
+    def check_own_reads(self, b: Elements, write: tuple[Subscript, ...], given: list[Given], guards: Sequence[Affine]) -> None:
         """A statement reads the elements that were there before it. A fixed number of steps from the element that it writes that
-        is hardly ever meant, so it is an error; elsewhere it is remarked, unless it is the very element that is written."""
-        for a in accesses:
+        is hardly ever meant, so it is an error; elsewhere it is remarked, unless it is the very element that is written. Where
+        all elements that are read are others than those that are written, no other can be meant."""
+        for a in b.accesses:
             if a.tensor != self.name or len(a.subscripts) != len(write):
                 continue
             lags = [lag(r, w) for r, w in zip(a.subscripts, write, strict=True)]
-            if ELSEWHERE in lags:
+            if ELSEWHERE in lags or not any(steps != 0 for steps in lags) or self.is_apart(a, b, write, given, guards):
                 continue
             for d, steps in enumerate(lags):
                 if steps:
@@ -308,6 +310,19 @@ class TensorStatement:
                                              f"'{self.name}'")
             if any(steps is None for steps in lags):
                 self.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
+
+    def is_apart(self, a: Access, b: Elements, write: tuple[Subscript, ...], given: list[Given],
+                 guards: Sequence[Affine]) -> bool:
+        """Whether the elements of an access are surely others than those that the statement writes."""
+        try:
+            domain = self.arm.domain if self.arm and self.arm.domain else self.domain(b, write, given)
+        except (AdError, Poisoned):
+            return False
+        for read, own in zip(a.subscripts, write, strict=True):
+            box = None if read is None else box_of((read, own), domain.ranges, (*domain.guards, *guards))
+            if box is not None and any(never_negative(low - high) for (_, high), (low, _) in (box, box[::-1])):
+                return True
+        return False
 
     def check_new(self) -> None:
         """A tensor that nothing made before has no elements to be read."""
@@ -493,19 +508,25 @@ class TensorStatement:
                                          self.s.target, "give the indices plain ranges: where i in 0:N")
         fault = outside(self.write_access(write, shape), domain, self.context.source, "written")
         if fault:
-            if known is not None and known is not self.declared:
-                needed = [greatest(n, domain.last(w) + 1) for n, w in zip(shape, write, strict=True) if isinstance(w, Affine)]
-                fault.help = (f"'{self.name}' has the shape that its first statement gives it; declare a larger one there: "
-                              f"where float({', '.join(map(text, needed))}) {self.name}")
+            if known is not None and not self.is_stated_shape(known):
+                needed = [greatest(n, domain.last(w) + 1) if isinstance(w, Affine) else n
+                          for n, w in zip(shape, write, strict=True)]
+                fault.help = larger_shape(self.name, needed)
             raise fault
         return shape
 
+    def is_stated_shape(self, known: tuple[Affine, ...]) -> bool:
+        """Whether this statement says the shape of its target."""
+        return known is self.declared
+
     def extents(self, write: tuple[Subscript, ...], domain: Domain) -> tuple[Affine, ...]:
-        """The extents that the greatest subscripts ask for; a history has those that a loop below asks for too."""
+        """The extents that the greatest subscripts ask for, those of other statements too where these are looked at ahead."""
         found = [domain.last(w) + 1 for w in write if isinstance(w, Affine)]
         history = self.tensors.histories.get(self.name)
-        if history is not None and history.place < len(write) and is_single(write[history.place]):
-            found[history.place] = extent_over(history.intervals)
+        for d, intervals in enumerate(history.along[:len(write)] if history is not None else ()):
+            single = bool(intervals) and is_single(write[d])   # its own element is one of theirs
+            found[d] = extent_over(intervals) if single else \
+                extent_over([each for each in intervals if goes_beyond(*each, found[d])], found[d])
         return tuple(found)
 
     def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:
@@ -617,12 +638,12 @@ class TensorStatement:
 
 
 def lag(read: Affine | None, write: Subscript) -> float | None:
-    """By how many steps a subscript that is read is beyond the one that is written; `ELSEWHERE` for two numbers that differ, None
-    where it is no fixed number of steps."""
+    """By how many steps a subscript that is read is beyond the one that is written; `ELSEWHERE` where no two points have it the
+    same, as odd and even ones, None where it is no fixed number of steps."""
     if read is None or not isinstance(write, Affine):
         return None
-    steps = (read - write).number
-    return steps if not steps or read.indices() else ELSEWHERE
+    steps, stride = (read - write).number, math.gcd(*[c for a, c in write.terms if not isinstance(a, str)])
+    return ELSEWHERE if steps and (not stride or steps % stride) else steps
 
 
 def is_single(subscript: Subscript) -> bool:

@@ -33,7 +33,7 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     before = f"{a.tensor}({', '.join(text(x - 1 if d == gappy.place else x) for d, x in enumerate(at))})"
     raise AdError(f"this reads {element}, which nothing has written", a.span(gappy.place),
                   f"the last that is written is {before}: the end of a range is not in it" if beyond else
-                  f"give it a value before the loop: {element} = ...", context.source)
+                  f"give it a value first: {element} = ...", context.source)
 
 
 def is_written(gappy: Gappy, a: Access, ranges: tuple[Range, ...], guards: Iterable[Affine]) -> bool:

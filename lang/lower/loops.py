@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
-from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
+from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
 from adcli.lang.ir.allowance import Allowance
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box, written_region
+from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
@@ -67,20 +67,59 @@ class StepTarget:
 # ---------------------------------------------------------------- what loops ask for
 
 def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
-    """The tensors that the loops of a block assign, with all elements that the block writes: those of loops, and single ones.
+    """The tensors that loops of a block assign, or its statements element by element, with all elements that the block writes.
     What cannot be read is left out here; it has a fault that is found where its turn comes."""
     found: dict[str, WrittenElements] = {}
-    sizes = sizes_of(scope, statements)
+    written: dict[str, list[TensorAssign]] = {}
     for loop in (s for s in statements if isinstance(s, For)):
         for name, place, interval in quietly(loop_writes, scope, loop) or ():
-            found[name] = found.get(name, WrittenElements(place)).also(interval)
-    for s in flat(statements) if found else ():
-        history = found.get(s.target.text) if isinstance(s, TensorAssign) else None
-        if history and isinstance(s, TensorAssign) and history.place < len(s.subscripts or ()):
-            node = (s.subscripts or [])[history.place]
-            if names_in(node) <= sizes and (at := quietly(AffineReader(scope.context, scope.size_to_come).read, node, "")):
-                found[s.target.text] = history.also((at, at + 1))
+            found[name] = found.get(name, WrittenElements(place)).also(place, interval)
+    for s in flat(inner for x in statements for inner in (x.body if isinstance(x, For) else [x])):
+        if isinstance(s, TensorAssign) and s.subscripts:
+            written.setdefault(s.target.text, []).append(s)
+    several = {name: own for name, own in written.items() if len(own) > 1}
+    sizes = sizes_of(scope, statements) if several else set()
+    for name, own in several.items():
+        history = one_by_one(scope, own, found.get(name), sizes)
+        if history is not None:
+            found[name] = history
     return found
+
+
+def one_by_one(scope: LoopSurroundings, statements: Sequence[TensorAssign], history: WrittenElements | None,
+               sizes: set[str]) -> WrittenElements | None:
+    """What statements write of a tensor along the dimensions in which the text of the first says that; None where the others do
+    not go beyond that, and no loop assigns it."""
+    first, more = statements[0], history is not None
+    own = [elements_written(scope, first, d, sizes) for d in range(len(first.subscripts or ()))]
+    begun = {d: interval[1] for d, interval in enumerate(own) if interval is not None}
+    if first.target.text in scope.env or any(c.kind == "shape" for s in statements for c in s.clauses):
+        begun = {}
+    for d in sorted({*begun, *([history.place] if history else [])}):
+        intervals = [each for s in statements if (each := elements_written(scope, s, d, sizes)) is not None]
+        more = more or any(goes_beyond(low, high, begun[d]) for low, high in intervals)
+        for each in intervals:
+            history = (history or WrittenElements(d)).also(d, each)
+    return history if more else None
+
+
+def elements_written(scope: LoopSurroundings, s: TensorAssign, d: int, sizes: set[str]) -> Interval | None:
+    """The elements along a dimension that a statement writes, beside which the others stay; None where its text does not say so
+    by itself."""
+    if d >= len(s.subscripts or ()):
+        return None
+    node, ranges = (s.subscripts or [])[d], {c.name.text: c for c in s.clauses if c.kind == "range" and c.name is not None}
+    own = {name: Index(name) for name in names_in(node) & {*ranges}}
+    ends = names_in(*[n for name in own for n in ranges[name].nodes])
+    if not names_in(node) - {*own} | ends <= sizes or (s.symbol.endswith("!") and own):
+        return None
+    reader = AffineReader(scope.context, lambda t: affine(own[t.text]) if t.text in own else scope.size_to_come(t))
+    sums = {i: [quietly(reader.read, n, "") for n in ranges[name].nodes] for name, i in own.items()}
+    at = quietly(reader.read, node, "")
+    if at is None or any(None in each for each in sums.values()):
+        return None
+    low, high = bounds(at, {i: (each[0], each[1] - 1) for i, each in sums.items() if each[0] is not None and each[1] is not None})
+    return low, high + 1
 
 
 def names_in(*nodes: Node) -> set[str]:
@@ -402,6 +441,9 @@ class LoopStatement(TensorStatement):
         known = self.scope.env.get(self.name)
         return shape_of(known) if known is not None and self.name not in self.loop.unknown else super().declared_shape()
 
+    def is_stated_shape(self, known: tuple[Affine, ...]) -> bool:
+        return self.name not in self.loop.entering and known is self.declared
+
     def elements(self) -> Elements:
         b = super().elements()
         b.indices[self.loop.step.name] = self.loop.step
@@ -441,8 +483,8 @@ class LoopStatement(TensorStatement):
         found[self.target.place] = self.loop.extent(self.name)
         return tuple(found)
 
-    def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
-        for a in accesses:
+    def check_own_reads(self, b: Elements, write: tuple[Subscript, ...], given: list[Given], guards: Sequence[Affine]) -> None:
+        for a in b.accesses:
             if a.tensor in self.loop.entering and not self.is_copy(a):
                 self.check_read(a)
 

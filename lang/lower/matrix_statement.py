@@ -263,7 +263,7 @@ class MatrixStatement(TensorStatement):
                                      "write a statement for each, with a range")
         guards = limits(b.affine, arm.tests)
         self.check_indices(b, write, operands, given)
-        self.check_own_reads(b.accesses, write)
+        self.check_own_reads(b, write, given, guards)
         known = self.declared if self.declared is not None else shape_of(self.before) if self.before is not None else None
         writes = [] if known is None or len(known) < len(write) else [self.lead_access(write, known)]
         domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write)

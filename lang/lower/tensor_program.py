@@ -88,8 +88,8 @@ class MainTensors(MainScope, TensorScope):
             raise self.augmented(statement)
         if token.text not in self.env and statement.subscripts is not None:
             self.note_hidden(token)
-        atom = self.compute(statement)
-        if not statement.symbol.endswith("!"):
+        before, atom = self.env.get(token.text), self.compute(statement)
+        if not statement.symbol.endswith("!") or (self.equations and before in self.equations[-1].args):
             self.unread.pop(token.text, None)   # what it starts from is read
         self.bind(token, atom)
 

@@ -31,7 +31,7 @@ from adcli.lang.lower.comprehension_body import (
 )
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.lists import written_out
-from adcli.lang.lower.loops import Loop, planned
+from adcli.lang.lower.loops import Loop, names_in, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted, lifted_in_loop
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.lower.tuples import apart, check_apart
@@ -68,11 +68,34 @@ class TensorScope(EquationScope):
             alone = Assign([statement.target], [statement.value], statement.start, statement.end)
             statement = written_out(self, self.tensors, alone) or statement
         try:
+            statement = self.reduced_before(statement)
             if is_matrix_call(self, bare(statement.value)) and statement.subscripts is not None:
                 return MatrixStatement(self, self.tensors, statement, self.called).run()
             return TensorStatement(self, self.tensors, lifted(self, self.tensors, statement, self.called)).run()
         except Poisoned:
             return POISON
+
+    def reduced_before(self, statement: TensorAssign) -> TensorAssign:
+        """Where a tensor is made element by element, `h(1, n) +=! e` starts the elements that it names from zero, and the others
+        stay: it is reduced under a name of its own, and assigned then."""
+        name, nodes = statement.target.text, statement.subscripts or []
+        history = self.tensors.histories.get(name)
+        if history is None or name not in self.env or not statement.symbol.endswith("!") or statement.symbol.startswith("arg"):
+            return statement
+        kept = [n for d, n in enumerate(nodes) if not (history.along[d:d + 1] and self.is_one(n))]
+        if len(kept) == len(nodes):
+            return statement
+        start, end = statement.start, statement.end
+        own = Token("NAME", Names({*self.context.tree.names, *self.env}).fresh(name), start, end)
+        self.env[own.text] = self.compute(TensorAssign(own, kept or None, statement.symbol, statement.value, statement.same,
+                                                       statement.clauses, start, end))
+        ranges = [c for c in statement.clauses if c.kind == "range" and c.name is not None and c.name.text in names_in(*kept)]
+        value = Call(own.text, kept, start, end) if kept else own
+        return TensorAssign(statement.target, nodes, "=", value, None, ranges, start, end)
+
+    def is_one(self, node: Node) -> bool:
+        """Whether a subscript names one element: it is made of sizes and numbers."""
+        return all(n in self.tensors.sizes or counted(self.env, n) is not None for n in names_in(node))
 
     def compute_all(self, statement: TupleAssign) -> list[tuple[TensorAssign, Atom]]:
         """What each of several targets gets."""
@@ -101,10 +124,11 @@ class TensorScope(EquationScope):
             return POISON
 
     def plan(self, statements: Sequence[Statement]) -> None:
-        """Look ahead for what the loops of a block assign."""
+        """Look ahead for what the statements of a block write."""
+        if any(type(s) in (For, TensorAssign, TupleAssign) for s in statements):
+            self.tensors.histories = planned(self, statements)
         if any(type(s) is For for s in statements):
             self.shaped = True
-            self.tensors.histories = planned(self, statements)
             self.tensors.headers = {t.text for s in statements if isinstance(s, For)
                                     for t in (*postorder(s.low), *postorder(s.high)) if type(t) is Token and t.type == "NAME"}
 

@@ -649,7 +649,7 @@ OWN = "input x(N), A(M, M)\ny(i) = x(i) + 0\nB(i, j) = A(i, j) + 0\n"
     ("y(i + 1) = y(i)*2 where i in 0:N - 1", 14), ("y(i) = y(i + 1) where i in 0:N - 1", 10),
     ("y(i) += y(i - 1) where i in 1:N", 11), ("y(i) = i > 0 ? y(i - 1) : 0", 18),
     ("B(i + 1, n) +=! A(n, m)*B(i, m) where i in 0:M - 1", 27),
-    ("y(2*i) = y(2*i + 1) where i in 0:1", 12), ("y(i) = z + 1 where z = y(i - 2), i in 2:N", 26)])
+    ("y(2*i) = y(2*i + 2) where i in 0:2", 12), ("y(i) = z + 1 where z = y(i - 2), i in 2:N", 26)])
 def test_a_read_at_a_fixed_lag_of_what_is_written_is_an_error(statement, column):
     with pytest.raises(AdError, match=r"'[yB]' is read . steps? (behind|ahead of) the element that is") as raised:
         parse(OWN + statement)
