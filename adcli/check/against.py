@@ -17,6 +17,7 @@ from adcli.check.foreign import Answer, Foreign, cut
 from adcli.check.returned import MOST, Returned, called
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
 from adcli.check.tally import Compared, Tally
+from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
 from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
@@ -161,7 +162,7 @@ class Against:
 
     def bounded(self, derived: Derived, at: Point) -> dict[EntryKey, Bounded]:
         """Our entries with what rounding can do to them in any order of operations."""
-        rounding = Rounding(derived.machine, at, any_order=True, precision=self.subject.precision)
+        rounding = Rounding(derived.machine, at, any_order=True, precision=self.subject.precision, arithmetic=NATIVE)
         return {key: rounding.of(r.atom) for key, r in zip(derived.keys, derived.machine.results, strict=True)}
 
     def count_digits(self, got: float, expected: float) -> None:

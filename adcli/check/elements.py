@@ -23,13 +23,14 @@ from adcli.check.sweeps import TensorDerivatives, hot
 from adcli.check.tally import NO_DIGIT, Tally, joined
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.native_arithmetic import NATIVE, native_arithmetic
 from adcli.input.points import Point
 from adcli.input.sampled_tensors import draw
 from adcli.lang.analyse.differences import sided
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.analyse.wrong_rules import Culprit
 from adcli.lang.derive.derivatives import partial_name
-from adcli.lang.evaluate import evaluate, rounded_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, atom_of, elements, written_out
 from adcli.lang.evaluate.unfolding import length
 from adcli.lang.ir import Atom, Param, Program, Result
@@ -62,7 +63,7 @@ class WrittenOut:
     def __init__(self, of: TensorDerivatives, at: Point, precision: Precision = DOUBLE) -> None:
         self.of, self.given = of, {p.name: at[p.name] for p in of.primal.params}
         self.sizes = bind(of.primal, {n: np.shape(x) for n, x in self.given.items()}, self.given)
-        self.tape = NumberTape(MOST_WRITTEN, numbers=rounded_arithmetic(precision))
+        self.tape = NumberTape(MOST_WRITTEN, numbers=native_arithmetic(precision))
         self.known_errors = dict[Precision, dict[str, float]]()
         self.numbers = self.tape.inputs(of.primal.params, self.given)
         values = written_out(self.tape, of.primal, self.numbers)
@@ -89,7 +90,7 @@ class WrittenOut:
         found, held = dict[str, float](), self.tape.held
         for _ in range(HELD_BY_HELD if held else 0):
             machine = expand(self.program(held))
-            rounding = Rounding(machine, self.at, any_order=True, errors=found, precision=precision)
+            rounding = Rounding(machine, self.at, any_order=True, errors=found, precision=precision, arithmetic=NATIVE)
             found = {r.name: rounding.of(r.atom)[1] for r in machine.results}
         return found
 

@@ -16,14 +16,15 @@ from adcli.check.tally import Tally
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import expand, for_machine
+from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point, draw
 from adcli.lang.analyse.differences import masked, scale, sided, stencil
 from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
 from adcli.lang.analyse.numeric_sweeps import dependent
 from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, every_value
-from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
+from adcli.lang.evaluate import every_value
+from adcli.lang.ir import LEVELS, SMOOTH, Equation, Param, Program
 from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.precision import DOUBLE, Precision
@@ -54,7 +55,7 @@ def held(program: Program, points: Sequence[Point]) -> tuple[Program, list[Point
     names = Names.of(program)
     params = tuple(Param(e.outs[0], names.fresh("stop"), active=False) for e in stops)
     others = tuple(e for e in program.equations if e.op is not STOP)
-    made = [{**at, **{p.name: values[p.var] for p in params}} for at in points for values in [every_value(program, at, FLOAT)]]
+    made = [{**at, **{p.name: values[p.var] for p in params}} for at in points for values in [every_value(program, at, NATIVE)]]
     return replace(program, params=(*program.params, *params), equations=others), made
 
 
@@ -88,7 +89,8 @@ class Derived:
 
     def bounded(self, at: Point, precision: Precision = DOUBLE) -> dict[EntryKey, Bounded]:
         """Every entry by the reference evaluator, with its error bound where it is computed in this precision."""
-        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors(precision), precision=precision)
+        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors(precision), precision=precision,
+                            arithmetic=NATIVE)
         return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
 
 
@@ -102,6 +104,7 @@ class Seen:
     forward: dict[EntryKey, Bounded]
     reverse: dict[EntryKey, Bounded]
     native: list[dict[EntryKey, float]]
+    strange: list[tuple[Equation, float, float, float]]
     scales: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
 
@@ -216,9 +219,9 @@ class Subject(FirstSweeps):
     def see(self, points: Sequence[Point]) -> Iterator[Seen]:
         """Every entry at every point: both modes, native and by the reference evaluator, and the status."""
         for at, (native, level) in zip(points, self.natively(points), strict=True):
-            near = Rounding(self.machine, at, near=True)
+            near = Rounding(self.machine, at, near=True, arithmetic=NATIVE)
             values = {r.name: near.of(r.atom) for r in self.machine.results}
-            yield Seen(at, level, values, self.forward.bounded(at), self.reverse.bounded(at), native)
+            yield Seen(at, level, values, self.forward.bounded(at), self.reverse.bounded(at), native, near.strange)
 
     def natively(self, points: Sequence[Point]) -> Iterator[tuple[list[dict[EntryKey, float]], int]]:
         """Every entry at every point as native code has it, in reverse mode and in forward mode, and the status."""

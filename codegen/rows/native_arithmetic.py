@@ -15,7 +15,7 @@ from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import Kernel, Pointers, pointers
 from adcli.lang.evaluate import Arithmetic, rounded_arithmetic
 from adcli.lang.ir import Equation, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.precision import Precision
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 
 
@@ -55,3 +55,6 @@ class NativeFunction:
         columns: list[array[float]] = [array(self.precision.code, empty) for _ in range(count + 1)]
         addresses = [c.buffer_info()[0] for c in columns]
         return kernel, columns, pointers(addresses[:-1]), pointers(addresses[-1:])
+
+
+NATIVE = native_arithmetic(DOUBLE)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, mpmath_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
@@ -46,16 +46,19 @@ class Rounding:
     sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well. With `any_order` they are
     for whoever computes the same in another order of operations: inputs may be rounded, and a sum costs a rounding of its
     larger operand. `errors` are those that inputs come with. In another `precision` they are for whoever computes in that one:
-    the values are those of doubles all the same.
+    the values are those of doubles all the same, in an `arithmetic`.
     """
 
     def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False,
-                 errors: Mapping[str, float] = NO_ERRORS, precision: Precision = DOUBLE) -> None:
+                 errors: Mapping[str, float] = NO_ERRORS, precision: Precision = DOUBLE, arithmetic: Arithmetic = FLOAT) -> None:
+        self.arithmetic = arithmetic
         self.near, self.any_order, self.precision = near, any_order, precision
         self.ulp = math.ulp if precision is DOUBLE else precision.ulp   # asked at every operation
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
         self.undecided: set[Atom] = set()
+        self.strange: list[tuple[Equation, float, float, float]] = []
+        """Functions of another arithmetic than Python's that are too far from it: the two values, and what is allowed."""
         for p in program.params:
             given = at.get(p.name, p.default)
             assert given is not None, f"no value for {p.name}"
@@ -77,7 +80,7 @@ class Rounding:
         values = self.values
         args = [a.value if isinstance(a, Lit) else values[a] for a in e.args]
         errors = [self.literal(a.value) if isinstance(a, Lit) else self.errors.get(a, 0.0) for a in e.args]
-        out = FLOAT.apply(e.op, args, e.args)
+        out = self.arithmetic.apply(e.op, args, e.args)
         values[e.outs[0]] = out
         if e.op.truth:
             if any(a in self.undecided for a in e.args) or (any(errors) and not apart(args, errors)):
@@ -86,6 +89,11 @@ class Rounding:
         if out - out != 0 or (self.precision is not DOUBLE and not self.precision.holds(out)):
             self.errors[e.outs[0]] = math.inf
             return
+        if e.op.libm and self.arithmetic is not FLOAT:
+            plain = float(FLOAT.apply(e.op, args, e.args))
+            allowed = 2 * (e.op.ulps or 0.0) * math.ulp(max(1.0, *map(abs, args)) if e.op.absolute else plain)
+            if not abs(out - plain) <= allowed:
+                self.strange.append((e, out, plain, allowed))
         bound = self._carried(e, args, errors, out)
         self.errors[e.outs[0]] = bound if bound == bound else math.inf
 
@@ -110,14 +118,14 @@ class Rounding:
                 return errors[1 if args[0] else 2]
         ulps = e.op.ulps
         if e.op.name == "powi":   # the product of a whole number of factors, by which 1 is divided for a negative one
-            if args[1] < 0 and not self.precision.holds(float(FLOAT.apply(e.op, [args[0], -args[1]], e.args))):
+            if args[1] < 0 and not self.precision.holds(float(self.arithmetic.apply(e.op, [args[0], -args[1]], e.args))):
                 return math.inf
             ulps, errors = max(1.0, abs(args[1])), [errors[0], 0.0]
         assert ulps is not None, f"{e.op.name} is not an operation of a machine"
         own = ulps * (self.ulp(out) if ulps else 0.0)
         if e.op.absolute:
             own += ulps * self.ulp(1.0) * max(1.0, abs(args[0]))
-        function, total = moved(e, args), own
+        function, total = moved(e, args, self.arithmetic), own
         for i, error in enumerate(errors):
             if error:
                 total += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.pieces, own)  # type: ignore[misc]
@@ -158,12 +166,12 @@ def unfolded_error(value: float, what: Meaning, precision: Precision) -> float:
     return abs(carried_out - value) + error
 
 
-def moved(e: Equation, args: Sequence[Any]) -> Callable[[int, float], float]:
+def moved(e: Equation, args: Sequence[Any], arithmetic: Arithmetic) -> Callable[[int, float], float]:
     """The operation with one operand replaced."""
     def function(i: int, x: float) -> float:
         changed = [*args]
         changed[i] = x
-        return float(FLOAT.apply(e.op, changed, e.args))
+        return float(arithmetic.apply(e.op, changed, e.args))
     return function
 
 

@@ -5,10 +5,13 @@ import functools
 import json
 import math
 import sys
+from dataclasses import replace
 
 import mpmath
 import one_operation
 import pytest
+from adcli.codegen.rows.native_arithmetic import NATIVE
+from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -18,6 +21,7 @@ from places import DATA
 from planted_faults import wrong_rule, wrong_status
 from session_seed import half
 
+from adcli.answers.diagnose import described
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
 from adcli.check.methods import Check
@@ -281,3 +285,20 @@ def test_ties_among_many_arguments_are_looked_at_and_a_wrong_status_is_found():
 def test_the_status_of_operations_raises_no_alarm_at_extreme_operands(text, at):
     found = adcli("check", "-e", text, "--at", at, "--format", "json").records[0]
     assert method(found, "status of operations")["failed"] == 0
+
+
+@pytest.mark.parametrize("off, found", [(1e-14, ["sin(u)"]), (1e-15, [])])
+def test_a_function_of_native_code_that_is_off_is_found(off, found):
+    """The reference has the functions of native code, which are compared with Python's for that."""
+    functions = {**NATIVE.functions, "sin": lambda x: math.sin(x)*(1 + off)}
+    rounding = Rounding(parse("v = exp(sin(x))*x"), {"x": 1.0}, arithmetic=replace(NATIVE, functions=functions))
+    assert [described(e, "") for e, got, expected, allowed in rounding.strange if abs(got - expected) > allowed] == found
+
+
+def test_what_is_not_a_number_there_is_none_for_the_reference_either():
+    """cos and sin of libm and of a vector library decide otherwise whether this root has a value; check goes by the latter."""
+    for x in ("0.3", "0.4", "0.6", "1.1"):
+        value = float(adcli("eval", "-e", "v = sqrt(1 - cos(x)**2 - sin(x)**2)", "--at", f"x={x}").out.partition("=")[2])
+        said = adcli("check", "-e", "v = sqrt(1 - cos(x)**2 - sin(x)**2)", "--at", f"x={x}").out
+        assert ("every value is not finite" in said) == math.isnan(value)
+        assert "native against reference: not finite" not in said or value == 0 or math.isnan(value)
