@@ -17,7 +17,7 @@ from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheap
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_of
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
+from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import ALONG, Names, tensor_of
@@ -225,8 +225,9 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     if d.steps:   # what a first order takes that needs no counting is in proportion to the text
         taken = priced(needed, taken)
     before, known = operations(d.program), len(d.program.results)
-    if before + taken.cost > d.most:
-        raise too_much("these derivatives take", before + taken.cost, "operations",
+    count = before + (written_sweeps(needed, taken) if has_tensors(needed) else taken.cost)
+    if count > d.most:
+        raise too_much("these derivatives take", count, "operations",
                        "ask for a lower order, or choose inputs with --wrt and outputs with --of", d.most)
     last = simplify if has_tensors(d.program) else partial(simplify_behind, simple=d.program)
     d.program = run(d.program, [sweeps(taken, wanted, d.wrt), last])
@@ -234,6 +235,12 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), needed, tuple(found), taken, before, operations(d.program)))
     return [r.name for r in results]
+
+
+def written_sweeps(needed: Program, plan: SweepPlan) -> int:
+    """What the sweeps of a plan add to a program with tensors: those for all elements of one are written once. What they
+    compute is known with the sizes, when memory and time are asked for."""
+    return plan.sweeps * len(needed.equations) * OF_A_STATEMENT
 
 
 def sweeps(plan: SweepPlan, wanted: Iterable[tuple[str, str]], wrt: Sequence[str]) -> Pass:

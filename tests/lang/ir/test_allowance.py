@@ -5,9 +5,11 @@ Counts are looked at and never clocks; a refusal that came after the work would 
 """
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient, hessian, jacobian, refuse_long
 from adcli.lang.derive.taylor import taylor
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
@@ -174,6 +176,30 @@ def test_sweeps_are_refused_for_their_operations(monkeypatch):
     assert len(gradient(product).results) == 41
     with pytest.raises(AdError, match=r"these derivatives take [0-9,]+ operations; the limit is 2,000"):
         hessian(product)
+
+
+RANK_5 = "input X(A, B, C, D, E)\ns +=! X(a, b, c, d, e)**3"
+TEN_OF_RANK_4 = (f"input {', '.join(f'X{k}(A, B, C, D)' for k in range(10))}\n"
+                 f"s +=! {'*'.join(f'X{k}(a, b, c, d)' for k in range(10))}")
+
+
+@pytest.mark.parametrize("text", [RANK_5, TEN_OF_RANK_4], ids=["rank 5", "ten of rank 4"])
+@pytest.mark.parametrize("made", [hessian, lambda p: gradient(p, mode="forward"), lambda p: hessian(p, mode="forward")])
+def test_sweeps_of_tensors_are_not_refused_for_sizes_that_nobody_knows_yet(text, made):
+    """A sweep for every element of a tensor is written once, however many elements there are."""
+    assert len(made(parse(text)).equations) < 1000
+
+
+def test_sweeps_of_tensors_are_refused_for_their_text(monkeypatch):
+    monkeypatch.setattr("adcli.lang.derive.derivatives.LIMIT", 2_000)
+    with pytest.raises(AdError, match=r"these derivatives take [0-9,]+ operations; the limit is 2,000"):
+        hessian(parse(TEN_OF_RANK_4))
+
+
+def test_a_hessian_of_rank_10():
+    x = np.array([[[[[1.0, 2.0], [3.0, 4.0]]]]])
+    found = evaluate(hessian(parse(RANK_5)), {"X": x}, FLOAT)["d2s_dX_dX"]
+    assert np.array_equal(np.asarray(found, float).reshape(4, 4), np.diag(6 * x.ravel()))
 
 
 # ---------------------------------------------------------------- numbers in messages
