@@ -94,7 +94,7 @@ REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys
 KINDS = {"+=!": "sum", "*=!": "product", "max=!": "maximum", "min=!": "minimum"}
 OVER = rf"(?<![\w.])({'|'.join(REDUCING)}) \("
 QUOTES = "\"'`´“”„‘’‚«»"
-ARROW = "(?:->|=>|→|↦)"
+ARROW = "->|=>|→|↦"
 REMOVE = "remove this line: all functions are already there"
 VERBS = "write {}; adcli grad{} differentiates the program"
 NO_DERIVATIVES = "a program has no derivatives in it"
@@ -113,10 +113,10 @@ TABLE = [Spelling(*row) for row in (
     (rf"{START}(?:print|println|printf|disp|echo|puts) \( <v> \){END}", "output {0}"),
     (rf"{START}(?:print|println|printf|disp|echo|puts) \( <e> \){END}", "f = {0}"),
     (rf"{START}{TYPE}*<n> = (?:\w+ \( )?input \([^()]*\) \)?{END}", "input {0}", "input()"),
-    (rf"{START}{TYPE}*<n> = (?:lambda|λ) <v> : <e>{END}", "def {0}({1}) = {2}", "lambda"),
-    (rf"{START}(?:lambda|λ) <v> : <e>{END}", "def f({0}) = {1}", "lambda"),
-    (rf"{START}{TYPE}*<n> = \(? <v> \)? {ARROW} <e>{END}", "def {0}({1}) = {2}", "->"),
-    (rf"{START}\(? <v> \)? {ARROW} <e>{END}", "def f({0}) = {1}", "->"),
+    (rf"{START}{TYPE}*<n> = (lambda|λ) <v> : <e>{END}", "def {0}({2}) = {3}", "{1}"),
+    (rf"{START}(lambda|λ) <v> : <e>{END}", "def f({1}) = {2}", "{0}"),
+    (rf"{START}{TYPE}*<n> = \(? <v> \)? ({ARROW}) <e>{END}", "def {0}({1}) = {3}", "{2}"),
+    (rf"{START}\(? <v> \)? ({ARROW}) <e>{END}", "def f({0}) = {2}", "{1}"),
     (rf"{START}(?:function|fn|func|fun|define|def|let|double|float) <n> \( <v> \)(?: -> \w+)? "
      rf"(?::=|[:=]|\{{) (?:return\b)? <e> ;? \}}?{END}", "def {0}({1}) = {2}", FUNCTION),
     (rf"{START}<n> \( <v> \) := <e>{END}", "def {0}({1}) = {2}", ":="),
@@ -216,7 +216,7 @@ REDUCTIONS = [Spelling(*row) for row in (
     (rf"{OVER} <n> (?:=|in\b|∈) (<e> \.\. <e>) , <e> \)", "{5} where {1} in {2:inclusive}"),
     (rf"{OVER} <e> , <n> (?:=|in\b|∈) <l> \)", "{1} where {2} in {3}"),
     (rf"{OVER} <n> (?:=|in\b|∈) (<e> : <e>) , <e> \)", "{5} where {1} in {2}"),
-    (rf"{OVER} \(? <n> \)? {ARROW} <e> , (<e> : <e>) \)", "{2} where {1} in {3:counted}"),
+    (rf"{OVER} \(? <n> \)? (?:{ARROW}) <e> , (<e> : <e>) \)", "{2} where {1} in {3:counted}"),
     (rf"{OVER} <l>\s(where)\s<l> \)", "{1} where {3}"),
     (r"(?<![\w.])(sum|prod|max|min|[Σ∑∏])_\{? [^\W\d]\w* \}? <m>", "{1}"), (r"([Σ∑∏]) <m>", "{1}"),
 )]

@@ -165,6 +165,13 @@ def test_help_says_what_the_fix_does(text: str) -> None:
             assert re.sub(r"[\s()]", "", written[1]) in squeezed, str(fault)
 
 
+@pytest.mark.parametrize("text", [g[0] for g in GUESSES], ids=lambda g: g[:30])
+def test_what_is_not_there_stands_in_the_text(text: str) -> None:
+    for fault in faults(text):
+        if quoted := re.match("there is no '(.*)'", fault.message, re.DOTALL):
+            assert re.sub(r"[\s()]", "", quoted[1]) in re.sub(r"[\s()]", "", text), str(fault)
+
+
 WORDS = "a program compares numbers: give each word a number, and compare with that"
 NONE = "it has no counterpart here: `adcli functions` lists the functions there are"
 
