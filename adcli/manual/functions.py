@@ -17,6 +17,7 @@ from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import composed as definition
 from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, Piece, constant, infix
+from adcli.lang.ir.partials import PARTIALS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
@@ -182,10 +183,6 @@ def formula_of(equations: Sequence[Equation], atom: Atom, known: Mapping[Atom, F
         made = Formula(e.op.spelled or e.op.name, tuple([formula(a) for a in e.args]))
         known_formulas.update(dict.fromkeys(e.outs, tidy(made)))
     return formula(atom)
-
-
-PARTIALS = ("dpow", "dxlogy")
-"""Rows that are derivatives of other ones."""
 
 
 def expanded(formula: Formula) -> Formula:

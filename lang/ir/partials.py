@@ -12,6 +12,9 @@ from adcli.lang.ir import Lit
 from adcli.lang.ir.build import Expr
 from adcli.lang.ir.polygamma import Operations
 
+PARTIALS = ("dpow", "dxlogy")
+"""The rows with these definitions, which texts have that were derived and nobody types."""
+
 
 def power_partial(x: Expr, y: Expr, m: int, n: int, op: Operations) -> Expr:
     """∂ₓᵐ∂ᵧⁿ x**y, whose limits at x = 0 it has for y >= 0; NaN for n > 0 where x < 0, and where x = 0 and y < 0."""

@@ -15,6 +15,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
+from adcli.lang.ir.partials import PARTIALS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
@@ -295,7 +296,7 @@ class Scope:
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
         known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *self.context.functions, *self.context.library_functions())
-                 if n not in HIDDEN and "#" not in n]
+                 if n not in (*HIDDEN, *PARTIALS) and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
     def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:
