@@ -1,7 +1,8 @@
 """What other tools call the verbs and options of adcli.
 
 An option has its answers in the order of preference: the first one that the verb has, and whose value it takes, is the one
-that is proposed. An answer with a value replaces the option and its value; one without keeps the value that was typed.
+that is proposed. An answer with a value replaces the option and its value; one without keeps the value that was typed. What is
+no option is a sentence, where no option does the same alone.
 """
 from __future__ import annotations
 
@@ -46,12 +47,39 @@ VERB_SYNONYMS = table({
     "check": "test verify gradcheck checkgrad validate",
     "bench": "time timeit benchmark profile perf",
     "functions": "function list builtins ops operations",
-    "minimize": "minimise optimize optimise optim fmin argmin", "solve": "root roots fsolve fzero newton",
+    "minimize": "minimise optimize optimise optim fmin argmin", "adcli minimize --maximize": "maximize maximise fmax argmax",
+    "solve": "root roots fsolve fzero newton",
     "fit": "regress regression curve_fit lsq nls leastsq",
     "help": "man manual docs doc topics usage commands options verbs",
     "adcli --version": "version ver about",
 })
 
+OF_VERBS = {
+    "fit": choices([
+        ("start starts p0 x0 init initial guess beta0 parameters", ("--params",)),
+        ("bounds bound limits range ranges", ("--params 'x=1 in [0, 2]'",)),
+        ("fix fixed freeze constant", ("write --at b=1, and leave b out of --params",)),
+        ("method solver algorithm", ("the solver goes by the problem; for outliers write --loss huber",)),
+        ("x xdata", ("columns are matched with inputs by name: --rename t=x reads the column t as x",)),
+        ("ydata target", ("--y",)), ("yerr err errors error uncertainty", ("write --y y:s, with the column s of uncertainties",)),
+        ("maxiter max-iter maxfev iterations", ("--evaluations",))]),
+    "minimize": choices([
+        ("start starts x0 init initial guess", ("--at",)), ("method algorithm", ("--solver",)),
+        ("bounds bound limits range ranges box", ("--subject-to '0 <= x <= 2'",)),
+        ("constraint constraints cons st such-that", ("--subject-to",)), ("objective", ("--of",)),
+        ("fix fixed freeze", ("write --wrt x with the inputs to move: the others stay where --at has them",))]),
+    "solve": choices([
+        ("start starts x0 init initial guess", ("--at",)), ("constraint constraints eq equations", ("--equation",)),
+        ("bounds bound limits range ranges bracket", ("declare the range before the equations: -e 'input x in [0, 2]'",)),
+        ("fix fixed freeze", ("write --wrt x with the unknowns: the others stay where --at has them",)),
+        ("method solver algorithm", ("the solver goes by the problem; a range is declared: -e 'input x in [0, 2]'",))]),
+    "propagate": choices([
+        ("k", ("for a coverage factor of 2 write --coverage 0.9544997361, for an input --at k=2",))]),
+    "plot": choices([("x xrange xlim range domain", ("--at x=-3:3",))]),
+    "trace": choices([("mode", ("both modes are shown: --tangent x=1 is the direction, --cotangent v=1 the weights",))]),
+    "check": choices([("method methods", ("leave it out: every method that applies is used",))]),
+}
+"""What is answered by one verb, before what is answered by all."""
 OPTIONS = choices([
     ("expr eval formula exec code c", ("-e",)),
     ("point points values value inputs x0 params", ("--at",)),

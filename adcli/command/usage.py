@@ -223,10 +223,10 @@ def no_option(name: str, context: click.Context | None) -> AdError:
                        help=f"did you mean '{meant}'?" if meant else "the verb comes first: adcli grad f.ad --at x=2,y=5")
     if f"-{name}" in known:
         return AdError(f"no option '{name}'", help=f"did you mean '-{name}'?")
-    meant, verbs = in_other_words(name, known), verbs_with(name, context)
+    meant, verbs = in_other_words(name, known, context.info_name or ""), verbs_with(name, context)
     if meant is None and not verbs:
         meant = meant_option(name, known)
-    help = (f"{context.command_path} --help lists the options" if meant is None else
+    help = (f"{context.command_path} --help lists the options" if meant is None else meant if not meant.startswith("-") else
             f"write {meant}" if " " in meant else f"did you mean '{meant}'?")
     return AdError(f"no option '{name}'", help=help if meant or not verbs else f"verbs that have it: {', '.join(verbs)}")
 
@@ -247,14 +247,16 @@ def options_of(context: click.Context) -> dict[str, click.Option]:
     return {spelling: p for p in params for spelling in (*p.opts, *p.secondary_opts)}
 
 
-def in_other_words(name: str, known: Mapping[str, click.Option]) -> str | None:
+def in_other_words(name: str, known: Mapping[str, click.Option], verb: str = "") -> str | None:
     """What to write for an option that other tools have: one of a command's options, with a value where that is part of the
-    answer."""
-    from adcli.command.synonyms import OPTIONS
+    answer, or a sentence."""
+    from adcli.command.synonyms import OF_VERBS, OPTIONS
     word = name.lstrip("-")
-    if len(word) == 1 and name.startswith("--") and "--at" in known:   # an input
-        return f"--at {word}=2"
-    return next((text for text in OPTIONS.get(word, ()) if fits(text, known)), None)
+    if (own := OF_VERBS.get(verb, {}).get(word)) is not None:
+        return own[0]
+    found = next((text for text in OPTIONS.get(word, ()) if fits(text, known)), None)
+    is_input = len(word) == 1 and "--at" in known and (name.startswith("--") or found is None)
+    return f"--at {word}=2" if is_input else found
 
 
 def meant_option(name: str, known: Mapping[str, click.Option]) -> str | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import ALONG, composed
 
 SEPARATOR, COMMA = re.compile(r",(?![^(\[]*[)\]])"), re.compile(r"\s*,\s*")
@@ -21,6 +22,9 @@ def listed(text: str) -> list[str]:
 
 def partials(text: str) -> list[str]:
     """Outputs and partial derivatives, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'."""
+    if any(len(ALONG.findall(part)) > 1 for part in text.split(";")):
+        apart = re.sub(r"\s*,\s*(?=[^,;:]*:)", ";", text)
+        raise AdError(f"'{text}': partial derivatives are separated by ;", help=f"write '{apart}'")
     found = []
     for part in filter(None, (p.strip() for p in composed(text).split(";"))):
         before, *along = ALONG.split(part, 1)

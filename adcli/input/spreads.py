@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 SIGN = re.compile(r"±|\+-|\+/-")
+EXPANDED = re.compile(r"\s*([\d.eE+-]+)\s*(%?)[\s(;]*k\s*=\s*(\d+\.?\d*)\s*\)?\s*", re.ASCII)
+"""An expanded uncertainty with its coverage factor, behind ±: 0.1 (k=2)."""
 CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
 """1.23(4), an uncertainty in units of the last digit; with a point of its own, 12.0(1.2), as it stands (JCGM 100, 7.2.2)."""
 TAIL = re.compile(r"~\s*([^\W\d]\w*\s*(?:\([^()]*\))?)\s*$")
@@ -116,13 +118,18 @@ def spelled_out(known: re.Match[str]) -> tuple[str, str]:
 
 def positive_width(name: str, center: str, text: str) -> float:
     """The spread of one input, given as a number or in percent of the value: finite, 0 or more."""
+    if expanded := EXPANDED.fullmatch(text):
+        u, percent, k = expanded.groups()
+        raise AdError(f"{name}={center}±{text}: ± has the standard uncertainty",
+                      help=f"for k = {k} write {name}={center}±{value(name, u) / float(k):.15g}{percent}")
     number = text.removesuffix("%").strip()
     if not number:
         raise AdError(f"'{name}={center}±{text}' has no spread after ±", help=f"write {name}={center}±0.1")
     try:
         found = value(name, number)
     except AdError as error:
-        raise AdError(f"{name}'s spread {error.message.removeprefix(f'{name}=')}", help=error.help) from None
+        help = error.help and error.help.replace(f"write {name}=", f"write {name}={center}±")
+        raise AdError(f"{name}'s spread {error.message.removeprefix(f'{name}=')}", help=help) from None
     if text.endswith("%"):
         found = abs(value(name, center)) * found / 100
     if not (math.isfinite(found) and found >= 0):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adcli.input.distributions import Spread
 from adcli.input.points import located
 from adcli.input.spreads import split
+from adcli.input.values import value
 from adcli.lang.derive.uncertainty_figures import Correlation, Moments, components
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Source
@@ -34,8 +35,18 @@ class GivenPoint(NamedTuple):
     widths: Mapping[str, str] = MappingProxyType({})
     elements: Mapping[str, float] | None = None
 
+    def refuse_factor(self, params: Sequence[Param]) -> None:
+        """AdError for x=2±0.1,k=2 where k is no input but the coverage factor of an expanded uncertainty."""
+        parts = [[s.strip() for s in part.partition("=")] for part in self.plain.split(",")]
+        for (name, _, _), (word, _, text) in pairwise(parts):
+            if word == "k" and name in self.spreads and all(p.name != "k" for p in params):
+                x, u = self.spreads[name].x, self.spreads[name].width / value(word, text)
+                raise AdError("no input 'k', and ± has the standard uncertainty",
+                              help=f"for k = {text} write {name}={x:.15g}±{u:.15g}")
+
     def located(self, params: Sequence[Param], say: Callable[..., None], source: Source | None) -> Iterator[dict[str, float]]:
         """The points that it gives, complete."""
+        self.refuse_factor(params)
         return located(params, [self.plain], say, source) if self.elements is None else iter([dict(self.elements)])
 
 

@@ -127,7 +127,8 @@ FAULTS = [
     ("grad -e x*y y=2", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write --at y=2\n"),
     ("grad -e x*y --digits 30", 2, "adcli: error: unexpected argument '30'\nhelp: -e gives the program, and an option that is a "
      "switch takes no value\n"),
-    ("grad f.ad --at x=3 --at x=1,y=2", 2, "adcli: error: no value for y in --at x=3\n"),
+    ("grad f.ad --at x=3 --at x=1,y=2", 2, "adcli: error: no value for y in --at x=3\n"
+     "help: each --at is a point of its own: give it all values, --at x=2,y=5\n"),
     # files of points
     ("grad f.ad --at @", 2, "adcli: error: '@' needs a file name\nhelp: write --at @points.json\n"),
     ("grad f.ad --at @none.json", 2, "adcli: error: none.json: No such file or directory\n"),

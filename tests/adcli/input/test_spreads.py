@@ -29,7 +29,9 @@ def test_a_point_and_its_spreads(spec, plain, spreads):
     ("x=1±inf", "finite"), ("x=1±", "'x=1±' has no spread after"), ("x=1±%", "'x=1±%' has no spread after"),
     ("x=1±abc", "x's spread abc: not a constant"), ("x=1±nan%", "finite"),
     ("x=1.2e-3(4)", "is not a number with its uncertainty"), ("x=1.2 (4)", "is not a number with its uncertainty"),
-    ("x=1±5%%", "x's spread 5%: an expression is missing")])
+    ("x=1±5%%", "x's spread 5% is not a number"), ("x=2±1.0d-1", "write x=2±1.0e-1"),
+    ("x=2±0.1 (k=2)", "write x=2±0.05"), ("x=2±0.1 k=2", "write x=2±0.05"), ("x=2±5% (k=2)", r"write x=2±2.5%"),
+    ("x=2+-0.3;k=3", "write x=2±0.1"), ("x=2±1e-3 (k = 2.0)", "write x=2±0.0005")])
 def test_a_wrong_spread_is_refused(spec, message):
     with pytest.raises(AdError, match=message):
         split(spec)

@@ -4,10 +4,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from adcli.lang.ir.errors import AdError
 from command import adcli, numbers, succeeds
 from scipy import stats
 
-from adcli.propagate.coverage import FAR, coverage_factor, effective_dof, t_reach
+from adcli.propagate.coverage import FAR, coverage_factor, effective_dof, probability, t_reach
 
 
 @pytest.mark.parametrize("dof", [1, 2, 3, 4, 5, 16, 17, 50, 999, int(FAR) - 1, int(FAR), 10**6])
@@ -70,3 +71,23 @@ def test_correlated_inputs_of_different_degrees_have_none():
     ended = adcli(*args, "--coverage", "0.95")
     assert (ended.code, ended.out) == (2, "")
     assert "no effective degrees of freedom: a and b are correlated, and theirs differ" in ended.err
+
+
+@pytest.mark.parametrize(("text", "k"), [("k=2", 2), ("k = 3", 3), ("k=1.96", 1.96), ("2", 2), ("2.576", 2.576), ("k2", 2)])
+def test_a_coverage_factor_is_told_as_its_probability(text: str, k: float) -> None:
+    with pytest.raises(AdError, match=r"write --coverage [\d.]+") as fault:
+        probability(text)
+    written = (fault.value.help or "").rpartition(" ")[2]
+    assert coverage_factor(probability(written), math.inf) == pytest.approx(k, rel=1e-8)
+
+
+def test_a_percentage_without_its_sign_is_told_with_it() -> None:
+    with pytest.raises(AdError, match="write --coverage 95%"):
+        probability("95")
+
+
+def test_a_coverage_factor_behind_a_spread_is_none_of_the_inputs() -> None:
+    ended = adcli("propagate", "-e", "x*y", "--at", "x=2±0.1,k=2,y=3")
+    assert (ended.code, ended.err) == (2, "adcli: error: no input 'k', and ± has the standard uncertainty\n"
+                                          "help: for k = 2 write x=2±0.05\n")
+    assert succeeds("propagate", "-e", "x*k", "--at", "x=2±0.1,k=2")   # an input of that name
