@@ -150,7 +150,8 @@ def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
     if group.other:
         mode = "reverse" if "tangent" in {c.sweep for c in causes} else "forward"
         there = listed([f"{name} is {number(x)}" for name, x in group.other.items()])
-        yield f"{mode} mode multiplies in another order: there {there}"
+        order = "adds up" if all(c.kind == "cancellation" for c in causes) else "multiplies"
+        yield f"{mode} mode {order} in another order: there {there}"
     for limit in group.limits:
         yield f"limit: {limit.text}"
     if group.rewrite:

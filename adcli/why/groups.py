@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause
-from adcli.lang.analyse.findings import Finding, conventional, explained, other_mode
+from adcli.lang.analyse.findings import Finding, conventional, explained, in_other_mode_alone, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.evaluate import Arithmetic
@@ -15,8 +15,8 @@ from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.why.causes import Words
 
-COMPARED = 2_000_000
-"""Operations that may be spent on asking the other mode."""
+COMPARED, COMPARED_ALWAYS = 2_000_000, 100_000
+"""Operations that may be spent on asking the other mode: of numbers that are not finite, and of all."""
 
 
 class WhyAt(NamedTuple):
@@ -63,6 +63,8 @@ def groups_of_numbers(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation
             together.setdefault(f.causes, []).append(f)
         found += [Explanation(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
                   for same in together.values()]
+    found += [Explanation([f], first[0], None, [], {f.name: here}) for f, here in in_other_mode_alone(
+        asked.primal, first[0].explainer, asked.forward, COMPARED_ALWAYS)]
     found.sort(key=lambda g: rank(g.findings[0].value))
     rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
     found = [g._replace(rewrite=r) for g, r in zip(found, rewrites, strict=True)]

@@ -98,3 +98,15 @@ def other_mode(explainer: Explainer, findings: Sequence[Finding], forward: bool,
         if f is not None and kind_of(number) != kind_of(f.value):
             found[f.name] = number
     return found
+
+
+def in_other_mode_alone(primal: Program, explainer: Explainer, forward: bool, most: int) -> list[tuple[Finding, float]]:
+    """The derivatives that are NaN, infinite or 0 in the other mode alone, as where it adds up in another order, with their
+    numbers in this one. No more than about `most` operations are spent on it."""
+    results, names = explainer.program.results, PartialNames(primal)
+    if len(explainer.program.equations) * (len(results) + len(explainer.wrt)) > most:
+        return []
+    here = {(r.name, x): number for r, x, number, _ in explainer.derivatives(results, forward)}
+    return [(Finding(names(r.name, [x]), number, explainer.causes(question), r.name, (x,), question), here[r.name, x])
+            for r, x, number, question in explainer.derivatives(results, not forward)
+            if kind_of(number) != "number" and kind_of(here[r.name, x]) == "number"]

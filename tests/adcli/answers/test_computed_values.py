@@ -21,15 +21,31 @@ def number(text):
                                          ("v = atanh(tanh(x)*cosh(x)/sinh(x))", "x={}")])
 def test_all_of_them_have_the_same_numbers(program, at):
     points = [part for x in POINTS for part in ("--at", at.format(x))]
-    found = succeeds("grad", "-e", program, *points, "--mode", "reverse", "--format", "json", "-q").records
+    modes = [succeeds("grad", "-e", program, *points, "--mode", mode, "--format", "json", "-q").records
+             for mode in ("forward", "reverse")]
     traced = succeeds("trace", "-e", program, *points, "--format", "json", "-q").records
     why = succeeds("why", "-e", program, *points, "--format", "json").records
-    for own, lines, told in zip(found, traced, why, strict=True):
-        (name, value), = own["value"].items()
-        assert str(value) == str(lines["outputs"][0]["value"]), lines
-        numbers = {name: value, **{f"d{name}_d{x}": d for x, d in own["grad"][name].items()}}
-        bad = {k: x for k, x in numbers.items() if not math.isfinite(number(x)) or number(x) == 0}
-        assert {k: str(x) for group in told["why"] for k, x in group["results"].items()} == {k: str(x) for k, x in bad.items()}
+    for *both, lines, told in zip(*modes, traced, why, strict=True):
+        bad = {}
+        for own in both:   # a number that is bad in one mode alone is told, too
+            (name, value), = own["value"].items()
+            assert str(value) == str(lines["outputs"][0]["value"]), lines
+            numbers = {name: value, **{f"d{name}_d{x}": d for x, d in own["grad"][name].items()}}
+            bad |= {k: str(x) for k, x in numbers.items() if not math.isfinite(number(x)) or number(x) == 0}
+        assert {k: str(x) for group in told["why"] for k, x in group["results"].items()} == bad
+
+
+def test_a_zero_of_the_mode_that_grad_takes_is_explained():
+    """Contributions to a derivative that cancel in forward mode alone, which grad takes: there is something to explain."""
+    met = 0
+    for x in POINTS:
+        numbers = [succeeds("grad", "-e", ROOT, "--at", f"x={x}", "-q", *mode).out.splitlines()[1].partition("= ")[2]
+                   for mode in ([], ["--mode", "reverse"])]
+        if numbers[0] == "0.0" and float(numbers[1]):
+            said = succeeds("why", "-e", ROOT, "--at", f"x={x}").out
+            assert "dv_dx is 0.0\n" in said and f"reverse mode adds up in another order: there dv_dx is {numbers[1]}\n" in said
+            met += 1
+    assert met or not math.isfinite(float(numbers[0]))
 
 
 @pytest.mark.parametrize("program, at, tensor", [(ROOT, "x={}", False), (TENSOR, "x=[{}]", True)])
