@@ -19,6 +19,7 @@ from random_programs import sample
 from session_seed import drawn
 
 import adcli.draw.graphviz as graphviz
+from adcli import compile
 from adcli.draw.drawing import FOLDED, MOST_BOXES, MOST_PAINTED, STAGES, graph
 
 WORKED = ROOT / "samples" / "worked.ad"
@@ -77,6 +78,15 @@ def test_tensors() -> None:
             numbers = [float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", shown.rpartition(", ")[2])]
             ends = [partial.min(), partial.max()] if partial.size > 6 else [partial.ravel()[-1]]
             assert numbers == pytest.approx(ends, rel=1e-4, abs=1e-9)
+
+
+def test_numbers_and_truth_values_beside_tensors_are_those_of_native_code() -> None:
+    """Those of a vector library, whose last digits decide a condition."""
+    p = parse("input x, z(N); b = sin(x)**2 + cos(x)**2 > 1; v = b ? sin(x) : cos(x); w +=! z(i)*v")
+    at = {"x": 0.4, "z": np.array([1.0, 2.0])}
+    told = "\n".join(line for node in graph(p, at=at, number=repr).graph.nodes for line in node.lines)
+    found = compile("b = sin(x)**2 + cos(x)**2 > 1 ? 1 : 0; v = b > 0 ? sin(x) : cos(x); output b, v")(x=0.4)
+    assert f"value {'true' if found['b'] else 'false'}" in told and f"value {found['v']!r}" in told
 
 
 @pytest.mark.parametrize("text, at, marks", [
