@@ -56,7 +56,7 @@ def test_faults_and_their_fixes(seen):
     assert fault["severity"] == 0 and fault["message"].startswith("unknown function 'tahn'")
     (fix,) = seen["actions"]
     ((_, edits),) = fix["edit"]["all"]
-    assert fix["isPreferred"] and fix["kind"]["value"] == "quickfix" and fix["diagnostics"] == [fault]
+    assert not fix["isPreferred"] and fix["kind"]["value"] == "quickfix" and fix["diagnostics"] == [fault]
     line = "v = x*tahn(y)"
     for edit in edits:
         (_, start, end), = places([edit])
