@@ -190,6 +190,8 @@ class Elements(EquationScope):
         tensor = self.tensor(node)
         if tensor is None:
             c = self.context
+            if type(node) is Call and node.name in c.broken:
+                raise Poisoned
             if type(node) is Call and (node.name in c.tensors or (node.name in c.below and node.name not in c.functions)):
                 raise self.scope.too_early(node)
             if type(node) is Call and not self.is_function(node.name):

@@ -30,7 +30,7 @@ from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.index_conditions import pieces_where
 from adcli.lang.lower.kept_points import Made, common_guards, kept_points
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
-from adcli.lang.lower.scope import POISON, Context, EquationScope
+from adcli.lang.lower.scope import POISON, Context, EquationScope, node_name
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.tuples import flat
 from adcli.lang.lower.until import Ending
@@ -186,9 +186,9 @@ def target_of(scope: LoopSurroundings, loop: For, s: Statement) -> StepTarget:
 class LoopScope(EquationScope):
     """What the statements of a loop see: histories, and the names of the scope around it."""
 
-    def __init__(self, outer: LoopSurroundings) -> None:
+    def __init__(self, outer: LoopSurroundings, step: str) -> None:
         super().__init__(outer.context, outer.allowance)
-        self.outer = outer
+        self.outer, self.step = outer, step
         self.histories: dict[str, Atom] = {}
         self.env = ChainMap(self.histories, outer.env)
 
@@ -199,13 +199,22 @@ class LoopScope(EquationScope):
     def size_of_step(self, token: Token) -> Affine:
         return self.outer.size_of_step(token)
 
+    def too_early(self, node: Call) -> AdError:
+        if node.name not in self.context.tensors:
+            return super().too_early(node)
+        read = {t.name if type(t) is Call else t.text for n in node.args for t in postorder(n) if isinstance(t, Call | Token)}
+        help = f"give its result a name before the loop: C = {self.context.text(node)}" \
+            if read.isdisjoint({self.step, *self.histories, *self.outer.tensors.histories}) else \
+            f"write its statements in the loop, with {self.step} as the first subscript of what they assign"
+        return self.context.fault(f"'{node.name}' is a function of tensors, and a loop calls none", node_name(node), help)
+
 
 class Loop:
     """One loop being lowered."""
 
     def __init__(self, outer: LoopSurroundings, s: For) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
-        self.scope = LoopScope(outer)
+        self.scope = LoopScope(outer, s.step.text)
         self.step = Index(s.step.text)
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()

@@ -231,7 +231,7 @@ class MatrixStatement(TensorStatement):
         """The tensor that an operand names."""
         name = node.name if type(node) is Call else node.text if type(node) is Token and node.type == "NAME" else None
         atom = self.scope.env.get(name) if name is not None else None
-        if atom is POISON:
+        if atom is POISON or (type(node) is Call and name in self.context.broken):
             raise Poisoned
         if isinstance(atom, Var) and atom.shape and not atom.integer:
             assert name is not None

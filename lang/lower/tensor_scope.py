@@ -194,6 +194,8 @@ class TensorScope(EquationScope):
             self.refuse_power(node)
         if type(node) is not Call:
             return None
+        if node.name in self.context.broken:
+            return self.held(POISON, node)
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
             return self.held(self.element(node, atom, name), node)
         if is_matrix_call(self, node):

@@ -94,3 +94,37 @@ def test_a_step_beyond_what_is_read_is_told_in_the_header():
     with pytest.raises(AdError) as raised:
         compile("input x(N), int32 T\nh(0) = 1\nfor t in 0:T { h(t+1) = h(t)*x(t) }\noutput h")(x=np.ones(2), T=4)
     assert raised.value.help == "with t from 0 to 3; write for t in 0:N"
+
+
+BROKEN = ["def f(x) = x*y\ninput x(N)\nv(i) = f(x(i))", "def f(x) = x*y\ninput x(N)\nh(0) = 1\nfor t in 0:N { h(t+1) = f(h(t)) }"]
+BROKEN += [f"def f(float(N) x) -> (y) {{ y(i) = y*x(i) }}\n{text}" for text in (
+    "input x(N)\nv(i) = 2*f(x)", "input x(N)\nv = 2*f(x)\nw = v + 1", "input x(N)\nv = f(x)\nz(i) = v(i)",
+    "def g(float(N) x) -> (y) { y(i) = f(x)*x(i) }\ninput x(N)\nv = g(x)",
+    "input x(N), A(N, N)\nv = solve(A, f(x))\nw = logdet(A)*f(x)",
+    "input x(N)\nh(0) = 1\nfor t in 0:N { h(t+1) = h(t)*f(x) }")]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_function_with_a_fault_is_no_further_fault_where_it_is_called(text):
+    with pytest.raises(AdError) as raised:
+        parse(text)
+    assert raised.value.line == 1 and not raised.value.more, str(raised.value)
+
+
+@pytest.mark.parametrize(("value", "help"), [
+    ("1 + f(x)", "give its result a name before the loop: C = f(x)"),
+    ("x(i)*f(h(t))", "write its statements in the loop, with t as the first subscript of what they assign")])
+def test_a_loop_calls_no_function_of_tensors_and_says_what_to_do_there(value, help):
+    text = "def f(float(N) x) -> (y) {{ y(i) = 2*x(i) }}\ninput x(N), int32 T\nh(0, i) = x(i)\nfor t in 0:T {{ h(t+1, i) = {} }}"
+    with pytest.raises(AdError, match="'f' is a function of tensors, and a loop calls none") as raised:
+        parse(text.format(value))
+    assert raised.value.help == help
+
+
+def test_a_loop_beyond_the_shape_of_a_first_statement_is_told_a_larger_one():
+    text = "input u(N), int32 T\nw(0, i) = u(i){}\nfor t in 0:T {{ w(t+1, i+1) = w(t, i) where i in 0:N }}\noutput w"
+    with pytest.raises(AdError) as raised:
+        parse(text.format(""))
+    said = raised.value.help or ""
+    assert said.endswith("declare a larger one there: where float(T + 1, N + 1) w")
+    assert compile(text.format(" " + said[said.index("where"):]))(u=np.ones(2), T=2)["w"].shape == (3, 3)
