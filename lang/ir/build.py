@@ -90,7 +90,8 @@ def require_numbers(op: Primitive, args: tuple[Atom, ...]) -> None:
     """TypeError where a row of the table would be applied to a tensor."""
     for a in args:
         if a.shape:
-            raise TypeError(f"{op.name} is an operation on numbers, and {a.name or 'an operand'} is a tensor: "
+            name = (a.name if isinstance(a, Var) else None) or "an operand"
+            raise TypeError(f"{op.name} is an operation on numbers, and {name} is a tensor: "
                             "see elementwise in adcli.lang.ir.elementwise")
 
 

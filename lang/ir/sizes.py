@@ -343,13 +343,13 @@ def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach
     used = atoms(s)
     where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in op.ranges if r.index in used)
     loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and e.outs[0] in x.outs), None)
-    advice = None
+    advice = ""
     if isinstance(atom, Var) and reach[1] >= extent and loop is not None and atom in loop.outs:
         advice = longer_history(loop, atom, d)
     elif isinstance(atom, Var) and (inside := _range_inside(s, atom.shape[d], reach, extent, op, sizes)):
         of_step = loop is not None and isinstance(loop.op, Recurrence) and inside[0] is loop.op.step
         advice = f"write {'for' if of_step else 'where'} {inside[1]}"
-    help = "; ".join([f"with {where}"] * bool(where) + [advice] * bool(advice))
+    help = "; ".join(x for x in (f"with {where}" if where else "", advice) if x)
     return AdError(f"subscript {text(s)} of dimension {d} of '{name}' runs from {reach[0]} to {reach[1]}, and the extent there "
                    f"is {extent}", e.span, help or None, program.source)
 

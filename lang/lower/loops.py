@@ -202,7 +202,7 @@ class LoopScope(EquationScope):
     def too_early(self, node: Call) -> AdError:
         if node.name not in self.context.tensors:
             return super().too_early(node)
-        read = {t.name if type(t) is Call else t.text for n in node.args for t in postorder(n) if isinstance(t, Call | Token)}
+        read = {t.name if isinstance(t, Call) else t.text for n in node.args for t in postorder(n) if isinstance(t, Call | Token)}
         help = f"give its result a name before the loop: C = {self.context.text(node)}" \
             if read.isdisjoint({self.step, *self.histories, *self.outer.tensors.histories}) else \
             f"write its statements in the loop, with {self.step} as the first subscript of what they assign"
