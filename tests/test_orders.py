@@ -132,8 +132,9 @@ def test_smooth_compositions_have_their_limits_in_all_orders_of_modes(seed):
     orders = [Orders(p, k) for k in (1, 2)]
     for point in [dict(zip("xy", at, strict=True)) for at in itertools.product((0.0, 1.0, 0.5, -1.0, 2.0), repeat=2)]:
         for one in orders:
-            for got in one.at(point).values():
+            found = one.at(point).values()
+            for got in found:
                 infinite = any(math.isinf(x) for name, x in got.items() if name != "v")
                 assert not (math.isfinite(got["v"]) and infinite and got["status"] < SINGULAR), (p, point, got)
-            if one.level(point) == "smooth":
+            if any(got["status"] == SMOOTH for got in found):   # elsewhere 0·inf can be in another place
                 assert [*one.disagreements(point), *one.wrong_limits(point)] == []

@@ -11,7 +11,7 @@ import numpy as np
 from adcli.lang.derive.derivatives import extend, start
 from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
-from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir import Program
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
 from adcli.lang.passes.pipeline import chosen_outputs, run
@@ -72,10 +72,6 @@ class Orders:
                 coefficient = got[series.results[k].name]
                 if not alike(coefficient, first[partial]):
                     yield f"{partial} at {point}: {first[partial]}, {coefficient} by taylor"
-
-    def level(self, point: Point) -> str:
-        [level] = {got["status"] for got in self.at(point).values()}
-        return LEVELS[int(level)]
 
     def wrong_limits(self, point: Point) -> Iterator[str]:
         """Derivatives that are not what those beside the point tend to; none is looked at that tends to nothing."""
