@@ -39,7 +39,7 @@ from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE, abs_, select
+from adcli.lang.ir.primitives import TABLE, abs_, max_, select
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
 from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
@@ -342,44 +342,39 @@ def hidden(e: Equation) -> Sequence[Atom]:
     return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
 
 
-Asked = Callable[[Expr], Expr]
-
-
-def any_element(b: Builder, value: Atom, met: Asked) -> Expr:
-    """Whether a condition holds of a value, or of any element of it."""
-    return of_tensors().any_element(b, value, met) if shape_of(value) else met(b.expr(value))
-
-
-def every_element(b: Builder, value: Atom, met: Asked) -> Expr:
-    """Whether a condition holds of a value, and of every element of it."""
-    return ~of_tensors().any_element(b, value, lambda x: ~met(x)) if shape_of(value) else met(b.expr(value))
-
-
 def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
-    return any_element(b, value, lambda x: x != x)
+    if shape_of(value):
+        return of_tensors().any_element(b, value, lambda x: x != x)
+    return b.expr(value) != b.expr(value)
+
+
+def size(b: Builder, value: Atom) -> Expr:
+    """The absolute value, or the largest of the elements; NaN where one of them is."""
+    return of_tensors().over_elements(b, value, abs_) if shape_of(value) else abs_(b.expr(value))
 
 
 def not_finite(b: Builder, program: Program, values: Mapping[str, Var], levels: Levels) -> None:
-    """Note derivatives of any order of outputs with these `values`: infinite beside a finite value is singular, and NaN beside a
-    number indeterminate, where no row's convention makes it so."""
-    infinite = beside(b, program, values, lambda x: abs_(x) == math.inf, lambda x: abs_(x) < math.inf)
-    surprise = beside(b, program, values, lambda x: x != x, lambda x: x == x)
-    if infinite is not None and surprise is not None:
-        levels.note(SINGULAR, infinite, ())
-        levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
-
-
-def beside(b: Builder, program: Program, values: Mapping[str, Var], wrong: Asked, right: Asked) -> Expr | None:
-    """Whether any derivative is `wrong` where its value is `right`, or all values if it is of none; None without derivatives."""
-    there = cache(lambda name: every_element(b, values[name], right))
-    found: dict[str | None, Expr] = {}
+    """Note derivatives of any order, of one of the outputs with these `values` or of all. Infinite beside finite values is
+    singular, and NaN beside numbers is indeterminate where no row's convention makes it so."""
+    sizes = cache(lambda name: size(b, values[name]))
+    numbers = cache(lambda name: (x := sizes(name) if values[name].shape else b.expr(values[name])) == x)
+    largest: dict[tuple[str | None, bool], Expr] = {}
     for r in program.results:
         if r.name not in values and isinstance(r.atom, Var):
-            here = any_element(b, r.atom, wrong)
-            found[r.of] = found[r.of] | here if r.of in found else here
-    of = {name: [name] if name in values else [*values] if name is None else [] for name in found}
-    return reduce(or_, [reduce(and_, map(there, of[name]), x) for name, x in found.items()]) if found else None
+            here, figure = size(b, r.atom), r.of is not None and not r.wrt   # degrees of freedom may be infinite
+            largest[r.of, figure] = max_(largest[r.of, figure], here) if (r.of, figure) in largest else here
+    infinite, surprises = [], []
+    for (of, figure), most in largest.items():
+        known = [*values] if of is None else [of] if of in values else []
+        surprises.append(reduce(and_, map(numbers, known), most != most))
+        if not figure:
+            infinite.append(reduce(and_, [sizes(name) < math.inf for name in known], most == math.inf))
+    if infinite:
+        levels.note(SINGULAR, reduce(or_, infinite), ())
+    if surprises:
+        surprise = reduce(or_, surprises)
+        levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 
 # ---------------------------------------------------------------- the inside of a comprehension

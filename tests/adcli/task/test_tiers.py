@@ -58,14 +58,14 @@ def test_the_same_bytes(line):
 def test_what_is_chosen_is_said():
     said = [adcli("grad", "-e", "v = x*y", "--explain", *more).out.splitlines()[-1]
             for more in ([], ["--tier", "tape"], ["--tier", "compiled"], ["--fast-math"])]
-    assert said == ["code: compiled; counted length 37, a tape pays beyond 100,000",
-                    "code: a tape, as --tier says; counted length 37", "code: compiled, as --tier says; counted length 37",
-                    "code: compiled, for --fast-math; counted length 37"]
+    assert said == ["code: compiled; counted length 47, a tape pays beyond 100,000",
+                    "code: a tape, as --tier says; counted length 47", "code: compiled, as --tier says; counted length 47",
+                    "code: compiled, for --fast-math; counted length 47"]
 
 
 def test_a_long_program_says_from_how_many_rows_on_it_is_compiled(begins):
     last = adcli("grad", "-e", "v = x*y", "--explain").out.splitlines()[-1]
-    rows = int(re.fullmatch(r"code: a tape; counted length 37, compiling pays from ([0-9,]+) rows on", last)[1].replace(",", ""))
+    rows = int(re.fullmatch(r"code: a tape; counted length 47, compiling pays from ([0-9,]+) rows on", last)[1].replace(",", ""))
     assert rows % 2 == 0 and 10_000 < rows < 10_000_000
 
 
@@ -96,7 +96,7 @@ def test_explaining_a_long_program_keeps_its_compiled_code(folder, begins, compi
     kept = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
     ended = adcli(*line, "--explain")
     assert (ended.out, len(compiles)) == (first.out, 1)
-    assert "code: compiled; counted length 40, but the cache has the code\n" in ended.err
+    assert "code: compiled; counted length 50, but the cache has the code\n" in ended.err
     assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == kept
 
 
