@@ -61,7 +61,7 @@ TESTED_AS = {
     "codegen/rows/test_direct.py": ("codegen/rows/call*",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
-    "adcli/check/test_check_faults.py": ("lang/analyse/taylor_remainder", "lang/analyse/wrong_rules"),
+    "adcli/check/test_check_faults.py": ("lang/analyse/wrong_rules",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
     "adcli/test_main.py": ("adcli/__main__",),
     # A room of the command line is one step of every verb, or one verb, and is tested as a whole.
