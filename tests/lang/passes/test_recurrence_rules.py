@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.equal import equal
@@ -20,6 +21,7 @@ from session_seed import drawn, half
 
 STEP = mpmath.mpf(10) ** -18
 Values = dict[str, Any]
+INF = float("inf")
 
 
 def direction(like: Mapping[str, Any], r: Random) -> Values:
@@ -121,3 +123,23 @@ def test_zeros_that_no_step_writes_are_told_where_sums_of_whole_adjoints_read_th
                     "y +=! (K(i, j, k) + Z(i, j, k)) * cos(i) where i in 1:T + 1\noutput y\n")
     second = adjoint_program(adjoint_program(program))
     assert parse(print_program(second))
+
+
+HISTORY = "input x(N), c, w\nh(0, i) = x(i)\nfor t in 0:2 {{ h(t+1, i) = {step} }}\ns +=! {read}\nv = c > 0 ? w*s : {other}\noutput v"
+
+
+@pytest.mark.parametrize("derive", ["forward", "reverse"])
+@pytest.mark.parametrize(("step", "read", "other", "x", "taken", "left"), [
+    # a history under a condition of the whole: where that holds its infinities count, where it fails they are no part of it
+    ("sqrt(h(t, i))", "h(2, i)", "x(0)", [0.0, 1.0], [2 * INF, 0.5], [1.0, 0.0]),
+    ("sqrt(h(t, i))", "h(t, i)*h(1, i)", "1", [4.0, 1.0], None, [0.0, 0.0]),
+    ("h(t, i) + sqrt(x(i))", "h(2, i)", "x(0) + x(1)", [0.0, 0.0], [INF, INF], [1.0, 1.0]),
+    ("log(h(t, i))", "h(1, i)", "w", [0.0, 1.0], [INF, 2.0], [0.0, 0.0]),
+    # and where the history exists for some elements alone
+    ("h(t, i) > 0 ? sqrt(h(t, i)) : 0*i", "h(2, i)", "x(1)", [0.0, 16.0], [0.0, 0.0625], [0.0, 1.0])])
+def test_a_history_under_a_condition_exists_where_that_holds(derive, step, read, other, x, taken, left):
+    program = parse(HISTORY.format(step=step, read=read, other=other))
+    derived = gradient(program, ["x"], mode=derive)
+    for c, want in ((1.0, taken), (-1.0, left)):
+        got = evaluate(derived, {"x": x, "c": c, "w": 2.0})["dv_dx"]
+        assert want is None or np.array_equal(np.broadcast_to(got, (2,)), want), (c, got)
