@@ -1,4 +1,4 @@
-"""What is left of a value behind Taylor's terms: it tells right derivatives from wrong ones, and steps over a kink tell nothing."""
+"""Remainders of Taylor's theorem: they tell right derivatives from wrong ones, and a step over a kink tells nothing."""
 from __future__ import annotations
 
 import pytest
@@ -14,8 +14,7 @@ FIRST, SECOND, LAST = RELATIVE_STEPS
 def remainder(text: str, at: float, slopes: str | None = None) -> Remainder | None:
     """Along x, of the value of one formula and the derivatives of another one."""
     value, other = parse(f"v = {text}"), parse(f"v = {slopes or text}")
-    found = remainders(value, twice(other), {"x": at}, {"x": 1.0}, {"v": 0.0})["v"]
-    return found
+    return remainders(value, twice(other), {"x": at}, {"x": 1.0}, {"v": 0.0})["v"]
 
 
 def twice(program: Program) -> Program:
@@ -26,7 +25,7 @@ def twice(program: Program) -> Program:
 def test_a_right_derivative_leaves_a_remainder_of_the_next_order(text):
     found = remainder(text, 0.7)
     assert found is not None and found.right == (True, True) and found.h == FIRST
-    assert 1.9 < found.slopes[0] and 2.9 < found.slopes[1]
+    assert found.slopes[0] > 1.9 and found.slopes[1] > 2.9
 
 
 def test_a_wrong_slope_and_a_wrong_curvature_leave_one_of_their_own_order():
@@ -36,7 +35,7 @@ def test_a_wrong_slope_and_a_wrong_curvature_leave_one_of_their_own_order():
     assert second is not None and second.right == (True, False)
 
 
-@pytest.mark.parametrize(("distance", "step"), [   # from the kink, where it is crossed by all of a step, or by its second half alone
+@pytest.mark.parametrize(("distance", "step"), [   # from a kink; some steps cross it, and of some not their first half
     (4 * FIRST, FIRST), (0.75 * FIRST, SECOND), (0.25 * FIRST, SECOND), (0.75 * SECOND, LAST), (0.25 * SECOND, LAST)])
 def test_no_step_goes_over_a_kink(distance, step):
     for text in ("abs(x)", "max(x, 3*x)", "x < 0 ? x : x + x**2", "floor(x) + x"):

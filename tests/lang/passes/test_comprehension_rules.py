@@ -16,6 +16,7 @@ from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import comprehension_rules as tensor_rules
+from adcli.lang.passes.forward import jvp
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
@@ -369,3 +370,19 @@ def test_derivatives_of_powers_of_indices() -> None:
     along = run(hvp(model), {"t": t, "x": x, "dt": np.ones(3), "dx": np.zeros(4)})
     close(along["hvp_t"], second, 0.0, "along t")
     close(along["hvp_x"], np.sum(mixed, axis=0), 0.0, "along t, by x")
+
+
+@pytest.mark.parametrize(("added", "tangents"), [("stop(y(i))", 1), ("stop(y(i))*x(i)", 1), ("y(i)", 2), ("1 + stop(y(i))", 1)])
+def test_what_adds_no_derivative_leaves_the_tangent_it_starts_from(added: str, tangents: int) -> None:
+    """Nothing is added to it, by no loop; what adds the derivative 1, or any other, is a loop of its own."""
+    program = parse(f"input y(N), x(N)\nv(i) = y(i)*y(i)\nv(i) += {added}\noutput v")
+    derived = jvp(program, ["y"])
+    assert len(derived.equations) == len(program.equations) + tangents
+    got = evaluate(derived, {"y": [3.0, -1.0], "x": [5.0, 7.0], "dy": [1.0, 10.0]})
+    assert np.array_equal(got["dv"], np.array([6.0, -20.0]) + (np.array([1.0, 10.0]) if tangents == 2 else 0))
+
+
+def test_elements_that_are_written_over_with_no_derivative_have_none() -> None:
+    program = parse("input y(N), x(N)\nv(i) = sqrt(y(i))\nv(0) = stop(y(1))\nv(1) += stop(y(0))\noutput v")
+    got = evaluate(jvp(program, ["y"]), {"y": [0.0, 4.0, 1.0], "x": [5.0, 7.0, 1.0], "dy": [1.0, 8.0, 1.0]})
+    assert np.array_equal(got["dv"], [0.0, 2.0, 0.5])

@@ -125,7 +125,8 @@ def test_zeros_that_no_step_writes_are_told_where_sums_of_whole_adjoints_read_th
     assert parse(print_program(second))
 
 
-HISTORY = "input x(N), c, w\nh(0, i) = x(i)\nfor t in 0:2 {{ h(t+1, i) = {step} }}\ns +=! {read}\nv = c > 0 ? w*s : {other}\noutput v"
+HISTORY = ("input x(N), c, w\nh(0, i) = x(i)\nfor t in 0:2 {{ h(t+1, i) = {step} }}\ns +=! {read}\n"
+           "v = c > 0 ? w*s : {other}\noutput v")
 
 
 @pytest.mark.parametrize("derive", ["forward", "reverse"])
