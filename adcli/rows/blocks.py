@@ -29,6 +29,7 @@ from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
+    from adcli.rows.typed_blocks import TypedBlock
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading what is fast."""
@@ -40,7 +41,8 @@ FEW_RESULTS = 16
 class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; how many
     rows are not finite or, with --strict, not smooth, and the first of them with its line; for inputs that leave their range a
-    value that does; what the rows add up to, where that is asked for. `rest` is what becomes of its other rows,
+    value that does; what the rows add up to, where that is asked for; the
+    rows in place of their bytes, where columns have types. `rest` is what becomes of its other rows,
     worked on as it is asked for."""
 
     data: bytes
@@ -51,6 +53,7 @@ class Done:
     first: tuple[int, Row] | None
     outside: dict[str, float]
     sums: AnySums | None = None
+    typed: TypedBlock | None = None
     rest: Iterable[Done] = ()
 
 
@@ -71,6 +74,8 @@ class Work:
         number = number_format(options.fmt, options.hexadecimal, options.precision)
         self.shortest = number in SHORTEST
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
+        self.typed = False
+        """Whether plain blocks are to be such as `typed_blocks` keeps."""
         self.ranges = {p.name: (p.low, p.high) for p in task.free
                        if p.low is not None and p.high is not None and not p.var.shape}
 
@@ -136,9 +141,21 @@ class Work:
         *results, levels = run_arrays(of_doubles(self.kernel), list(columns.values()), count)
         rough = self._rough_arrays(results, levels)
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
+        if self.typed and (typed := self._typed(lines, block, results, levels)) is not None:
+            return Done(b"", count, count, [], len(rough), first, self._outside_arrays(columns), typed=typed)
         written = as_spelled(self.written(results), self.form.number)
         data = self._fast.write(lines, self.form, written, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
+
+    def _typed(self, lines: Any, block: bytes, results: Sequence[Any], levels: Any) -> TypedBlock | None:
+        """The block with its numbers as they are, where every column of the table is an input, or none is written."""
+        from adcli.rows.typed_blocks import typed_block
+        places = {place: lines.columns[i] for i, place in enumerate(self.table.places) if place is not None}
+        if self.form.only:
+            return typed_block(b"", b",", [], self.written(results), levels)
+        if len(places) < len(self.table.names):
+            return None
+        return typed_block(block, self.table.separator or b"", [places[k] for k in sorted(places)], self.written(results), levels)
 
     def _rough_arrays(self, results: Sequence[Any], levels: Any) -> list[int]:
         """The same as `_rough` for arrays of numbers, a column at a time: in most blocks there is none."""

@@ -147,6 +147,8 @@ class TableRun:
         self.policy = options.on_error
         self.rows = self.bad = self.rough = self.taken = 0
         self.rough_row: tuple[Reading, int, Row] | None = None
+        self.typed_rows: Any = None
+        """Where rows go that have types, once their columns are known."""
         self.known = same_in_all(task, options) if known is None else known
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
@@ -168,11 +170,35 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         tables = parquet_tables("a file of typed columns")
+        if self._typed_blocks(out):
+            return
         with spooled(self.options.output) as (rows, path):
             self._write(rows.write)
             rows.flush()
             lists = not self.bad or self.policy != "mark"
             tables.write_columns(path, out, self.options.output, self.form, self.types, lists)
+
+    def _typed_blocks(self, out: BinaryIO) -> bool:
+        """Write rows of numbers as Parquet, without a text of each number; False where some need one."""
+        work, separator = self.first.work, self.first.table.separator
+        dialect = self.first.table.dialect
+        if self.form.form != "parquet" or separator is None or self.types or self.task.signature.tensors \
+                or dialect.comma or dialect.empty or dialect.single:
+            return False
+        from adcli.rows import typed_blocks
+        if not typed_blocks.possible():
+            return False
+        with spooled(self.options.output) as (file, _):
+            def put(text: bytes) -> None:
+                if self.typed_rows is None:   # it is the header
+                    made = typed_blocks.TypedRows(file, separator.decode(), text, len(self.form.names), work.words)
+                    self.typed_rows = made
+                else:
+                    self.typed_rows.add_csv(text)
+            work.typed = True
+            self._write(put)
+            self.typed_rows.write(out)
+        return True
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()
@@ -180,9 +206,13 @@ class TableRun:
         for reading, done in whole(overlapped(worked, self._blocks(begun), self.first.work.threads(self.options.jobs))):
             if self.form.kind == "text" and self.rows and done.data:
                 done.data = b"\n" + done.data
-            if head or done.data:   # the header goes with rows: there is the code that computes them
-                put(head + done.data if head else done.data)
+            if head:   # which goes with rows: there is the code that computes them
+                put(head)
                 head = b""
+            if done.data:
+                put(done.data)
+            if done.typed is not None:
+                self.typed_rows.add(done.typed)
             self.take(done)
             self.rows += done.rows
             self.rough += done.rough
@@ -220,6 +250,7 @@ class TableRun:
         """Go on to another table; its blocks."""
         self.taken += self.reading.source.taken
         self.reading = self.kind(self.task, location, self.options, self.known)
+        self.reading.work.typed = self.first.work.typed and self.reading.table.separator == self.first.table.separator
         if self.types:
             there = self.reading.types()
             self.types = {name: kind for name, kind in self.types.items() if there.get(name) == kind}

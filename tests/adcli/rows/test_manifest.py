@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from adcli.rows.manifest import difference, journal_lines, line, manifest_lines, other_sources, spelled
 
 HEAD = {"manifest": 1, "adcli": "1.2", "code": "aa", "verb": "grad", "program": "bb", "--fmt": "%.3g", "--only": True,
