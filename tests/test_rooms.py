@@ -63,6 +63,7 @@ TESTED_AS = {
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/check/test_check_faults.py": ("lang/analyse/wrong_rules",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
+    "codegen/machine/test_arrays.py": ("codegen/machine/row_parts",),
     "adcli/test_main.py": ("adcli/__main__",),
     # A room of the command line is one step of every verb, or one verb, and is tested as a whole.
     **{f"adcli/{room.name}/test_*.py": (f"adcli/{room.name}/*",) for room in FOLDERS if room.parent == ROOT / "adcli"},

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
-from adcli.codegen.machine.kernel import PROBE, Kernel
+from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
+from adcli.codegen.machine.row_parts import PROBE
 from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
 from adcli.lang.ir import Program

@@ -102,7 +102,7 @@ class TypedRows:
     def _put(self, *pieces: bytes | np.ndarray) -> int:
         begin = self.end
         for piece in pieces:
-            self.file.write(piece if isinstance(piece, bytes) else memoryview(np.ascontiguousarray(piece)).cast("B"))
+            self.file.write(piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).data.cast("B"))
             self.end += len(piece) if isinstance(piece, bytes) else piece.nbytes
         return begin
 
@@ -154,7 +154,7 @@ class TypedRows:
             return fields.select(pl.col(name).cast(kind) for name, kind in schema.items())
         width = count + len(self.results)
         numbers = self._memory(rows * width).reshape(width, rows)
-        os.preadv(self.file.fileno(), [memoryview(numbers).cast("B")], begin + size)
+        os.preadv(self.file.fileno(), [numbers.data.cast("B")], begin + size)
         found = {name: pl.Series(name, numbers[i]) for i, name in enumerate(self.names[:width])}
         if text:
             fields = as_text(text, self.separator, self.old)

@@ -11,7 +11,8 @@ from ctypes import addressof
 from itertools import pairwise
 
 import numpy as np
-from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers, check_columns, pointers, shared
+from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers, check_columns, pointers
+from adcli.codegen.machine.row_parts import shared
 from adcli.codegen.machine.small import byte
 
 STAGGER = 3 * CACHE_LINE

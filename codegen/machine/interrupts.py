@@ -35,18 +35,15 @@ class _ApartWork(Generic[Result]):
     """A function that one of two threads calls: whoever claims it."""
 
     def __init__(self, function: Callable[[], Result]) -> None:
-        self.function, self.done, self.unclaimed = function, False, [None]
+        self.function, self.done, self.claims = function, False, dict[str, int]()
         self.ended = SimpleQueue[None]()
         self.result: Result | None = None
         self.fault: BaseException | None = None
 
     def claimed(self) -> bool:
-        """Claim it; False where the other thread has."""
-        try:
-            self.unclaimed.pop()
-        except IndexError:
-            return False
-        return True
+        """Claim it for this thread, in one step; False where the other one has."""
+        me = threading.get_ident()
+        return self.claims.setdefault("by", me) == me
 
     def run(self) -> None:
         if self.claimed():
@@ -74,14 +71,15 @@ def apart(function: Callable[[], Result], hasten: Callable[[], object] = lambda:
         with contextlib.suppress(RuntimeError, Empty):   # there is no thread, or it does not come
             start_new_thread(work.run, ())
             work.ended.get(timeout=LOOK_AGAIN)
-        if work.claimed():
-            return function()
-        work.wait()
+        if not work.claimed():
+            work.wait()
     except BaseException:
         if not work.claimed():
             hasten()
             despite_interrupts(work.wait)
         raise
+    if work.claimed():
+        return function()
     if work.fault is not None:
         raise work.fault
     return work.result   # type: ignore[return-value]

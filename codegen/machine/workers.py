@@ -146,11 +146,12 @@ class Workers:
         own = self.own
         work, posted = _Work(lambda part: helper(part, own.hand), ()), list[Any]()
 
+        ended = False
+
         def end() -> None:
             nonlocal ended
             wait(work.close() + len(posted))
             ended = True
-        ended = False
         try:
             try:
                 if not self.lock.locked():   # else another call is at it, maybe one that a signal's handler has interrupted

@@ -46,7 +46,8 @@ def assert_as_text(tmp_path, monkeypatch, data, *options):
 def test_the_file_is_the_one_that_texts_make(kinds, tmp_path, monkeypatch):
     """In blocks of some rows, each of one kind or of several."""
     r = random.Random(str(kinds))
-    for separator, options in (",", ()), ("\t", ("--status",)), (";", ("--delimiter", ";", "--only")), (",", ("--on-error", "mark")):
+    for separator, options in (",", ()), ("\t", ("--status",)), (";", ("--delimiter", ";", "--only")), \
+            (",", ("--on-error", "mark")):
         for more in ([], TEXTS):
             lines = []
             for kind in kinds:
@@ -85,8 +86,8 @@ def test_several_tables_with_other_separators(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("text", "whether"), [
     (b"1,2\n", True), (b"-1,0.5\n0,-0.25\n", True), (b"10,200\n", True), (b"0\n", True), (b"-0.0\n", True),
-    (b"01\n", False), (b"-01\n", False), (b"1.\n", False), (b".5\n", False), (b"-.5\n", False), (b"1-2\n", False), (b"-\n", False),
-    (b"1,\n", False), (b",1\n", False), (b"1e5\n", False), (b"+1\n", False), (b"1\r\n", False), (b' 1\n', False), (b"-0\n", False),
-    (b'"1"\n', False), (b"--1\n", False)])
+    (b"01\n", False), (b"-01\n", False), (b"1.\n", False), (b".5\n", False), (b"-.5\n", False), (b"1-2\n", False),
+    (b"-\n", False), (b"1,\n", False), (b",1\n", False), (b"1e5\n", False), (b"+1\n", False), (b"1\r\n", False),
+    (b" 1\n", False), (b"-0\n", False), (b'"1"\n', False), (b"--1\n", False)])
 def test_plain_numbers(text, whether):
     assert plain(text, b",") == whether

@@ -132,6 +132,8 @@ def test_without_a_thread_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> No
     for start in (refused, lambda *_: None):
         monkeypatch.setattr(interrupts, "start_new_thread", start)
         assert apart(threading.get_ident) == threading.get_ident()
+        with pytest.raises(ZeroDivisionError):   # for which nobody waits
+            apart(lambda: 1 // 0)
 
 
 def test_an_interrupt_waits_for_what_is_done_apart(monkeypatch: pytest.MonkeyPatch) -> None:
