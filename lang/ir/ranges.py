@@ -184,7 +184,7 @@ class _Inference:
             return None
         where = f"dimension {d} of {access.tensor}"
         alone, rank = x.index is index, self.rank(access.where, index)
-        shifted = x.indices() == [index] and linear(x) and not without(x, index).terms and never_negative(a)
+        shifted = x.indices() == [index] and a.number == 1 and not without(x, index).terms
         if rank == OPEN and shifted:
             found = _ends(a, affine(0), affine(0), extent) or found
         plain: tuple[Affine, Affine] = found
@@ -244,15 +244,19 @@ class _Inference:
         yield from (affine(i) for i in self.written if i not in self.ranges)
 
     def intersect(self, index: Index, found: list[_Bound], rank: int) -> None:
-        whole = [b for b in found if b.alone or (b.shifted and rank >= OPEN)]
+        whole = [b for b in found if (b.alone or (b.shifted and rank >= OPEN)) and b.high in (None, b.whole[1])]
         alone = sorted(((b, b.high) for b in whole if b.high is not None),
                        key=lambda t: (t[0].rank > rank, len(t[1].terms), text(t[1]), t[0].why))
         for other, last in alone[1:]:
             self.agree(index, *alone[0], other, last)
         found = [b for b in found if b.rank <= rank]
         alone = [t for t in alone if t[0].rank <= rank]
-        used = [b for b, _ in alone[:1]] + [b for b in found if b not in whole or b.high is None]
+        used = [b for b, _ in alone[:1]]
+        if rank < OPEN or not alone:
+            used += [b for b in found if b not in whole or b.high is None]
         lows, highs = [b.low for b in used if b.low is not None], [b.high for b in used if b.high is not None]
+        if rank in (TOLD, OPEN) and index in self.written:
+            lows = [affine(0)]   # elements that are left out would be 0
         anyway = [b.whole for b in found if b in whole] or [b.whole for b in found]
         lows = lows or ([affine(0)] if highs and index in self.written else [first for first, _ in anyway])
         low, high = greatest(*lows), least(*(highs or [end for _, end in anyway]))

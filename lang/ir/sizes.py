@@ -7,6 +7,7 @@ cut corners off the box, whether any point of what is left (rational ones includ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from math import isfinite, prod
 from typing import Any, NamedTuple, cast
 
@@ -43,6 +44,8 @@ from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
 DUP = TABLE["dup"]
 BYTES = 8
 """Of one element of a tensor."""
+MOST_POINTS = 50_000
+"""Points that are tried one by one where no proof shows that guards keep a subscript inside."""
 LARGEST_SIZE = 2 ** 31 - 1
 """The largest integer among the inputs that a range or an extent can be made of."""
 
@@ -255,7 +258,9 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
             if isinstance(s, Affine):
                 low, high = interval(s, box, sizes)
                 if (low < 0 or high >= n) and not _guarded(s, n, box, op.guards, sizes):
-                    raise _outside(program, e, atom, d, s, (low, high), n, op, box, sizes)
+                    points = _points_outside(s, n, box, op.guards, sizes)
+                    if points is None or points:
+                        raise _outside(program, e, atom, d, s, (low, high), n, op, box, sizes, points)
 
 
 def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
@@ -338,8 +343,14 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
 
 
 def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach: Ends, extent: int, op: Boxed, box: IndexBox,
-             sizes: Mapping[str, int]) -> AdError:
+             sizes: Mapping[str, int], points: Sequence[Mapping[Index, int]] | None) -> AdError:
     name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
+    if points:
+        places = ", ".join(f"{i.name} = {k}" for i, k in points[0].items() if i in atoms(s))
+        at: dict[Index | str, int] = {**sizes, **points[0]}
+        return AdError(f"subscript {text(s)} of dimension {d} of '{name}' is {value(s, at)}"
+                       f"{' at ' if places else ''}{places}, and the extent there is {extent}", e.span,
+                       "no condition keeps it inside there", program.source)
     used = atoms(s)
     where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in op.ranges if r.index in used)
     loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and e.outs[0] in x.outs), None)
@@ -418,6 +429,25 @@ def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], si
     below = {i: -c for i, c in row.items()}, -constant - 1
     beyond = row, constant - extent
     return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
+
+
+def _points_outside(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine],
+                    sizes: Mapping[str, int]) -> Sequence[Mapping[Index, int]] | None:
+    """The first point of a box that the guards leave with the subscript outside, if there is one: they are tried one by one. None
+    where they are too many."""
+    used, told = {*s.indices()}, list(guards)
+    while more := [g for g in told if not used.isdisjoint(g.indices())]:
+        told = [g for g in told if g not in more]
+        used.update(i for g in more for i in g.indices())
+    found = [i for i in box if i in used]
+    asked = [g for g in guards if not used.isdisjoint(g.indices())]
+    if not guards or prod(box[i][1] - box[i][0] + 1 for i in found) > MOST_POINTS:
+        return None
+    for point in product(*(range(box[i][0], box[i][1] + 1) for i in found)):
+        at: dict[Index | str, int] = {**sizes, **dict(zip(found, point, strict=True))}
+        if all(value(g, at) >= 0 for g in asked) and not 0 <= value(s, at) < extent:
+            return [dict(zip(found, point, strict=True))]
+    return []
 
 
 class Quotients:

@@ -87,13 +87,12 @@ class PlaceComparisons:
             if type(node) is Call and path:
                 found[tuple([(a.start, a.end) for a in node.args])] = GuardedCall(node, where, path)
             outcomes = outcomes_of(node)
-            first, *rest = node.args or [node]
-            if node.args:
-                stack.append((first, where, path))
-            sides = self.sides(first) if outcomes else UNKNOWN
-            for a, holds in zip(rest, outcomes or [None] * len(rest), strict=True):
-                stack.append((a, where, path) if holds is None else
-                             (a, under(where, sides.holds if holds else sides.fails), (*path, (first, holds))))
+            stack += [(a, where, path) for a in node.args[:len(node.args) - len(outcomes)]]
+            if outcomes:
+                first, *others = node.args
+                sides = self.sides(first)
+                stack += [(a, under(where, sides.holds if holds else sides.fails), (*path, (first, holds)))
+                          for a, holds in zip(others, outcomes, strict=True)]
         return found
 
 

@@ -145,7 +145,7 @@ class IndexChoices:
 
 def names_in(root: Node) -> set[str]:
     """All names in an expression, those of what is called, too."""
-    return {n.text if type(n) is Token else n.name for n in postorder(root) if isinstance(n, Token | Op | Call)}
+    return {n.text if isinstance(n, Token) else n.name for n in postorder(root)}
 
 
 def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]:
@@ -168,7 +168,7 @@ def of_places(condition: Node, comparisons: PlaceComparisons) -> Node | None:
         node = stack.pop()
         if plain.get(id(node), False):
             return node
-        if is_logical(node) and node.name not in COMPARISONS:
+        if isinstance(node, Op | Call) and is_logical(node) and node.name not in COMPARISONS:
             stack += [bare(a) for a in reversed(node.args)]
     return None
 

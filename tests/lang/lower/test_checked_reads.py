@@ -26,6 +26,8 @@ GUARDED: list[tuple[str, Element]] = [
     ("(i + 1) % 2 == 0 ? x(i - 1) : x(i)", lambda i: X[i - 1] if i % 2 else X[i]),
     ("i*i > 0 ? x(i - 1) : x(i)", lambda i: X[i - 1] if i else X[i]),
     ("i*(N - 1 - i) > 0 ? x(i - 1) + x(i + 1) : x(i)", lambda i: X[i - 1] + X[i + 1] if 0 < i < 3 else X[i]),
+    ("(2*i + 1) % 3 == 0 ? x(2*i) : x(i)", lambda i: X[2 * i] if i == 1 else X[i]),
+    ("N - i != 4 ? x(i - 1) : x(i) where i in 0:N", lambda i: X[i - 1] if i else X[i]),
     ("floor(i/2) > 0 ? x(i - 2) : x(i)", lambda i: X[i - 2] if i > 1 else X[i]),
     ("sqrt(i) >= 1 ? x(i - 1) : x(i)", lambda i: X[i - 1] if i else X[i]),
     ("k(i) > 0 ? x(i - 1) : x(i)", lambda i: X[i - 1] if K[i] > 0 else X[i]),
@@ -74,7 +76,7 @@ def test_a_read_is_done_only_where_its_conditions_hold(value: str, element: Elem
     ("k(i) > 1 ? x(i + 1) : x(i)", "= 4 is out of range for dimension 0 of 'x', which has 4 elements"),
     ("i*i < 4 ? x(i - 1) : x(i)", "= -1 is out of range for dimension 0 of 'x', which has 4 elements"),
     ("g(i) < 5 ? x(g(i)) : x(i)", "= -1 is out of range for dimension 0 of 'x', which has 4 elements"),
-    ("i % 2 == 0 ? x(i - 1) : x(i)", "subscript i - 1 of dimension 0 of 'x' runs from -1"),
+    ("i % 2 == 0 ? x(i - 1) : x(i)", "subscript i - 1 of dimension 0 of 'x' is -1 at i = 0, and the extent there is 4"),
 ])
 def test_what_no_condition_keeps_inside_is_an_error(value: str, said: str) -> None:
     """Never a read outside of a tensor, and no element that is silently left out."""
