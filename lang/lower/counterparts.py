@@ -125,11 +125,13 @@ EXPRESSIONS = defined("""
     nthroot real_root surd(x, 5) = copysign(abs(x)**(1 / 5), x)
     nthroot real_root surd(x, n) = copysign(abs(x)**(1 / n), x) | if the order is odd ; x**(1 / n) | if it is even
     sqrtpi(x) = sqrt(pi * x)
-    float double real print positive dble(x) = x
+    float double real print positive dble float64 tensor item(x) = x
+    sum(x, #b) = x + b | of two numbers
     sum plus(x, y) = x + y
+    AVERAGE(x, y) = (x + y) / 2
     minus(x, y) = x - y
     prod times mtimes(x, y) = x * y
-    rdivide mrdivide truediv(x, y) = x / y
+    rdivide mrdivide truediv rational fraction(x, y) = x / y
     muladd mad(a, b, c_) = a * b + c_
     QUOTIENT(x, y) = trunc(x / y)
     floordiv floor_divide fld quotient(x, y) = floor(x / y)
@@ -220,6 +222,7 @@ EXPRESSIONS = defined("""
     hardswish hard_swish hard_silu(x) = x * clamp(x / 6 + 0.5, 0, 1)
     hardtanh hard_tanh(x) = clamp(x, -1, 1)
     hardtanh(x, a, b) = clamp(x, a, b)
+    softplus(x, b) = softplus(b * x) / b
     softsign soft_sign(x) = x / (1 + abs(x))
     tanhshrink tanh_shrink(x) = x - tanh(x)
     softshrink soft_shrink(x, a) = x - clamp(x, -a, a)
@@ -239,6 +242,8 @@ STATEMENTS = {
     "softmax": ("s lse=! x(i); v(i) = exp(x(i) - s)",),
     "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
+    **dict.fromkeys(("dot_product", "inner", "vdot"), ("v +=! x(i) * y(i)",)), "maxval": ("v max=! x(i)",),
+    "minval": ("v min=! x(i)",),
     "outer": ("v(i, j) = x(i) * y(j)",),
     "diff": ("v(i) = x(i + 1) - x(i)",), "cumsum": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) + x(t) }",),
     "cumprod": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) * x(t) }",),

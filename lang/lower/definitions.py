@@ -69,13 +69,14 @@ def fits(param: str, text: str) -> bool:
 LEFT = {"+": PRODUCT, "-": PRODUCT, "*": UNARY, "/": UNARY, "**": UNARY, "<": SUM, ">": SUM, "=": SUM, "?": OR}
 RIGHT = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": ATOM, "<": SUM, ">": SUM, "=": SUM, "!": SUM, "?": OR, ":": OR}
 """What an operand needs by the operator before it, and by the one behind it."""
+BESIDE = re.compile(r"\*\*|\S|\Z")
 
 
 def placed(body: str, args: Mapping[str, Argument]) -> str:
     """An expression with arguments in place of the names of its parameters."""
     def operand(found: re.Match[str]) -> str:
         arg = args[found[0]]
-        before, after = (re.search(r"\*\*|\S|\Z", side)[0] for side in (body[:found.start()][::-1], body[found.end():]))
+        before, after = (BESIDE.findall(side)[0] for side in (body[:found.start()][::-1], body[found.end():]))
         if found[0] == "c":
             return enclosed(arg[:2], OR) if arg.truth else f"{enclosed(arg[:2], SUM)} != 0"
         sign = before == "-" and not re.search(r"[\w)] *-\s*\Z", body[:found.start()])

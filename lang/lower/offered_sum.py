@@ -26,8 +26,9 @@ def offered_sum(tree: Tree, at: int, missing: Collection[str], tensors: Collecti
     """What to write for the statement at a place of the text whose target lacks these indices."""
     around = [s for outer in tree.statements for s in within(outer) if s.start <= at < s.end]
     statement = around[-1] if around else None
-    whole = isinstance(statement, TensorAssign) or (isinstance(statement, Assign) and len(statement.targets) == 1)
-    if statement is None or not whole or "\n" in tree.source.text[statement.start:statement.end]:
+    if not isinstance(statement, TensorAssign | Assign) or "\n" in tree.source.text[statement.start:statement.end]:
+        return None
+    if isinstance(statement, Assign) and len(statement.targets) != 1:
         return None
     steps = [s.step.text for s in around if isinstance(s, For)]
     parts = parts_of(statement, tree.source.text, steps, missing, tensors)
@@ -130,7 +131,7 @@ class Parts:
         """The parts of an expression that are summed over an index: as far out as all that is done with the sum is linear, but
         inside of `depth` functions at the most, 2 standing for any number."""
         node = bare(node)
-        if isinstance(node, Token) or (isinstance(node, Call) and node.name in self.tensors):
+        if not isinstance(node, Op | Call) or node.name in self.tensors:
             return [node]
         parts = [a for a in node.args if has(a, index)]
         if isinstance(node, Op) and node.name in ("add", "sub"):

@@ -289,7 +289,8 @@ class TensorScope(EquationScope):
         from adcli.lang.lower.offered_sum import offered_sum  # only after a fault
         around = [s for outer in self.context.tree.statements for s in within(outer) if s.start <= node.start < s.end]
         values = around[-1].values if around and isinstance(around[-1], Assign) else []
-        reads = [n for v in values for n in postorder(v) if type(n) is Call and getattr(self.env.get(n.name), "shape", ())]
+        calls = [n for v in values for n in postorder(v) if type(n) is Call]
+        reads = [n for n in calls if isinstance(tensor := self.env.get(n.name), Var) and tensor.shape]
         words = [t.text for n in reads for a in n.args for t in postorder(a) if type(t) is Token and t.type == "NAME"]
         missing = [w for w in dict.fromkeys(words) if w not in self.tensors.sizes and w not in self.env]
         return offered_sum(self.context.tree, node.start, missing, {n.name for n in reads})

@@ -21,7 +21,8 @@ QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
 MEANT = {"%": "for a remainder write x - y*floor(x / y), or fmod(x, y) for one with the sign of x",
          "\\": "a line goes on inside parentheses", "&": "write and",
          "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
-         ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
+         ".": "a decimal point needs a digit beside it", "±": "a spread goes to a point: adcli propagate --at x=2±0.1",
+         "²": "write **2", "³": "write **3", "⁴": "write **4"}
 COMPARED_BEFORE, COMPARED = re.compile(r"[=!]=\s*(?:\w+)?\Z"), re.compile(rf"[^\n{QUOTATION_MARKS}]*[{QUOTATION_MARKS}]\s*[=!]=")
 WORDS_ARE_NUMBERS = "a program compares numbers: give each word a number, and compare with that"
 WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))

@@ -131,11 +131,13 @@ TABLE = [Spelling(*row) for row in (
     # Loops.
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) (?:<|!=) <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2} ", LOOP),
     (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) <= <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2:sum} + 1 ", LOOP),
+    (rf"{START}for \( <n> (?:in|=) (<e> : <e>) \) (?=\{{)", "for {0} in {1:inclusive} ", LOOP),
     (rf"{START}for \( {TYPE}*<n> (?:in|=) <l> \) (?=\{{)", "for {0} in {1} ", LOOP),
-    (rf"{START}for <n> (?:=|∈) <l> (?=\{{)", "for {0} in {1} ", LOOP,
-     "write for {0} in {1} {{ ... }}, whose last step is before the end"),
+    (rf"{START}for <n> = (<e> : <e>) (?=\{{)", "for {0} in {1:inclusive} ", LOOP),
+    (rf"{START}for <n> (?:=|∈) <l> (?=\{{)", "for {0} in {1} ", LOOP),
     (rf"{START}for <n>\s+(?!in\b|=)<l> (?=\{{)", "for {0} in {1} ", LOOP),
-    (rf"{START}(for <n> in) <e> (?:to|until|\.\.<|\.\.\.?) <e> (?=\{{)", "{0} {2}:{3} ", LOOP),
+    (rf"{START}(for <n> in) <e> (?:to|\.\.\.|\.\.=) <e> (?=\{{)", "{0} {2}:{3:sum} + 1 ", LOOP),
+    (rf"{START}(for <n> in) <e> (?:until|\.\.<?) <e> (?=\{{)", "{0} {2}:{3} ", LOOP, "write {0} {2}:{3}, which ends before {3}"),
     (rf"{START}(for <n> in .*) (?:do|:) (?=\{{)", "{0} ", LOOP),
     # Choices and truth values.
     (rf"\bif <e> then <e> else <e>{CLOSE}", "{0:or} ? {1:or} : {2}", "if"),
@@ -147,7 +149,7 @@ TABLE = [Spelling(*row) for row in (
     (r"CDF \[ NormalDistribution \[ (?:0 , 1)? \] , <e> \]", "norm_cdf({0})"),
     (rf"{OWNER}(?:np|numpy|jnp|torch|tf|special|sympy|sym)\.(?:math\.)?(?:round|around|rint)(?= \( <e> \))", "rint"),
     (r"(?<![\w.])Math\.Round(?= \()", "rint"), (r"\bgelu \( <e> , approximate = ['\"]tanh['\"] \)", "gelu_tanh({0})"),
-    (r"(, )(?:alpha|negative_slope|base|a_min|a_max|lambd) =(?!=)", "{0} "),
+    (r"(, )(?:alpha|beta|negative_slope|base|a_min|a_max|lambd) =(?!=)", "{0} "),
     (r"(?<![\w.])Math\.round \( <e> \)", "floor({0:sum} + 0.5)"),
     (rf"{OWNER}(?:np|numpy|jnp|torch|tf|operator|op)\.(?:math\.)?(?:remainder|floormod)(?= \()", "mod"),
     (r"(?<![\w.])torch\.(std|var)(?= \()", "{0}_sample"), (r"(?<![\w.])jax\.nn\.gelu(?= \()", "gelu_tanh"),
@@ -171,7 +173,8 @@ TABLE = [Spelling(*row) for row in (
     (r"\\([^\W\d_]+)", "{0:constant}"),
     (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
     # Functions and operators.
-    (r"\|<e>\|", "abs({0})"), (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
+    (r"(\w+_lp[dm]f) \( <e> \|", "{0}({1},"), (r"<a> \|> <n>", "{1}({0})"), (r"\|<e>\|", "abs({0})"),
+    (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
     (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?![=!])", "gamma({0:sum} + 1)"),
     (rf"(?<![\w.])({FUNCTIONS})(?:(?:\*\*|\^) (\d+)|(²|³))\s*(?!\()<j>", "{0}({2})**{1:plain}",
      "a function needs parentheses around its argument"),
@@ -258,7 +261,7 @@ class Piece(str):
             low, _, high = self.partition(":")
             return f"{int(low) - 1 if low.strip().isdecimal() else f'{low.strip()} - 1'}:{high.strip()}"
         if place == "inclusive":
-            low, _, high = re.sub(r"\s*(?:\.\.|,)\s*", "\n", self, count=1).rpartition("\n")
+            low, _, high = re.sub(r"\s*(?:\.\.|[,:])\s*", "\n", self, count=1).rpartition("\n")
             return inclusive(low or "0", high)
         return enclosed((str(self), self.level()), LEVELS.get(place, TERNARY))
 

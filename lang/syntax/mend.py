@@ -162,7 +162,7 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     if first == 0 and unit[0].type == token.type == "NAME" and unit[index + 1:] and unit[index + 1].text == "in":
         return AdError(f"a loop begins with 'for', not with '{left}'", (unit[index - 1].start, unit[index - 1].end),
                        f"write for {token.text} in", source, fix=Fix(unit[first].start, unit[index - 1].end, "for"))
-    if first and unit[first - 1].text == "/":   # 1/2x
+    if first and unit[first - 1].text == "/" and unit[index - 1].end == token.start:   # 1/2x
         over = source.text[unit[operand_before(unit, first - 2)].start:unit[first - 2].end]
         return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", (token.start, token.end),
                        f"write {over}/({left}*{right}) or {over}/{left}*{right}", source)
@@ -170,8 +170,9 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
     apart = unit[index - 1].end < token.start
-    words = token.type == "NAME" and (unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR")   # any words
-                                      or (unit[0].type == "FOR" and apart and header_word(token) is not None))
+    words = token.type == "NAME" and left not in ("pi", "π") and (   # any words
+        unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR")
+        or (unit[0].type == "FOR" and apart and header_word(token) is not None))
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source,
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))

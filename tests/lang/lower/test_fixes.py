@@ -272,6 +272,14 @@ def test_expressions_that_stand_alone_get_names_of_their_own() -> None:
         "give it a name: h = y", "give it a name: f2 = x**2", "give it a name: f3 = g"]
 
 
+@pytest.mark.parametrize(("head", "last"), [
+    ("for i = 1:3", 3), ("for (i in 1:3)", 3), ("for i in 1 to 3", 3), ("for i in 1...3", 3), ("for (int i = 1; i <= 3; i++)", 3),
+    ("for (int i = 1; i < 3; ++i)", 2), ("for i in 1 until 3", 2), ("for i in 1..<3", 2), ("for i in range(1, 3)", 2)])
+def test_a_loop_ends_where_it_does_elsewhere(head: str, last: int) -> None:
+    program = parse(mended(f"s(0) = 0; {head} {{ s(i) = s(i-1) + 1 }}"))
+    assert evaluate(program, {}, NUMPY)["s"].tolist() == list(range(last + 1))
+
+
 GUESSED = ("tahn", "gelux", "erfinv", "expi", "besselj", "sinu", "log1q", "stp", "sigmoidd", "floo")
 
 
