@@ -37,9 +37,12 @@ def command(name: str | None, form: str) -> int:
     from adcli.manual.functions import functions, names
     found = functions(name)
     if not found:
-        from adcli.lang.lower.counterparts import EXPRESSIONS, SYNONYMS
-        here = {word: forms[0].choices[0][0] for (word, _), forms in EXPRESSIONS.items()}
-        raise unknown("function", str(name), names(), SYNONYMS | here)
+        from adcli.lang.lower.counterparts import EXPRESSIONS, NONE_HERE, SYNONYMS
+        if name in NONE_HERE:
+            from adcli.lang.ir.errors import AdError
+            raise AdError(f"no function '{name}'", help="it has no counterpart here: `adcli functions` lists those there are")
+        here = {word: forms[-1].choices[0][0] for (word, _), forms in EXPRESSIONS.items()}
+        raise unknown("function", str(name), names(), here | SYNONYMS)
     columns = columns_of(None)
     if form == "json":
         text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)

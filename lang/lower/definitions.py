@@ -100,6 +100,8 @@ def truth(node: Node, env: Mapping[str, Atom]) -> bool:
     if isinstance(node, Token):
         atom = env.get(node.text)
         return isinstance(atom, Var) and atom.truth
+    if isinstance(node, Call):
+        return node.name in TABLE and TABLE[node.name].truth
     return isinstance(node, Op) and OR <= level(node) <= COMPARISON
 
 

@@ -145,7 +145,8 @@ TABLE = [Spelling(*row) for row in (
     (r"!==|<>|~=(?!=)|=/=", "!="), (r"===", "=="), (r"=<", "<="), (r"(?<!&)&(?!&)", "and"), (r"~", "not "),
     # Names with dots: where the module tells what is meant by a name, another name says it.
     (rf"{OWNER}norm\.(cdf|pdf|logpdf|logcdf|sf|ppf)(?= \()", "norm_{0}"),
-    (r"NORM\.S\.DIST \( <e> [,;] (?:TRUE|1) \)", "norm_cdf({0})"),
+    (r"NORM\.S\.DIST \( <e> [,;] (?:TRUE|1) \)", "norm_cdf({0})"), (r"(?<![\w.])Round \[ <e> \]", "rint({0})"),
+    (r"NORM\.DIST \( <e> [,;] <e> [,;] <e> [,;] (?:TRUE|1) \)", "norm_cdf({0}, {1}, {2})"),
     (r"CDF \[ NormalDistribution \[ (?:0 , 1)? \] , <e> \]", "norm_cdf({0})"),
     (rf"{OWNER}(?:np|numpy|jnp|torch|tf|special|sympy|sym)\.(?:math\.)?(?:round|around|rint)(?= \( <e> \))", "rint"),
     (r"(?<![\w.])Math\.Round(?= \()", "rint"), (r"\bgelu \( <e> , approximate = ['\"]tanh['\"] \)", "gelu_tanh({0})"),
@@ -153,7 +154,7 @@ TABLE = [Spelling(*row) for row in (
     (r"(?<![\w.])Math\.round \( <e> \)", "floor({0:sum} + 0.5)"),
     (rf"{OWNER}(?:np|numpy|jnp|torch|tf|operator|op)\.(?:math\.)?(?:remainder|floormod)(?= \()", "mod"),
     (r"(?<![\w.])torch\.(std|var)(?= \()", "{0}_sample"), (r"(?<![\w.])jax\.nn\.gelu(?= \()", "gelu_tanh"),
-    (r"(?<![\w.])(?:sympy|sym)\.sinc(?= \()|(?<![\w.])Sinc(?= \[)", "Sinc"),
+    (r"(?<![\w.])(?:sympy|sym)\.sinc(?= \()", "Sinc"),
     (r"(?<![\w.])Log \[ <e> , <e> \]", "log({1}, {0})"), (r"(?<![\w.])ArcTan \[ <e> , <e> \]", "atan2({1}, {0})"),
     (rf"(?<![\w.])(?:{MODULES})(?:(?:\.|::)\w+)*(?:\.|::)(\w+)", "{0:constant}"), (r"<n>\.T\b", "transpose({0})"),
     (r"<n>\.(?:shape|size) [\[(] (\d+) [\])]", "shape({0}, {1})"), (r"shape \( <n> \) \[ (\d+) \]", "shape({0}, {1})"),
@@ -173,7 +174,7 @@ TABLE = [Spelling(*row) for row in (
     (r"\\([^\W\d_]+)", "{0:constant}"),
     (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
     # Functions and operators.
-    (r"(\w+_lp[dm]f) \( <e> \|", "{0}({1},"), (r"<a> \|> <n>", "{1}({0})"), (r"\|<e>\|", "abs({0})"),
+    (r"(\w+_lp[dm]f) \( <e> \|", "{0}({1},"), (rf"{START}<n> = <e> \|> <n>{END}", "{0} = {2}({1})"), (r"\|<e>\|", "abs({0})"),
     (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
     (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?![=!])", "gamma({0:sum} + 1)"),
     (rf"(?<![\w.])({FUNCTIONS})(?:(?:\*\*|\^) (\d+)|(²|³))\s*(?!\()<j>", "{0}({2})**{1:plain}",

@@ -170,7 +170,7 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
     apart = unit[index - 1].end < token.start
-    words = token.type == "NAME" and left not in ("pi", "π") and (   # any words
+    words = token.type == "NAME" and left not in ("pi", "Pi", "π") and (   # any words
         unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR")
         or (unit[0].type == "FOR" and apart and header_word(token) is not None))
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),

@@ -609,10 +609,10 @@ help: numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000
 ---
 v = 1__0
 =>
-f.ad:1:5: error: '1__0' is not a number
+f.ad:1:5: error: '1__0' is not a number: digits are grouped by three
     v = 1__0
         ^^^^
-help: numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000
+help: write 10
 ---
 v = 0x
 =>
