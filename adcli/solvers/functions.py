@@ -145,6 +145,10 @@ class VectorFunction(ABC):
         """Bounds of the rounding errors of the outputs at x, infinite where none is known."""
 
     @abstractmethod
+    def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
+        """The same of the gradient of the outputs' sum with weights v."""
+
+    @abstractmethod
     def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]: ...
 
     def output_sizes(self, x: Vector) -> list[int]:
@@ -238,6 +242,15 @@ class ScalarVectorFunction(VectorFunction):
 
     def rounding(self, x: Vector) -> Vector:
         return rounding_errors(self.machine, self.point(x))
+
+    @cached_property
+    def jacobian_machine(self) -> Program:
+        return expand(self.jacobian.program)
+
+    def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
+        jacobian, numbers = self.jacobian, np.zeros(self.jacobian.size)
+        numbers[list(jacobian.places)] = rounding_errors(self.jacobian_machine, self.point(x))[list(jacobian.sources)]
+        return np.asarray(np.abs(v) @ jacobian.matrix(numbers[len(self.program.results):]))
 
     @cached_property
     def value(self) -> Called:
@@ -415,10 +428,18 @@ class TensorVectorFunction(VectorFunction):
         return self.output_shapes
 
     def rounding(self, x: Vector) -> Vector:
-        at = self.point(x)
-        if length(self.program, at) > MOST_WRITTEN:
-            return np.full(sum(self.output_sizes(x)), np.inf)
-        whole = unfolded(self.program, at)
+        return self.written_out(self.program, self.point(x), sum(self.output_sizes(x)))
+
+    def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
+        program, (_, cotangents, adjoints) = pipeline.adjoint_program(self.program, self.names), self.reverse
+        at = {**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}
+        return self.written_out(replace(program, results=tuple(map(program.result, adjoints))), at, self.n)
+
+    def written_out(self, program: Program, at: Mapping[str, Any], count: int) -> Vector:
+        """Bounds of the rounding errors of so many results at a point."""
+        if length(program, at) > MOST_WRITTEN:
+            return np.full(count, np.inf)
+        whole = unfolded(program, at)
         return rounding_errors(expand(whole.program), whole.at)
 
     def values(self, x: Vector) -> Vector:

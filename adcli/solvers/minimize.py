@@ -149,7 +149,10 @@ class Evaluations:
         return np.zeros(len(self.values(y)) - 1)
 
     def derivatives(self, y: Vector) -> PointDerivatives:
-        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y))
+        def noise(multipliers: Vector) -> Vector:
+            return self.scale * self.function.gradient_rounding(y * self.scale, np.concatenate([[1.0], multipliers]))
+
+        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y), noise)
 
     def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
         whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)

@@ -96,7 +96,7 @@ class Report:
         if found.verdict == SADDLE:
             return f"no {self.word}: a saddle point, {gradient}; {self.objective} {self.verb} {self.along()}"
         if found.verdict == FLAT and found.step is not None:
-            return f"not shown to be a {self.word}: {gradient}, but the Hessian is another where a Newton step leads"
+            return f"not shown to be a {self.word}: {gradient}, but the Hessian is another within rounding or a Newton step"
         if found.verdict == FLAT:
             return f"not shown to be a {self.word}: {gradient}, but the Hessian is singular to rounding {self.along()}".rstrip()
         if found.verdict == STATIONARY:

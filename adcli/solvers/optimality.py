@@ -10,7 +10,7 @@ onto the bounds leads: the gradient of x² at 1e-19 is not zero, and means nothi
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,14 +31,21 @@ SINGULAR = 1e-10
 SADDLE_SIZE = 1e-8
 """The same for a direction along which f falls, in variables scaled by their sizes."""
 STEADY = 0.25
-"""How much the scaled Hessian may change over the Newton step, relative to its least eigenvalue: less than a half is what the
-theorem of Kantorovich asks for a zero of the gradient near by."""
+"""How much the Hessian may change over a step relative to itself, and over the Newton step relative to its least eigenvalue: less
+than a half is what the theorem of Kantorovich asks for a zero of the gradient near by."""
 MOST_INPUTS = 1000
 """Variables up to which the second order is looked at: it takes all eigenvalues."""
 WIDTHS = ACTIVE, 1e-5, 1e-3
 """How far from its answer a solver may have stopped."""
 POLISHING = 20
 """Newton steps that are tried on the answer of a solver."""
+
+MARGIN = 4.0
+"""Bounds of rounding errors are multiplied by this, since points near by have others."""
+SURE = 1e-12
+"""Where rounding moves a point by less than this part of its size, what may change on the way is not looked at."""
+MOST_MOVES = 8
+"""Directions of such moves."""
 
 MOST_DROPPED = 20
 """Multipliers that are not unique and are tried as zero."""
@@ -52,7 +59,8 @@ one at which a condition does not hold; one at which a value or a derivative is 
 
 
 class PointDerivatives(NamedTuple):
-    """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much."""
+    """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much, and `noise(λ)`
+    bounds the rounding errors of its gradient."""
 
     x: Vector
     f: float
@@ -60,6 +68,7 @@ class PointDerivatives(NamedTuple):
     gradient: Vector
     jacobian: Vector
     hess: Callable[[Vector], Vector] | None
+    noise: Callable[[Vector], Vector] | None = None
 
 
 class Bounds(NamedTuple):
@@ -75,8 +84,8 @@ class Bounds(NamedTuple):
 class Assessment:
     """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x, NaN where none are claimed; `residual` is
     the gradient of the Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which
-    c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is
-    the Newton step, `direction` one along which f does not change, or falls."""
+    c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1, and `free`
+    its eigenvectors in x; `step` is the Newton step, `direction` one along which f does not change, or falls."""
 
     x: Vector
     f: float
@@ -89,6 +98,7 @@ class Assessment:
     active: Vector
     held: Vector
     eigenvalues: Vector | None = None
+    free: Vector | None = None
     step: Vector | None = None
     direction: Vector | None = None
 
@@ -131,7 +141,8 @@ def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = AC
         step = -scale * (vectors @ ((vectors.T @ (scale * residual)) / values))
         near = bool(np.all(np.abs(step) <= STEP * size)) and (not len(rows) or small_part(rows, residual, at.gradient))
         sure = near or (small and near_in_value(step, residual, at.f))
-        return verdict(MINIMUM if sure else FLAT if small else MOVING, eigenvalues=values, step=step)
+        word = MINIMUM if sure else FLAT if small else MOVING
+        return verdict(word, eigenvalues=values, step=step, free=scale[:, None] * vectors)
     if not strong.all():   # what does not pull may hold all the same
         values, vectors = inertia(scaled, rows * scale)
     bent = inertia(hessian * size[:, None] * size, rows * size)[0]   # what a step as long as the variables would tell
@@ -324,17 +335,36 @@ def left(found: Assessment) -> float:
 
 
 def steady(at: Callable[[Vector], PointDerivatives], found: Assessment) -> bool:
-    """Whether the Hessian is nearly the same where the Newton step leads, so that it tells of the minimum itself: at 1e-9 that of
-    x³ is positive too."""
-    if found.step is None or not np.any(found.step) or found.eigenvalues is None or not len(found.eigenvalues):
+    """Whether the Hessian is nearly the same where the Newton step leads, and as far as the rounding of the gradient reaches, so
+    that it tells of the minimum itself: at 1e-9 that of x³ is positive too."""
+    here = at(found.x)
+    if here.hess is None or found.step is None or found.eigenvalues is None or not len(found.eigenvalues):
         return True
-    here, there = (at(x).hess for x in (found.x, found.x + beyond_rounding(found.x, found.step)))
-    if here is None or there is None:
-        return True
-    one, other = here(found.multipliers), there(found.multipliers)
-    scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(one))) > 0, d, 1.0))
-    change = (other - one) * scale[:, None] * scale
-    return bool(np.isfinite(change).all() and np.linalg.norm(change, 2) <= STEADY * found.eigenvalues[0])
+    assert found.free is not None
+    one, unit = here.hess(found.multipliers), found.free / np.sqrt(found.eigenvalues)   # in which the Hessian is 1
+    scale = np.diag(1 / np.sqrt(np.where((d := np.abs(np.diag(one))) > 0, d, 1.0)))
+
+    def keeps(step: Vector, basis: Vector, most: float) -> bool:
+        there = at(found.x + beyond_rounding(found.x, step)).hess
+        change = np.full((1, 1), np.inf) if there is None else basis.T @ (there(found.multipliers) - one) @ basis
+        return bool(np.isfinite(change).all() and np.linalg.norm(change, 2) <= most)
+
+    if np.any(found.step) and not keeps(found.step, scale, STEADY * found.eigenvalues[0]):
+        return False
+    return all(keeps(move, unit, STEADY) or keeps(-move, unit, STEADY) for move in reach(here, found))
+
+
+def reach(here: PointDerivatives, found: Assessment) -> Iterator[Vector]:
+    """How far the rounding of the gradient may have moved a minimum, along each eigenvector of the Hessian."""
+    assert found.free is not None and found.eigenvalues is not None
+    if here.noise is None:
+        return
+    noise = MARGIN * here.noise(found.multipliers)
+    if not np.isfinite(noise).all():
+        return
+    for move in (found.free * (np.abs(found.free).T @ noise / found.eigenvalues)).T[:MOST_MOVES]:
+        if np.max(np.abs(move) / np.maximum(np.abs(found.x), 1.0)) > SURE:
+            yield move
 
 
 def beyond_rounding(x: Vector, step: Vector) -> Vector:

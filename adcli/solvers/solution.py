@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adcli.solvers.functions import Vector, VectorFunction
-from adcli.solvers.optimality import beyond_rounding
+from adcli.solvers.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
@@ -27,14 +27,8 @@ STEADY = 0.25
 SINGULAR = 1e-12
 """The least singular value of the Jacobian, scaled to a largest entry of 1 in each row and column, relative to its largest, that
 counts as 0."""
-MARGIN = 4.0
-"""Bounds of the rounding error are multiplied by this, since points near by have others."""
 UNKNOWN = 1e-3
 """Where rounding moves a solution by more than this part of its size, the Jacobian is singular to rounding."""
-SURE = 1e-12
-"""Where it moves it by less than this part, the Jacobian is not asked whether it changes on the way."""
-MOST_MOVES = 8
-"""Directions in which the Jacobian is asked."""
 
 SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
     "solution", "least squares", "singular", "no solution", "not finite")

@@ -282,3 +282,25 @@ def test_either_solver_keeps_conditions_of_any_kind(solver, conditions, where):
     found = adcli.compile("v = x*x + y*y").minimize(x=4.0, y=1.0, subject_to=conditions, solver=solver)
     assert found.success, found
     assert found.x == pytest.approx(where, abs=1e-6)
+
+
+# ---------------------------------------------------------------- minima of higher order
+
+@pytest.mark.parametrize("objective, x", half([
+    ("x**4 - 4*x**3 + 6*x**2 - 4*x + 1", 1), ("exp(x) - x**3/6 - x**2/2 - x", 0), ("x**4/24 - cos(x) - x**2/2", 0),
+    ("(x*x - 2*x + 1)**2 + y**2", 1), ("x**4 - 8*x**3 + 24*x**2 - 32*x + 16", 2), ("(exp(x) - exp(1)*x)**2", 1),
+    ("x**6 - 6*x**5 + 15*x**4 - 20*x**3 + 15*x**2 - 6*x + 1", 1)]))
+def test_no_positive_definite_hessian_is_claimed_where_the_hessian_is_zero(objective, x):
+    """Wherever a solver stops: as near as the rounding of the gradient tells, the Hessian is not 0."""
+    f, draw = adcli.compile(f"v = {objective}"), drawn("order", objective)
+    for _ in range(6):
+        found = f.minimize({name: draw.uniform(0.3, 4) for name in f.inputs})
+        assert found.verdict == "flat", found.message
+        assert found.x[0] == pytest.approx(x, abs=2e-2)
+
+
+def test_tensors_have_minima_of_higher_order_too():
+    text = "input x(N)\nv +=! x(i)**4 - 4*x(i)**3 + {}*x(i)**2 - 4*x(i) + 1\noutput v"
+    for start in ([2.1, 0.4, 3.3], [1.3, 1.9, 2.7]):
+        assert adcli.compile(text.format("6")).minimize(x=start).verdict == "flat"
+        assert adcli.compile(text.format("6.0001")).minimize(x=start).verdict == "minimum"
