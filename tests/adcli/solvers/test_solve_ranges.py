@@ -57,3 +57,16 @@ def test_rows():
                                                                              ["1", "solution"]]
     assert "<stdin>:3: not solved" in ended.err and "no solution in [0, 1]: residual 3" in ended.err
     assert "x = 4.0 is outside its range" in run("solve", *words, "--at", "x=4,a=0.25").err
+
+
+@pytest.mark.parametrize("program, at, x", [
+    ("input x in [0, 1], y in [0, 1]\nf = sin(20*x) + 3*x - 2.9\ng = y - x", {"x": 0.1, "y": 0.9}, 0.945634694),
+    ("input x in [0, 4], y in [0, 4]\nf = (x - 3)*((x - 1)**2 + 0.1)\ng = y - x", {"x": 0.2, "y": 0.1}, 3.0)])
+def test_other_starts_are_tried_where_the_first_leads_nowhere(program, at, x):
+    found = adcli.compile(program).solve(at)
+    assert found.success and found.x == pytest.approx([x, x]), found.message
+
+
+def test_one_unknown_beyond_its_range_is_enough():
+    found = adcli.compile("input x in [0, 1], y in [0, 1]\nf = x - 1.0000000001\ng = y - 0.5").solve(x=0.5, y=0.5)
+    assert (found.verdict, found.x.tolist()) == ("no solution", [1.0, 0.5])

@@ -93,3 +93,9 @@ def test_programs_too_long_to_be_written_out_have_the_rounding_of_their_inputs(m
     text = "input x(N), c\nr(i) = x(i)*x(i) - 2*x(i) + c\noutput r"
     assert solved(text, "c", x=[3.0, 0.5], c=1.0).verdict == "singular"
     assert solved(text, "c", x=[3.0, 0.5], c=0.75).x == pytest.approx([1.5, 0.5])
+
+
+def test_a_solution_of_which_rounding_leaves_few_digits_is_none():
+    """A linear equation, whose Jacobian is the same everywhere: 1e14 beside 1 has two digits left for x."""
+    for large, verdict in ((1e14, "singular"), (1e8, "solution")):
+        assert solved("f = ((x + a) - a) - 1", "a", x=2.0, a=large).verdict == verdict
