@@ -2,14 +2,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from math import prod
 
 import pytest
 from adcli.lang.ir import Program
-from adcli.lang.ir.affine import affine
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, nested, text, value
 from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
+from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bound_names, number, prove
 from adcli.lang.ir.step_order import prove_steps
+from adcli.lang.ir.word_size import expressions
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from random_comprehensions import sample
@@ -92,3 +96,87 @@ def test_every_number_of_elements_is_bounded() -> None:
     conditions = size_conditions(parse("input A(N, N), B(M, N)\nC(i, j, k) = A(i, j) * A(j, k)\nD(i, j) = B(j, i)"))
     n, m = affine("N"), affine("M")
     assert conditions.products == [(n, n), (m, n), (n, n, n)]
+
+
+POINTS = [dict(zip("NMK", at, strict=True)) for at in itertools.product((1, 2, 5, 64), repeat=3)]
+
+
+def sums_of(x: Affine, at: dict[Index | str, int]) -> Iterator[int]:
+    """The values that code computes for an expression: of every term, of every sum of the first ones, and of what is inside."""
+    for each in nested(x):
+        whole = each.constant
+        yield abs(whole)
+        for a, c in each.terms:
+            yield abs(value(Affine(((a, c),)), at))
+            whole += value(Affine(((a, c),)), at)
+            yield abs(whole)
+
+
+@pytest.mark.parametrize("text", [
+    "input A(M, N)\ny(i) = A(0, 0) * (100 * i) where i in 0:M",
+    "input x(N), int32 M, int32 K\ny(i) = x(7*M + 3*K + i - 40) where i in 0:N",
+    "input x(N), int32 M, int32 K\ny(i, j) = x(i*M + j*K) where i in 0:N, j in 0:K",
+    "input x(N), int32 M, int32 K\ny(i) = x(floor((9*i + 5*M) / 2)) where i in 0:N",
+    "input x(N), int32 M, int32 K\ny(i) = x((11*i + M) % (3*K + 1)) where i in 0:N",
+    "input x(N), int32 M, int32 K\ny(i) = x(i) where i in max(0, 2*M - 3*N):min(N, 5*K)",
+    "input x(N), int32 M, int32 K\ny(i*M*K + j) +=! x(i) where j in 0:M*K",
+    "input x(N), int32 M, int32 K\ny(i*(M + K)) +=! x(i)",
+    "input x(N), int32 M, int32 K\ny(i) = x(i + 6*(M*K) - 2*(K*N)) where i in 0:N",
+    "input x(N), int32 M, int32 K\ny(i) = x(i*i) where i in 0:floor(N/3), i*M <= K*N",
+])
+def test_what_is_bounded_bounds_every_number_that_is_computed(text: str) -> None:
+    """No sum is more than the divisor times the largest size or product: so with these at most a word over the divisor it is a
+    word. The products of sizes that subscripts have are among those that are asked for."""
+    program = parse(text)
+    conditions = size_conditions(program)
+    for at in POINTS:
+        largest = max(1, *at.values(), *(prod(number(x, at) for x in factors) for factors in conditions.products))
+        for e in program.equations:
+            op = e.op
+            assert isinstance(op, Comprehension)
+            ends = [(number(r.low, at), number(r.high, at) - 1) for r in op.ranges]
+            for point in itertools.product(*({low, high} if low <= high else () for low, high in ends)):
+                known: dict[Index | str, int] = {**at, **dict(zip(op.indices, point, strict=True))}
+                for x in expressions(op):
+                    assert max(sums_of(x, known)) <= conditions.divisor * largest, (text, at, str(x))
+
+
+@pytest.mark.parametrize("source, divisor, products", [
+    ("input x(N)\ny(i) = x(i)", 8, []),
+    ("input x(N)\ny(i) = x(i) * (20*i + 3)", 43, []),   # an index counts twice: its range ends behind the last value
+    ("input x(N)\ny(i) = x(i) * (-20*i - 3)", 43, []),
+    ("input x(N)\ny(i) = x(i) * (5*floor((9*i + 2*N) / 2))", 95, []),   # N goes out of the floor
+    ("input x(N), int32 M\ny(i) = x(i % (7*M + 5)) where i in 0:N", 14, []),
+    ("input x(N), int32 M\ny(i) = x(i) where i in 0:min(N, 30*M + 1)", 32, []),
+    ("input x(N), int32 M\ny(i) = x(i) where i in 2:N - 9", 11, []),
+    ("input x(N), int32 M\ny(i*M) +=! x(i)", 8, [{"N", "M"}]),
+    ("input x(N), int32 M\ny(i) = x(i) * x(M*N - 1 - i)", 8, [{"M", "N"}]),
+    ("input x(N), int32 M, int32 K\ny(i*M*K + j) +=! x(i) where j in 0:M*K", 8, [{"K", "M"}, {"K", "M", "N"}, {"M", "N"}]),
+])
+def test_how_far_numbers_reach(source: str, divisor: int, products: list[set[str]]) -> None:
+    """Every number in an expression counts, in floors, remainders and extrema, too; every product of sizes is bounded."""
+    found = size_conditions(parse(source))
+    assert found.divisor == divisor
+    asked = [{a for x in factors for a in atoms(x) if isinstance(a, str)} for factors in found.products]
+    assert {frozenset(p) for p in asked} == {frozenset(p) for p in products}
+
+
+def test_a_subscript_that_only_guards_keep_inside_is_loose_or_proved() -> None:
+    proved = size_conditions(parse("input x(N)\ny(i) = x(i - 1) where i in 0:N, i >= 1"))
+    assert (proved.loose, proved.conditions) == (set(), [])
+    program = parse("input x(N), z(M)\ny(i) +=! x(i + M) * z(j) where i in 0:N, i % 2 == 0")
+    assert {(text(s), text(extent)) for _, s, extent in size_conditions(program).loose} == {("i + M", "N")}
+
+
+def test_what_empty_ranges_do_not_ask() -> None:
+    """A subscript is asked for only where there is a point that has it."""
+    found = size_conditions(parse("input x(N), z(M)\ns +=! x(M)*z(i)"))
+    [condition] = [c for c in found.conditions if c.why == "subscript M of x"]
+    assert ([text(x) for x in condition.then], [text(x) for x in condition.given]) == (["N - M - 1"], ["M - 1"])
+    assert [holds(found, {"N": n, "M": m}) for n, m in ((0, 0), (3, 2), (2, 2))] == [True, True, False]
+
+
+def test_a_remainder_is_by_a_positive_size() -> None:
+    found = size_conditions(parse("input x(N), int32 M\ny(i) = x(i % M) where i in 0:N"))
+    assert [([text(x) for x in c.then], c.why, [text(g) for g in c.given]) for c in found.conditions if "remainder" in c.why] == [
+        (["M - 1"], "a remainder is by M", ["N - 1"])]

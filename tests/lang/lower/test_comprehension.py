@@ -535,8 +535,8 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = (i >= 0 ? 2 : 7) * x(i - 1)", "--at", "x=[1,2,3]")
     assert ended.out == "y = [0.0, 2.0, 4.0, 6.0]\n"
     assert ended.err == ("-e:2:9: note: this condition always holds: index 'i' runs over 1:N + 1, which keeps every read inside "
-                         "its tensor; state a range in where for more\n-e:2:1: note: 'y' stays 0 below 1 in dimension 0: index 'i' "
-                         "runs over 1:N + 1, from i - 1 in dimension 0 of x; state a range in where for other elements\n")
+                         "its tensor; state a range in where for more\n-e:2:1: note: 'y' stays 0 below 1 in dimension 0: index "
+                         "'i' runs over 1:N + 1, from i - 1 in dimension 0 of x; state a range in where for other elements\n")
     for where in ("", " where i in 0:N"):
         ended = adcli("eval", "-e", "input x(N)", "-e", f"y(i) = i >= 1 ? x(i - 1) * x(i) : 7{where}", "--at", "x=[1,2,3]")
         assert (ended.out, ended.err) == ("y = [7.0, 2.0, 6.0]\n", "")
