@@ -401,8 +401,8 @@ clamp = row("clamp", "rrr>r",
             status=(at(KINK, lambda z, x, lo, hi: (lo <= hi) & ((x == lo) | (x == hi))),
                     *[at(KINK, lambda z, x, lo, hi: (lo == hi) & (x < lo), needs=bound) for bound in (1, 2)]),
             about="x, or the bound that it is beyond")
-floor = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor", c="floor", ulps=0.0, pieces="step",
-            vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the largest whole number not above x")
+floor: Fn = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor", c="floor", ulps=0.0, pieces="step",
+                vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the largest whole number not above x")
 ceil = row("ceil", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.ceil", c="ceil", ulps=0.0, pieces="step",
            vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the smallest whole number not below x")
 trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc", c="trunc", ulps=0.0, pieces="step",
@@ -424,7 +424,7 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
-operations = Operations(select, abs_, floor, round_, log, log1p, pow_, pown, sin, cos)
+operations: Operations = Operations(select, abs_, floor, round_, log, log1p, pow_, pown, sin, cos)
 
 
 def gauss_value(x: Expr) -> Expr:

@@ -128,7 +128,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
         levels.note(DOMAIN, is_nan(b, value), ())
     with copy.taken_over(levels):
         note_hidden(levels, equations, {*results})
-    values = {r.name: value for r in primal.results if isinstance(value := results.get(r.atom), Var)}
+    values = {r.name: value for r in primal.results if isinstance(r.atom, Var) and isinstance(value := results[r.atom], Var)}
     not_finite(b, program, values, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
     return replace(program, equations=(*program.equations, *copy.equations(), *b.equations), results=(*program.results, worst))
