@@ -63,6 +63,7 @@ class Kernel:
     took last, once that is known."""
 
     __slots__ = ("address", "entry", "function", "held", "lanes", "pace", "work_bytes")
+    pace: float
 
     def __init__(self, entry: EntryPoint, address: int, held: object) -> None:
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
