@@ -162,7 +162,7 @@ def npy(numbers):
     (["-e", "x", "--at", "x=@-"], b"", "there are 0 words"), (["-e", "x", "--at", "x=@-"], b"abc", "x=abc: not a constant"),
     (["-e", "x", "--at", "x=@-"], b"\xff\xfe", "x=@-: expected a number, not a tensor"),
     (["-e", "x", "--at", "x=@none"], b"", "none: No such file"),
-    (["-e", "x", "--at", "x=@"], b"", "x=@ needs a file name"),
+    (["-e", "x", "--at", "x=@"], b"", "x=@ needs a file name\nhelp: write x=@number.txt, or x=@- for standard input"),
 ])
 def test_what_standard_input_cannot_be(args, given, said):
     ended = adcli("eval", *args, stdin=given)

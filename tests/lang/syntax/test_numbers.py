@@ -102,3 +102,11 @@ def test_what_may_be_a_product_is_asked(text: str, help: str) -> None:
     with pytest.raises(AdError) as fault:
         parse(text)
     assert fault.value.help == help
+
+
+@pytest.mark.parametrize("sign", ["", "+", "-"])
+@pytest.mark.parametrize(("text", "x"), [*ALONE, ("1.0d0", 1.0), ("1,234.5", 1234.5)])
+def test_a_sign_belongs_to_the_number(sign, text, x):
+    found = as_number(sign + text)
+    assert found is not None and found.text == sign + text
+    assert [float(c) for c in found.choices][:1] == [float(f"{sign}1") * x]
