@@ -140,9 +140,10 @@ def test_smooth_compositions_have_their_limits_in_all_orders_of_modes(seed):
                 assert [*one.disagreements(point), *one.wrong_limits(point)] == []
 
 
-@pytest.mark.parametrize("line", ["v = 0**y", "v = (-2)**y", "v = 2**y", "v = x**2.5", "v = x**-0.5", "v = x**100", "v = x**(y + 0.5)",
-                                  "v = x**x", "v = stop(x)**y", "v = x**stop(y)", "param p = 1; v = x**p", "param a = 0; v = a**y",
-                                  "v = dpow(x, 2.5, 1, 0)", "v = dpow(2, y, 0, 1)", "v = xlogy(y, x) + x**y"])
+@pytest.mark.parametrize("line", [
+    "v = 0**y", "v = (-2)**y", "v = 2**y", "v = x**2.5", "v = x**-0.5", "v = x**100", "v = x**(y + 0.5)", "v = x**x",
+    "v = stop(x)**y", "v = x**stop(y)", "param p = 1; v = x**p", "param a = 0; v = a**y", "v = dpow(x, 2.5, 1, 0)",
+    "v = dpow(2, y, 0, 1)", "v = xlogy(y, x) + x**y"])
 def test_bases_and_exponents_that_do_not_vary(line):
     orders = Orders(parse(line), 3)
     fixed = {p.name: p.default for p in orders.program.params if not p.active}
