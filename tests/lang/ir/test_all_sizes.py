@@ -180,3 +180,18 @@ def test_a_remainder_is_by_a_positive_size() -> None:
     found = size_conditions(parse("input x(N), int32 M\ny(i) = x(i % M) where i in 0:N"))
     assert [([text(x) for x in c.then], c.why, [text(g) for g in c.given]) for c in found.conditions if "remainder" in c.why] == [
         (["M - 1"], "a remainder is by M", ["N - 1"])]
+
+
+@pytest.mark.parametrize("bounds, factor", [
+    ("0:30*K + 5", "30*K + 5"), ("-7*K:4", "7*K + 4"), ("K - 9:K + 2", "2*K + 11"), ("0:2*(9*K/2)", "18*K"),
+    ("0:min(3*K, 5*M + 2)", "3*K + 5*M + 2"), ("0:3*(K % (2*M))", "6*M"),
+])
+def test_a_product_with_an_index_is_bounded_by_its_largest_value(bounds: str, factor: str) -> None:
+    """In size: a range may begin far below 0, and a quotient is less than what it is of."""
+    source = f"input x(N), int32 M, int32 K\ny +=! x(i*M) where i in {bounds}"
+    assert [tuple(map(text, each)) for each in size_conditions(parse(source)).products if len(each) == 2] == [(factor, "M")]
+
+
+def test_extents_of_inputs_are_measured() -> None:
+    assert size_conditions(parse("input A(100*N + 7), x(N)\ny(i) = x(i)")).divisor == 107
+    assert [tuple(map(text, x)) for x in size_conditions(parse("input A(M*N), B(M), x(N)\ny(i) = x(i)")).products] == [("M", "N")]
