@@ -223,10 +223,11 @@ def polished(system: System, x: Vector, method: str, count: int) -> Solution:
     size = sizes(best.x)
     for _ in range(POLISHING):
         new = judged(system, system.inside(best.x + best.step), method, best.evaluations + 1)
-        if not (left := length(new, size)) < (before := length(best, size)):
+        if new.verdict == NOT_FINITE or not (left := length(new, size)) < (before := length(best, size)):
             break
         best, rate = new, left / before
         if rate > SLOW:
             new = judged(system, system.inside(best.x + best.step / (1 - rate)), method, best.evaluations + 1)
-            best = new if length(new, size) < left else replace(best, evaluations=new.evaluations)
+            nearer = new.verdict != NOT_FINITE and length(new, size) < left
+            best = new if nearer else replace(best, evaluations=new.evaluations)
     return certain(best)

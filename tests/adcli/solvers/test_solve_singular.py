@@ -95,6 +95,12 @@ def test_programs_too_long_to_be_written_out_have_the_rounding_of_their_inputs(m
     assert solved(text, "c", x=[3.0, 0.5], c=0.75).x == pytest.approx([1.5, 0.5])
 
 
+def test_steps_beyond_the_domain_are_no_steps():
+    """A Newton step that leads to where nothing is finite has no length, and was the shortest."""
+    assert [solved(f"f = {f}", x=3.0).verdict for f in ("x**1.5", "x**2.5", "x*sqrt(x)")] == ["singular"] * 3
+    assert np.isfinite(solved("f = sqrt(x)", x=3.0).fun).all()
+
+
 def test_a_solution_of_which_rounding_leaves_few_digits_is_none():
     """A linear equation, whose Jacobian is the same everywhere: 1e14 beside 1 has two digits left for x."""
     for large, verdict in ((1e14, "singular"), (1e8, "solution")):
