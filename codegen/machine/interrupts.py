@@ -3,11 +3,10 @@ also while that waits for other threads or cleans up.
 """
 from __future__ import annotations
 
-import contextlib
 import threading
 from _thread import start_new_thread
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
@@ -36,7 +35,8 @@ class _ApartWork(Generic[Result]):
 
     def __init__(self, function: Callable[[], Result]) -> None:
         self.function, self.done, self.claims = function, False, dict[str, int]()
-        self.ended = SimpleQueue[None]()
+        self.ended = threading.Lock()   # is free when the other thread is done
+        self.ended.acquire()
         self.result: Result | None = None
         self.fault: BaseException | None = None
 
@@ -53,12 +53,11 @@ class _ApartWork(Generic[Result]):
                 self.fault = fault
             finally:
                 self.done = True
-                self.ended.put(None)
+                self.ended.release()
 
     def wait(self) -> None:
         while not self.done:
-            with contextlib.suppress(Empty):
-                self.ended.get(timeout=LOOK_AGAIN)
+            self.ended.acquire(timeout=LOOK_AGAIN)
 
 
 def apart(function: Callable[[], Result], hasten: Callable[[], object] = lambda: None) -> Result:
@@ -68,9 +67,9 @@ def apart(function: Callable[[], Result], hasten: Callable[[], object] = lambda:
         return function()
     work = _ApartWork(function)
     try:
-        with contextlib.suppress(RuntimeError, Empty):   # there is no thread, or it does not come
+        with suppress(RuntimeError):   # there is no thread
             start_new_thread(work.run, ())
-            work.ended.get(timeout=LOOK_AGAIN)
+            work.ended.acquire(timeout=LOOK_AGAIN)   # or it does not come
         if not work.claimed():
             work.wait()
     except BaseException:
