@@ -63,7 +63,7 @@ FAULTS = [
     ("x = solve(S, b)", "for each of 1 dimension before the matrix, and b has 1 dimension", ""),
     ("X(t) = solve(S(t, 0, 0, 0), c(t))", "'S' has 3 dimensions, not 4", ""),
     ("x = slove(A, b)", "unknown function 'slove'", "did you mean 'solve'?"),
-    ("L = chol(A)", "unknown function 'chol'", "did you mean 'cholesky'?"),
+    ("L = chol(A)", "unknown function 'chol'", "write cholesky(A) (lower triangular) or transpose(cholesky(A)) (upper)"),
     ("def f(a) = logdet(a)\ny = f(s)", "'logdet' takes tensors by name", "declare them, for example"),
     ("(x, y) = solve(A, b)", "gives 1 result, 2 wanted", ""),
     ("input E(2, 3)\nx = inverse(E)", "takes a square matrix, and E is 2 by 3", ""),
