@@ -343,11 +343,11 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
 
 
 def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach: Ends, extent: int, op: Boxed, box: IndexBox,
-             sizes: Mapping[str, int], points: Sequence[Mapping[Index, int]] | None) -> AdError:
+             sizes: Mapping[str, int], points: Sequence[Mapping[Index | str, int]] | None) -> AdError:
     name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
     if points:
-        places = ", ".join(f"{i.name} = {k}" for i, k in points[0].items() if i in atoms(s))
-        at: dict[Index | str, int] = {**sizes, **points[0]}
+        places = ", ".join(f"{i.name} = {k}" for i, k in points[0].items() if isinstance(i, Index) and i in atoms(s))
+        at = {**cast(Mapping[Index | str, int], sizes), **points[0]}
         return AdError(f"subscript {text(s)} of dimension {d} of '{name}' is {value(s, at)}"
                        f"{' at ' if places else ''}{places}, and the extent there is {extent}", e.span,
                        "no condition keeps it inside there", program.source)
@@ -432,7 +432,7 @@ def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], si
 
 
 def _points_outside(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine],
-                    sizes: Mapping[str, int]) -> Sequence[Mapping[Index, int]] | None:
+                    sizes: Mapping[str, int]) -> Sequence[Mapping[Index | str, int]] | None:
     """The first point of a box that the guards leave with the subscript outside, if there is one: they are tried one by one. None
     where they are too many."""
     used, told = {*s.indices()}, list(guards)
@@ -444,9 +444,10 @@ def _points_outside(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affi
     if not guards or prod(box[i][1] - box[i][0] + 1 for i in found) > MOST_POINTS:
         return None
     for point in product(*(range(box[i][0], box[i][1] + 1) for i in found)):
-        at: dict[Index | str, int] = {**sizes, **dict(zip(found, point, strict=True))}
+        here: dict[Index | str, int] = dict(zip(found, point, strict=True))
+        at = {**cast(Mapping[Index | str, int], sizes), **here}
         if all(value(g, at) >= 0 for g in asked) and not 0 <= value(s, at) < extent:
-            return [dict(zip(found, point, strict=True))]
+            return [here]
     return []
 
 
