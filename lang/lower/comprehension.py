@@ -414,7 +414,9 @@ class TensorStatement:
             fault = outside(access, domain, self.context.source)
             if fault:
                 if access.where != EVERYWHERE:
-                    fault.help = "a read under a condition bounds no index: say the range in where, or keep the subscript inside"
+                    fault.help = "a read under a condition bounds no index: " + (
+                        "in a loop keep the subscript inside by max or min, as in x(max(t - 1, 0))" if self.assigned() else
+                        "say the range in where, or keep the subscript inside")
                 raise fault
         self.check_elements(b.accesses, domain)
         shape = self.shape(write, domain)

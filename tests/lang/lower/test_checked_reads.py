@@ -141,7 +141,8 @@ def test_reads_in_loops_are_done_only_where_their_conditions_hold(loop: str, exp
 def test_a_condition_on_what_a_loop_assigns_keeps_no_read_inside() -> None:
     """It is refused with what helps: there is nothing ahead of the loop that could be looked at."""
     source = "input x(N), int32 T\nh(0) = 1\nfor t in 0:T { h(t + 1) = h(t) > 2 ? x(t - 1) : h(t) + x(t) }\n"
-    with pytest.raises(AdError, match="subscript t - 1 of x goes down to -1"):
+    with pytest.raises(AdError, match="subscript t - 1 of x goes down to -1") as fault:
         parse(source)
+    assert fault.value.help and fault.value.help.endswith("by max or min, as in x(max(t - 1, 0))")
     inside = source.replace("x(t - 1)", "x(max(t - 1, 0))")
     assert evaluate(parse(inside), {"x": AT["x"], "T": 4}, NUMPY)["h"].tolist() == [1, 3, 2, 7, 5]
