@@ -76,9 +76,9 @@ def extent_over(intervals: Sequence[Interval], extent: Affine = NOTHING) -> Affi
 
 
 def goes_beyond(low: Affine, high: Affine, extent: Affine) -> bool:
-    """Whether the elements low:high go on behind an extent: surely, or behind a number; sizes may be meant to be large enough."""
-    beyond = never_negative(high - extent) or never_negative(low - extent) or extent.number is not None
-    return beyond and not never_negative(extent - high)
+    """Whether the elements low:high surely go on behind an extent, for all sizes for which there are any; sizes that nothing is
+    known of may be meant to be small enough."""
+    return (never_negative(high - extent) or never_negative(low - extent)) and not never_negative(extent - high)
 
 
 # ---------------------------------------------------------------- elements in all dimensions

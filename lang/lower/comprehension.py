@@ -526,9 +526,10 @@ class TensorStatement:
         found = [domain.last(w) + 1 for w in write if isinstance(w, Affine)]
         history = self.tensors.histories.get(self.name)
         for d, intervals in enumerate(history.along[:len(write)] if history is not None else ()):
+            own = found[d]
             single = bool(intervals) and is_single(write[d])   # its own element is one of theirs
             found[d] = extent_over(intervals) if single else \
-                extent_over([each for each in intervals if goes_beyond(*each, found[d])], found[d])
+                extent_over([each for each in intervals if goes_beyond(*each, own)], own)
         return tuple(found)
 
     def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:

@@ -86,6 +86,9 @@ def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[st
     return found
 
 
+NEXT = affine(1)
+
+
 def one_by_one(scope: LoopSurroundings, statements: Sequence[TensorAssign], history: WrittenElements | None,
                sizes: set[str]) -> WrittenElements | None:
     """What statements write of a tensor along the dimensions in which the text of the first says that; None where the others do
@@ -98,8 +101,10 @@ def one_by_one(scope: LoopSurroundings, statements: Sequence[TensorAssign], hist
     for d in sorted({*begun, *([history.place] if history else [])}):
         intervals = [each for s in statements if (each := elements_written(scope, s, d, sizes)) is not None]
         more = more or any(goes_beyond(low, high, begun[d]) for low, high in intervals)
-        for each in intervals:
-            history = (history or WrittenElements(d)).also(d, each)
+        for low, high in sorted(intervals, key=lambda each: each[1] - each[0] != NEXT):   # single elements first
+            known = history.along[d] if history is not None and d < len(history.along) else ()
+            if high - low == NEXT or not known or goes_beyond(low, high, extent_over(known)):
+                history = (history or WrittenElements(d)).also(d, (low, high))
     return history if more else None
 
 

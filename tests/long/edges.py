@@ -46,7 +46,7 @@ def text(r: random.Random) -> str:
     lines, known = [INPUTS], {"a": 1, "b": 1, "A": 2, "S": 2, "d": 1, "c": 0, "e": 0}
     for at in range(r.randint(1, 3)):
         name = f"y{at}"
-        line, rank = r.choice((comprehension, comprehension, comprehension, number, matrix, history))(r, name, known)
+        line, rank = r.choice((comprehension, comprehension, comprehension, number, matrix, history, elements))(r, name, known)
         lines.append(line)
         known[name] = rank
     made = [n for n in known if n[0] == "y"]
@@ -82,6 +82,15 @@ def history(r: random.Random, name: str, known: dict[str, int]) -> tuple[str, in
     factor = r.choice(("0.5", "c", f"{name}({old})"))
     return (f"{name}({first}) = {value(r, [], known, 1)}\n"
             f"for t in 0:N{' down' * down} {{ {name}({new}) = {factor}*{name}({old}) + {step} }}"), 1
+
+
+def elements(r: random.Random, name: str, known: dict[str, int]) -> tuple[str, int]:
+    """A vector that several statements write, element by element or part by part."""
+    places = r.sample(("0", "1", "2", "N", "M + 1"), 3)
+    lines = [f"{name}({at}) {r.choice(('=', '=', '+=!'))} {value(r, [], known, 1)}" for at in places]
+    if r.random() < 0.4:
+        lines.append(f"{name}(i) = {value(r, ['i'], known, 1)} where i in {r.choice(('1:N', '3:4', '0:M', '2:5'))}")
+    return "\n".join(lines), 1
 
 
 def value(r: random.Random, indices: list[str], known: dict[str, int], depth: int) -> str:
