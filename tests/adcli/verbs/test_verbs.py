@@ -162,13 +162,14 @@ def verb_help(verb: str) -> str:
 
 
 @pytest.mark.parametrize("verb", half(list(VERBS)))
-def test_the_help_of_a_verb_ends_with_two_examples_that_run(verb, monkeypatch, tmp_path):
+def test_the_help_of_a_verb_ends_with_examples_that_run(verb, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]))
     lines = verb_help(verb).rstrip().splitlines()
-    assert lines[-3] == "Examples:"
-    for example in lines[-2:]:
+    examples = lines[lines.index("Examples:") + 1:]
+    assert len(examples) >= 2
+    for example in examples:
         words = shlex.split(example.partition(" || ")[0])
         assert words[:2] == ["adcli", verb]
         ended = adcli(*words[1:])

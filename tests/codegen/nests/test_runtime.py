@@ -509,7 +509,7 @@ def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pyt
         assert len(kernel.plan(((1000,),)).spare) == 0   # a new plan
         [plan] = kernel.plans.values()
         kernel({"x0": np.ones(1000)})
-        assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for *_, (block,) in plan.spare)
+        assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for *_, ((block,), _) in plan.spare)
     kernel({"x0": np.ones(1001)})
     assert len(plan.spare) == (spare == 16000)   # what is much is kept while there is no other plan
 

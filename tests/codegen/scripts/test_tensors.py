@@ -47,17 +47,18 @@ def test_nothing_is_read_where_no_point_is(tmp_path: pathlib.Path) -> None:
 def compare(folder: pathlib.Path, programs: list[Program], points: list[list[Point]]) -> None:
     for language in LANGUAGES:
         found = tensors_in_node(folder, programs, points) if language == "js" else tensors_in_python(programs, points)
-        alike(programs, points, found)
+        alike(programs, points, found, language == "js")
 
 
-def alike(programs: list[Program], points: list[list[Point]], found: list[Any]) -> None:
+def alike(programs: list[Program], points: list[list[Point]], found: list[Any], nested: bool) -> None:
+    """The results are those of the reference. Lists in lists do not say how long the elements of an empty list would be."""
     results, numbers = iter(found), 0
     for program, row in zip(programs, points, strict=True):
         for at, sizes in row:
             want, got = expected(program, at), next(results)
             if want is None:
                 assert got == "refused" or not flat(got), (sizes, at)
-            else:
+            elif not (nested and got == "refused" and any(0 in np.shape(x)[:-1] for x in at.values())):
                 assert got != "refused", (sizes, at)
                 np.testing.assert_allclose(flat(got), want, rtol=1e-10, atol=1e-10, err_msg=print_program(program, "nested", []))
                 numbers += len(want)
