@@ -13,7 +13,8 @@ from places import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 OURS = ("test", "mutation", "engines")
-OPTIONAL, ANY = ({re.split(r"[><=\[]", need)[0] for name, needs in EXTRAS.items() if name not in without for need in needs if not need.startswith("adcli[")}
+OPTIONAL, ANY = ({re.split(r"[><=\[]", need)[0] for name, needs in EXTRAS.items() if name not in without for need in needs
+                  if not need.startswith("adcli[")}
                  for without in (OURS, ("test", "mutation")))
 WITH_OTHERS = {"bokeh", "distributed", "fsspec", "s3fs", "gcsfs"}
 """What is installed as dask[distributed], or as fsspec with what a kind of URL needs."""
