@@ -129,7 +129,7 @@ def test_what_a_format_cannot_hold_is_a_fault(data, form, said):
 ], ids=lambda x: repr(x)[:50])
 def test_dialects(data, options, want):
     for cut in (False, True):
-        ended = same(outcomes(data, XY, *options, verb="eval", cut=cut))
+        ended = same(outcomes(data, XY, "-q", *options, verb="eval", cut=cut))
         assert (ended.code, ended.err, ended.data) == (0, "", want)
 
 

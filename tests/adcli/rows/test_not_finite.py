@@ -46,7 +46,7 @@ def test_over_several_tables_and_in_parts(tmp_path):
     ("v = abs(x)", "grad", [1, 0], ""),
     ("v = exp(x)", "eval", [1, 1000], "<stdin>:3: not finite, 1 of 2 rows\nnote: v = inf is not finite\n"),
     ("input x(N)\nv(i) = log(x(i))\noutput v", "eval", [[1, -1], [1]], "<stdin>:1: not finite, 1 of 2 rows\n"
-     "-e:2:8: note: log(u) at x(1), u = -1.0 is nan: domain\n")])
+     "-e:2:8: note: log(u) at u = -1.0, i = 1 is nan: domain\n")])
 def test_of_derivatives_and_of_tensors(program, verb, data, said):
     stdin = rows("ndjson", data) if "N" in program else rows("csv", data)
     assert adcli(verb, "-e", program, stdin=stdin).err == said

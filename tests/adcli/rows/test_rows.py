@@ -33,8 +33,8 @@ def grad(*options, data=b"", program=XY):
     (b'{"y":2,"x":1,"n":[]}', ["--format", "csv"], b"y,x,n,v,dv_dx,dv_dy\n2,1,[],2.0,2.0,1.0\n"),
 ], ids=lambda x: repr(x)[:40])
 def test_rows(data, options, want):
-    assert grad("--data", "-", *options, data=data).data == want
-    assert grad(*options, data=data).data == want, "piped rows need no --data"
+    assert grad("--data", "-", "-q", *options, data=data).data == want
+    assert grad("-q", *options, data=data).data == want, "piped rows need no --data"
 
 
 def test_defaults_and_seeds():
