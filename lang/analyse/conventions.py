@@ -140,7 +140,7 @@ class CoefficientSweep:
         if e.op is SELECT:
             yield from self.of_choice(self.values[e.args[0]], args)
         elif e.op.truth:
-            yield from args if all(e.op.kind(i) == "t" for i in range(len(args))) else ()
+            yield from args if all(e.op.kind(i) == "t" for i in range(len(args))) else map(jumping, args)
         elif e.op is not STOP and e.op.pieces != "step":
             meets = interactions(e)
             yield from (args[i] for i in passing(e))
@@ -179,6 +179,11 @@ def joined(several: Iterable[Coefficients]) -> Coefficients:
         for degrees, convention in each.items():
             found[degrees] = max(convention, found.get(degrees, NO_CONVENTION))
     return found
+
+
+def jumping(coefficients: Coefficients) -> Coefficients:
+    """Those of a value that is compared which may turn the comparison: it may jump over what it is compared with."""
+    return {degrees: own for degrees, own in coefficients.items() if own.level == JUMP}
 
 
 def marked(coefficients: Coefficients, convention: Convention) -> Coefficients:

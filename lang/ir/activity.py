@@ -89,16 +89,17 @@ def with_outputs(program: Program, names: Sequence[str]) -> Program:
     return replace(program, results=tuple([results[name] for name in names]))
 
 
-def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = ()) -> set[Atom]:
-    """The values that depend on an input in `wrt`, or on one of the values `also`."""
+def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = (), steps: bool = True) -> set[Atom]:
+    """The values that depend on an input in `wrt`, or on one of the values `also`; not through `steps` if these are to move
+    nothing: floor(x) stays as it is where it does not jump."""
     wanted = set(wrt)
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not active.isdisjoint(e.args) and not e.op.truth and e.op is not STOP:
-            if len(e.outs) > 1 or e.op.tensors:
-                active.update(active_results(e, active))
-            elif not e.outs[0].whole:
-                active.add(e.outs[0])
+            if e.op.tensors:
+                active.update(active_results(e, active) if steps else moved_results(e, active))
+            elif (steps or e.op.pieces != "step") and (len(e.outs) > 1 or not e.outs[0].whole):
+                active.update(x for x in e.outs if not x.whole)
     return active
 
 
@@ -109,6 +110,17 @@ def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
         if isinstance(e.op, Recurrence):
             return active_histories(e, active)
     return [x for x in e.outs if not x.whole]
+
+
+def moved_results(e: Equation, moved: Collection[Atom]) -> Iterable[Atom]:
+    """The results of an operation on tensors that move with the values `moved`, some of which it reads, other than by steps."""
+    from adcli.lang.ir.comprehension import Comprehension  # only for programs with tensors
+    op = e.op
+    if isinstance(op, Comprehension) and (op.onto is None or e.args[op.onto] not in moved):
+        own = [op.body.params[k].name for k, s in op.reads() if e.args[s.arg] in moved]
+        if op.body.results[0].atom not in active_values(op.body, own, steps=False):
+            return []
+    return active_results(e, moved)
 
 
 def needed_values(program: Program, of: Collection[str]) -> set[Atom]:

@@ -256,7 +256,8 @@ def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
 # ---------------------------------------------------------------- what is met there
 
 class Activity(NamedTuple):
-    """The values that have derivatives, and those that inputs move, which are the same where derivatives are asked for."""
+    """The values that have derivatives, and those that inputs move: the inputs in `wrt`, or all where no derivative is asked.
+    What is behind a step function moves with nothing: where it jumps, the step function itself is at a jump."""
 
     active: Set[Atom]
     moving: Set[Atom]
@@ -264,8 +265,8 @@ class Activity(NamedTuple):
 
 def activity(program: Program, wrt: Collection[str]) -> Activity:
     """What inputs in `wrt` make active; where there are none all inputs that are no `param` move something."""
-    active = active_values(program, wrt)
-    return Activity(active, active if wrt else active_values(program, [p.name for p in program.params if p.active]))
+    return Activity(active_values(program, wrt),
+                    active_values(program, wrt or [p.name for p in program.params if p.active], steps=False))
 
 
 def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) -> None:

@@ -138,7 +138,7 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, kno
     for a in dict.fromkeys(e.args):
         if isinstance(a, Var) and not a.integer:
             wrong = wrong & ~is_nan(b, a)
-    if op.reduction in ("min", "max") and known is not None and not each.use.still and not known.moving.isdisjoint(e.args):
+    if known is not None and inside.may_tie(known):
         _ties(b, each, found)
     inner = Levels(inside.body.b)
     if known is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Param, Program, Var, shape_of
-from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.activity import active_values, moved_results
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of, nested_reads
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
@@ -253,15 +253,22 @@ class Inside:
         explained = None if inner.explained is None else self.greatest(select(inner.explained, 1, 0).atom)
         if explained is not None:
             levels.explain(levels.under(explained > 0, self.use.guard))
-        if self.op.reduction in ("min", "max") and not self.use.still and not known.moving.isdisjoint(self.e.args):
+        if self.may_tie(known):
             self.note_ties(levels)
 
     def active(self, outside: Activity) -> Activity:
         """The active values in the body, where those outside are."""
-        def inside(values: Set[Atom]) -> set[Atom]:
+        def inside(values: Set[Atom], steps: bool) -> set[Atom]:
             own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in values]
-            return active_values(self.op.body, own)
-        return Activity(*map(inside, outside))
+            return active_values(self.op.body, own, steps=steps)
+        return Activity(inside(outside.active, True), inside(outside.moving, False))
+
+    def may_tie(self, known: Activity) -> bool:
+        """Whether this is an extremum of values that inputs move, or the place of one."""
+        if self.op.reduction not in ("min", "max") or self.use.still:
+            return False
+        moved = not known.moving.isdisjoint(self.e.args)
+        return moved if is_place(self.e) else moved and any(moved_results(self.e, known.moving))
 
     def note_ties(self, levels: Levels) -> None:
         (count, level), live = ties(self.b, self.e), self.use.live

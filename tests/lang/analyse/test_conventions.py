@@ -34,6 +34,10 @@ def judged(text, at, *along, of="v"):
     ("v = exp(abs(x) + y)", {"x": 0.0, "y": 1.0}, "xyy", AT_A_KINK),
     ("v = 0.5*hypot(x, y)**2", {"x": 0.0, "y": 0.0}, "xy", AT_A_KINK),
     ("v = max(x, y)", {"x": 1.0, "y": 1.0}, "y", AT_A_KINK),
+    ("v = floor(x) > 0 ? x : 2*x", {"x": 1.0}, "x", AT_A_JUMP),          # behind the jump there is no tie
+    ("v = floor(x) > 0 ? x : 2*x", {"x": 0.5}, "x", NO_CONVENTION),
+    ("v = abs(x) < 1 ? x : 2*x", {"x": 0.0}, "x", NO_CONVENTION),        # a kink turns no comparison
+    ("v = floor(x) > 0 and y > 0 ? x : 2*x", {"x": 1.0, "y": 1.0}, "x", AT_A_JUMP),
     ("v = max(x, y, z)", {"x": 1.0, "y": 1.0, "z": 0.0}, "x", AT_A_KINK),
     ("v = x == 0 ? 0 : x", {"x": 0.0}, "x", AT_A_JUMP),
     ("v = x == 0 ? 0 : x*y", {"x": 0.0, "y": 2.0}, "y", NO_CONVENTION),  # along y the choice stays

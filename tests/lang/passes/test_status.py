@@ -319,6 +319,12 @@ def test_infinite_elements_beside_values_that_are_not_finite_are_no_news() -> No
      "x,m", "jump"),
     ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1.5]", "x", "smooth"),
     ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1]", "x", "jump"),
+    ("v = fmod(floor(x), 2) == 0 ? x : -x", "x=2.5", "x", "smooth"), ("v = fmod(floor(x), 2) == 0 ? x : -x", "x=2", "x", "jump"),
+    ("v = max(sign(x), round(y))*x + abs(trunc(y))", "x=1,y=0.75", "x,y", "smooth"),
+    ("v = max(sign(x), round(y))*x + abs(trunc(y))", "x=1,y=0.5", "x,y", "jump"),
+    ("input x(N); y(i) = floor(x(i)); v +=! y(i) == 0 ? x(i) : -x(i); output v", "x=[0.5,1.5]", "x", "smooth"),
+    ("input x(N); y(i) = floor(x(i)); v +=! y(i) == 0 ? x(i) : -x(i); output v", "x=[0.5,1]", "x", "jump"),
+    ("input x(N); m max=! floor(x(i)); v +=! m*x(i); output v", "x=[1.5,1.25]", "x", "smooth"),
 ])
 def test_a_condition_counts_where_something_differentiable_reaches_it(program: str, at: str, wrt: str, word: str) -> None:
     """In both modes, in the note, and in what is called strict."""
