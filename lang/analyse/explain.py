@@ -306,7 +306,7 @@ class Explainer:
         return self.first(e, position, lambda x: x == 0)
 
     def first(self, e: Equation, position: int, holds: Any) -> tuple[Question, ...]:
-        order = [a for i, a in enumerate(e.args) if i != position] + [e.args[position]]
+        order = [a for i, a in enumerate(e.args) if i != position and i not in e.op.static] + [e.args[position]]
         if e.op is DIV:
             order = [e.args[1], e.args[0]]
         return tuple(Question(a) for a in order if not isinstance(self.number(a), bool) and holds(self.number(a)))[:1]

@@ -202,7 +202,7 @@ pow_: Fn = row(
 dpow: Fn = row(
     "dpow", "rrrr>r", lambda t, z, x, y, m, n: t * dpow(x, y, whole(m) + 1, whole(n)),
     lambda t, z, x, y, m, n: t * dpow(x, y, whole(m), whole(n) + 1), None, None, static=(2, 3), args="x, y, m, n",
-    domain=(POSITIVE, ANY, (0.0, 2.0), (0.0, 2.0)), hides_nan=True, vanishes=True, factored=True,
+    domain=(POSITIVE, ANY, (0.0, 2.0), (0.0, 2.0)), hides_nan=True, vanishes=True,
     value=lambda x, y, m, n: power_partial(x, y, whole(m), whole(n), operations),
     about="derivative of x**y, m times by x and n times by y",
     defined="x > 0 or x == 0 and y > m or n == 0 and y - m == trunc(y - m) and (x < 0 or y >= 0)",
