@@ -127,6 +127,16 @@ class Miss(NamedTuple):
     condition: float
 
 
+def rounded_exponent(program: Program, at: Mapping[str, float], wrt: Sequence[str]) -> float:
+    """What the rounding of y - m, beside a small y, changes in a derivative of dpow(x, y, m, n), in units of its value."""
+    e = program.equations[-1]
+    if e.op.name != "dpow" or abs(at["x1"]) >= 1:
+        return 0.0
+    m = e.args[2]
+    assert isinstance(m, Lit)
+    return (m.value + wrt.count("x0")) * abs(math.log(at["x0"]))
+
+
 def beyond(op: Primitive, program: Program, at: Sequence[Mapping[str, float]], ways: Sequence[tuple[str, str]]) -> Iterator[Miss]:
     """The derivatives of a program of one operation up to ORDER that are off, computed in each way: a mode and a back end.
 
@@ -140,5 +150,6 @@ def beyond(op: Primitive, program: Program, at: Sequence[Mapping[str, float]], w
             for r in derivative.results:
                 d, z = truth.get(counts(program, r.wrt)), got[r.name]
                 lost = (op.ulps or 0.0) * max(1.0, *map(abs, x.values())) if op.absolute and not r.wrt else 0.0
+                lost += rounded_exponent(program, x, r.wrt) * float(abs(d.value)) if d is not None else 0.0
                 if d is not None and d.in_range and not d.allows(z, lost):
                     yield Miss(r.wrt, tuple(x.values()), way, z, float(d.value), d.off(z), d.condition)

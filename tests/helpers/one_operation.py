@@ -49,6 +49,11 @@ def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:
     return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(n)]
 
 
+def power_terms(x: float, y: float, m: float, n: float) -> float:
+    """A bound of the size of the terms of dpow(x, y, m, n), x > 0, a polynomial in y and log(x) of which two may cancel."""
+    return x ** (y - m) * (m + abs(y)) ** m * (1 + abs(math.log(x))) ** n
+
+
 def special_points(op: Primitive) -> list[dict[str, float]]:
     """Every special value, and for two arguments every pair of them; for three a random choice."""
     names = [p.name for p in program(op).params]

@@ -26,7 +26,8 @@ from tensor_notation import Tensors
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,
            -math.inf, math.nan]
-STATIC = {"pown": {1: (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 7.0, 65.0)}, "polygamma": {0: (0.0, 1.0, 2.0)}}
+STATIC = {"pown": {1: (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 7.0, 65.0)}, "polygamma": {0: (0.0, 1.0, 2.0)},
+          "dpow": {2: (0.0, 1.0, 2.0), 3: (0.0, 1.0, 2.0)}, "dxlogy": {2: (0.0, 1.0, 2.0, 3.0)}}
 VARIANTS = [(op, dict(zip(STATIC.get(op.name, {}), values, strict=True)))
             for op in TABLE.values() for values in itertools.product(*STATIC.get(op.name, {}).values())]
 

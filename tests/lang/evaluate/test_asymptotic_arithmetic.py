@@ -15,6 +15,8 @@ from adcli.lang.lower.frontend import parse
 from session_seed import fixed, half
 
 NAMES = [op.name for op in TABLE.values() if not op.truth and op.name not in ("dup", "select", "polygamma", "pown")]
+ORDERS = (0, 1, 2)
+"""What arguments that are integer constants may be."""
 TEMPLATES = ("{f}*x/(x + x*x)", "({f} - y)/x", "x*log(x + 2)*{f}", "{f}/(1 + {f}*{f})")
 
 
@@ -28,7 +30,9 @@ def test_every_primitive_expands_as_multiple_precision_has_it(name):
     for n in range(40):
         if n >= 4 and compared >= 4:
             return
-        call = f"{name}({', '.join(r.choice(arguments) if i else r.choice(arguments[:4]) for i in range(op.arity))})"
+        chosen = [str(r.choice(ORDERS)) if i in op.static else r.choice(arguments if i else arguments[:4])
+                  for i in range(op.arity)]
+        call = f"{name}({', '.join(chosen)})"
         text = r.choice(TEMPLATES).format(f=call)
         program = gradient(parse(f"input x, y\nv = {text}\n"), ["x"], None, "reverse")
         at = {"x": r.choice((0.0, 1.0, -1.0, 2.0)), "y": 0.75}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.check import check
@@ -16,6 +17,7 @@ from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.printer import print_program
+from back_ends import MODES
 from places import ROOT
 from planted_faults import caught
 from random_loops import random_loop
@@ -33,8 +35,8 @@ LOOPS = {
     "in the middle": "h(0) = a\nfor t in 0:T { h(t + 1) = sqrt(h(t)) }\ny = h(1)",
     "an arm": "h(0) = a\nfor t in 0:T { h(t + 1) = c(t) > 0.5 ? sqrt(h(t)) : b }\ny = h(T)",
 }
-UNDECIDED = {"two lags", "in the middle", "not all elements", "an arm"}
-"""What is not proved, or is not so."""
+UNDECIDED = {"two lags", "in the middle", "not all elements", "an arm", "every step"}
+"""What is not proved, or is not so: at every step nothing reads the last h(T), and its adjoint meets an infinite e(T - 1)."""
 
 
 def awkward(r: Random, program: Program, steps: int, size: int) -> dict[str, Any]:
@@ -86,6 +88,14 @@ def test_a_loop_keeps_its_bits_without_histories_of_what_exists(name: str) -> No
     histories = [x for x in asking(simplify(gated)) if x.startswith("    ")]
     assert any(x.startswith("    ") for x in asking(gated)) and bool(histories) == (name in UNDECIDED), histories
     check_bits(program, drawn("supports of loops", name), int("T - 1" in LOOPS[name] or "h(1)" in LOOPS[name]))
+
+
+def test_the_adjoint_of_what_nothing_reads_meets_an_infinite_factor() -> None:
+    """The last e is infinite: 0·inf = NaN of the last h, which reaches no result, is in no derivative by b."""
+    program = parse(f"input a, b, c(T)\n{LOOPS['every step']}\noutput y")
+    at = {"a": 1.0, "b": -1.0, "c": np.array([1.0, 2.0])}
+    found = [evaluate(gradient(program, ["a", "b"], ["y"], mode), at) for mode in MODES]
+    assert [(x["dy_da"], x["dy_db"]) for x in found] == [(-np.inf, -np.inf)] * 2
 
 
 @pytest.mark.parametrize("name", ["lotka_volterra", "gradient_descent", "leapfrog"])
