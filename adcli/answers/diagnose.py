@@ -21,7 +21,7 @@ from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.status import is_of_constants
+from adcli.lang.passes.status import Activity, activity, counts, is_of_constants
 from adcli.output.layout import Row
 from adcli.output.numbers import Number, number_format, shortest
 from adcli.task.tasks import Task
@@ -64,7 +64,7 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     precision = PRECISIONS[task.request.precision]
     at, arithmetic = rounded_point(at, precision), native_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
-    worst, place = worst_operation(primal, values)
+    worst, place = worst_operation(primal, values, activity(primal, task.derivation.wrt))
     if place is None or worst < level == SINGULAR:
         return _in_derivative(program, every_value(program, at, arithmetic), level, primal.source, numbers_of(task))
     return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "", numbers_of(task))
@@ -75,10 +75,10 @@ def numbers_of(task: Task) -> Number:
     return number_format(None, False, task.request.precision)
 
 
-def worst_operation(primal: Program, values: ValuesAt) -> tuple[int, Equation | None]:
+def worst_operation(primal: Program, values: ValuesAt, known: Activity) -> tuple[int, Equation | None]:
     """The first operation of the greatest level that the results depend on, and the level."""
     worst, place = 0, None
-    for e, level in levels(primal, values):
+    for e, level in levels(primal, values, known):
         if level > worst:
             worst, place = level, e
     return worst, place
@@ -106,29 +106,31 @@ def _in_derivative(program: Program, values: Mapping[Var, Any], level: int, sour
     return Note(reason(level), None, source)
 
 
-def levels(program: Program, values: ValuesAt) -> Iterator[tuple[Equation, int]]:
+def levels(program: Program, values: ValuesAt, known: Activity | None) -> Iterator[tuple[Equation, int]]:
     """The equations that the results really depend on at this point, in order, each with the worst level it meets: arms not taken
-    are left out, and what reaches the results through `stop` alone, as what compares constants alone, is not rough."""
+    are left out, and what is not rough in the status either. Without `known`, all that is met counts."""
     needed: set[Atom] = {r.atom for r in program.results}
     moving, taken = set(needed), []
     for e in reversed(program.equations):
         if needed.isdisjoint(e.outs):
             continue
         moves = not moving.isdisjoint(e.outs)
-        taken.append((e, moves and not is_of_constants(e)))
+        taken.append((e, not moves or is_of_constants(e)))
         read_here = e.args if e.op is not SELECT else (e.args[0], e.args[1] if read(values, e.args[0], FLOAT) else e.args[2])
         needed.update(read_here)
         if moves and e.op is not STOP:
             moving.update(read_here)
-    return ((e, level_of(e, values, 0 if moves else POLE)) for e, moves in reversed(taken))
+    return ((e, level_of(e, values, still, known)) for e, still in reversed(taken))
 
 
-def level_of(e: Equation, values: ValuesAt, least: int) -> int:
-    """The worst level from `least` on that an operation meets at its operands, or -1; a NaN counts where it is made."""
+def level_of(e: Equation, values: ValuesAt, still: bool, known: Activity | None) -> int:
+    """The worst level that counts which an operation meets at its operands, or -1; a NaN counts where it is made."""
     out = values[e.outs[0]]
     if not e.op.truth and out != out and all(a == a for a in arguments(e, values)):
         return DOMAIN
-    return max((s.level for s in met(e, values) if s.level >= least), default=-1)
+    if known is None:
+        return max((s.level for s in met(e, values) if s.level >= POLE or not still), default=-1)
+    return max((s.level for s in met(e, values) if counts(s, e, still, known)), default=-1)
 
 
 def letter(position: int) -> str:
@@ -239,7 +241,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
     if place.kind == "row":
         shown_values = ", ".join(f"{letter(i)} = {shown(x, number)}" for i, x in enumerate(values) if i not in fixed(e))
         return f"{described(e, prime)} at {shown_values}{' is nan' if grade == DOMAIN else ''}", e.span
-    line, known = inner(e, values, arithmetic)
+    line, known = inner(e, values, place.known, arithmetic)
     if line is None:
         return f"'{name}'{index}", e.span
     made = f" is {shown(known[line.outs[0]], number)}" if grade == DOMAIN and not line.op.truth else ""
@@ -273,14 +275,15 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
     return f"'{e.outs[0].name or op.name}'"
 
 
-def inner(e: Equation, values: list[float], arithmetic: Arithmetic) -> tuple[Equation | None, Mapping[Any, Any]]:
+def inner(e: Equation, values: list[float], moving: Activity | None, arithmetic: Arithmetic,
+          ) -> tuple[Equation | None, Mapping[Any, Any]]:
     """The operation in the body of a comprehension that is to blame at these values of its sources."""
     from adcli.lang.passes.status_tensors import unmoved
     assert isinstance(e.op, Comprehension)
     body = e.op.body
     known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, arithmetic)
     greatest, blamed, still = 0, None, unmoved(e)
-    for line, level in levels(body, known):
+    for line, level in levels(body, known, moving):
         if level > greatest and line not in still:
             greatest, blamed = level, line
     return blamed, known

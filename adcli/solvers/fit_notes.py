@@ -132,9 +132,9 @@ def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool
     """Whether an operation that is not smooth at a point has an operand that depends on these inputs."""
     from adcli.answers.diagnose import levels
     from adcli.lang.evaluate import FLOAT, every_value
-    from adcli.lang.ir.activity import active_values
-    active, values = active_values(task.primal, names), every_value(task.primal, at, FLOAT)
-    return any(level > 0 and not active.isdisjoint(e.args) for e, level in levels(task.primal, values))
+    from adcli.lang.passes.status import activity
+    known, values = activity(task.primal, names), every_value(task.primal, at, FLOAT)
+    return any(level > 0 and not known.active.isdisjoint(e.args) for e, level in levels(task.primal, values, known))
 
 
 def constant_columns(fit: Fit) -> list[str]:

@@ -24,6 +24,7 @@ from adcli.lang.ir.errors import Note
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.passes.status import activity
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.trace.labels import element_labels, no_element
 from adcli.trace.large import LargeTrace
@@ -41,6 +42,7 @@ class TracedTensors(NamedTuple):
     program: Program
     whole: Unfolded
     trace: Trace
+    wrt: list[str]
     abridged: bool = False
 
     def numbers(self, atom: Atom, kind: str) -> np.ndarray:
@@ -58,7 +60,7 @@ class TracedTensors(NamedTuple):
     @property
     def worst(self) -> tuple[int, Callable[[], Note] | None]:
         """The worst status at the point, and the note on the operation that has it."""
-        level, e = worst_operation(self.whole.program, self.trace.values)
+        level, e = worst_operation(self.whole.program, self.trace.values, activity(self.whole.program, self.wrt))
         return level, None if e is None else partial(blame, self.whole.program, e, self.trace.values, level, level)
 
     def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
@@ -79,8 +81,8 @@ def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seed
                      for place, x in np.ndenumerate(np.broadcast_to(given, shapes[kind][name]))}
               for kind, those in seeds.items()}
     moved = [x for x in whole.at if tensor_of(x) in wrt]
-    return TracedTensors(program, whole, traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent"),
-                                                arithmetic))
+    trace = traced(whole.program, whole.at, moved, spread.get(TANGENT), spread.get("cotangent"), arithmetic)
+    return TracedTensors(program, whole, trace, moved)
 
 
 # ---------------------------------------------------------------- a row for every statement

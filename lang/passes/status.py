@@ -276,10 +276,15 @@ def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) ->
             of_tensors().note_inside(levels, e, use, inside, known)
         still = use.still or is_of_constants(e)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
-            if (still and status.level < POLE) or (status.level <= JUMP and known.moving.isdisjoint(e.args)):
-                continue
-            if status.needs is None or e.args[status.needs] in known.active:
+            if counts(status, e, still, known):
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
+
+
+def counts(status: Status, e: Equation, still: bool, known: Activity) -> bool:
+    """Whether an entry of its row matters to an equation that reaches a result, or does so through `stop` alone."""
+    if (still and status.level < POLE) or (status.level <= JUMP and known.moving.isdisjoint(e.args)):
+        return False
+    return status.needs is None or e.args[status.needs] in known.active
 
 
 @by_operation

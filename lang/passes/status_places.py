@@ -43,7 +43,7 @@ INF = float("inf")
 class Place(NamedTuple):
     """An operation: its equation, and the names of the results that say its level, the indices of the point, and the values
     there: of its operands, of the sources of a body, or the number of ties. `kind` is row, body, ties, reduction or matrix: for
-    an operation on matrices these are the least indices, and the matrices of all points."""
+    an operation on matrices these are the least indices, and the matrices of all points. `known` is what is active in a body."""
 
     kind: str
     equation: Equation
@@ -51,6 +51,7 @@ class Place(NamedTuple):
     ranges: tuple[Range, ...] = ()
     indices: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    known: Activity | None = None
 
 
 @paused()
@@ -83,9 +84,9 @@ class _Found:
         return self.results[-1].name
 
     def place(self, kind: str, e: Equation, level: Atom, ranges: tuple[Range, ...] = (), indices: tuple[Atom, ...] = (),
-              values: tuple[Atom, ...] = ()) -> None:
+              values: tuple[Atom, ...] = (), known: Activity | None = None) -> None:
         met = self.name(level)
-        self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values))))
+        self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values)), known))
 
 
 def _row(b: Builder, each: Reached, found: _Found, known: Activity | None) -> None:
@@ -141,8 +142,9 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, kno
     if known is not None and inside.may_tie(known):
         _ties(b, each, found)
     inner = Levels(inside.body.b)
-    if known is not None:
-        conditions(inner, inside.equations, inside.active(known))
+    own = None if known is None else inside.active(known)
+    if own is not None:
+        conditions(inner, inside.equations, own)
     for line, use, _ in inside.equations:
         for level, made in _made(inside.body.b, line, known):
             inner.note(level, made, use.guard)
@@ -152,7 +154,7 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, kno
         gated = greatest if not each.use.guard else select(b.expr(truth(b, each.use.guard)), greatest, 0)
         place = tuple(_point(inside.body, inside, b.expr(worst), greatest.atom))
         values = tuple(_there(inside, place))
-        found.place("body", e, gated.atom, op.ranges, place, values)
+        found.place("body", e, gated.atom, op.ranges, place, values, own)
         wrong = wrong & ~(greatest >= DOMAIN)
     found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -332,3 +333,16 @@ def test_a_condition_counts_where_something_differentiable_reaches_it(program: s
         ended = adcli("grad", "-e", program, "--at", at, "--wrt", wrt, "--mode", mode, "--status", "--strict")
         assert ended.out.endswith(f"status = {word}\n")
         assert (ended.code, ended.err.count("note")) == ((0, 0) if word == "smooth" else (4, 1)), ended.err
+
+
+@pytest.mark.parametrize(("program", "at", "wrt"), [
+    ("v = (p > 0 ? x : 2*x) + abs(x)", "p=0,x=0", "x"), ("v = x**p + abs(y)", "p=0,x=0,y=0", "x,y"),
+    ("v = (fmod(floor(x), 2) == 0 ? x : -x) + abs(y)", "x=0.5,y=0", "x,y"),
+    ("input x(N), p(N); v +=! (p(i) > 0 ? x(i) : 2*x(i)) + abs(x(i)); output v", "x=[0],p=[0]", "x"),
+    ("input x(N); v +=! (fmod(floor(x(i)), 2) == 0 ? x(i) : -x(i)) + abs(x(i) - 0.5); output v", "x=[0.5]", "x"),
+])
+def test_the_note_names_what_counts(program: str, at: str, wrt: str) -> None:
+    """Not a condition before it that no differentiated input reaches."""
+    for verb in (["grad", "--status"], ["trace", "--tangent", "x=1"]):
+        ended = adcli(*verb, "-e", program, "--at", at, "--wrt", wrt)
+        assert re.search(r"note: abs'?\(u\) at u = 0.0(, i = 0)?: kink\n", ended.err), ended.err
