@@ -21,6 +21,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, everything, native, number
+from one_operation import power_terms
 from session_seed import drawn, half
 from tensor_notation import Tensors
 
@@ -92,7 +93,10 @@ def test_row(op: Primitive, static: dict[int, float], lanes: int) -> None:
     at = points(op, len(program.params), [i for i in range(op.arity) if i not in static])
     for point, got in zip(at, native(program, at, lanes), strict=True):
         want = reference(program, point)
-        assert all(close(g, w, tolerance(op)) for g, w in zip(got, want, strict=True)), (point, got, want)
+        lost = 0.0   # beside a zero
+        if op.name == "dpow" and point[0] > 0 and all(1e-9 < abs(x) < 1e9 for x in point):
+            lost = 16 * math.ulp(power_terms(*point, *static.values()))
+        assert all(close(g, w, tolerance(op)) or abs(g - w) <= lost for g, w in zip(got, want, strict=True)), (point, got, want)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
