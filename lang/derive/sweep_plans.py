@@ -19,7 +19,7 @@ from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes import forward, reverse
-from adcli.lang.passes.guards import zero
+from adcli.lang.passes.guards import constant
 from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
 
@@ -253,7 +253,7 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
     shapes = {(v, x): (*results[v], *inputs[x]) for v, x in plan.reads}
     if ahead or back:
         b, found = in_all_directions(b, plan, ahead, back, found)
-    return b.equations, {entry: zero(b, shapes[entry]) if value is None else value for entry, value in found.items()}
+    return b.equations, {entry: constant(b, shapes[entry], 0.0) if value is None else value for entry, value in found.items()}
 
 
 def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:

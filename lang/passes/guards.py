@@ -359,18 +359,18 @@ def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Ter
 def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
     x, y = first.atom, second.atom
     if first.guard == second.guard and not x.shape and not y.shape:
-        exists = None if first.exists is None else either_element(b, first, second)
+        exists = None if first.exists is None else either_element(b, first, (), second, ())
         return Term(b, b.line(ADD, (x, y), hint), first.guard, exists)
     start, (common, one, other) = len(b.equations), split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
         if shape_of(a.atom) or shape_of(z.atom):
             positive = flag(b, ((one[0][0], True),))
-            exists = either_element(b, first, second)
+            exists = either_element(b, first, one, second, other)
             chosen = elementwise(b, lambda g, x, y: select(g != 0, x, y), positive, a.atom, z.atom)
             return Term.of(chosen, common, exists).named(b, hint, start)
         return Term.of(apply(TABLE["select"], b.expr(one[0][0]), a, z), common).named(b, hint, start)
-    exists = either_element(b, first, second)
+    exists = either_element(b, first, one, second, other)
     gated, beside = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
     tensors = shape_of(gated.atom) or shape_of(beside.atom)
     value = elementwise(b, lambda x, y: x + y, gated.atom, beside.atom) if tensors else gated + beside
@@ -378,31 +378,41 @@ def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
     return Term.of(value, guard, exists).named(b, hint, start)
 
 
-def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
-    """Where the elements of a sum of tensors exist: where one of the terms does."""
-    if first.exists is None or second.exists is None:
+def either_element(b: Builder, first: Term, one: Guard, second: Term, other: Guard) -> Atom | None:
+    """Where the elements of a sum of tensors exist: where one of the terms does, each under what only its own guard says."""
+    unseen = first.exists is None and second.exists is None
+    if unseen or any(t.exists is None and not guard for t, guard in ((first, one), (second, other))):
         return None
-    plain = not shape_of(first.exists) and not shape_of(second.exists)
-    found = b.expr(first.exists) + b.expr(second.exists) if plain else \
-        elementwise(b, lambda x, y: x + y, first.exists, second.exists)
-    if first.exists in b.chosen or second.exists in b.chosen:
+    x, y = present(b, first, one), present(b, second, other)
+    plain = not shape_of(x) and not shape_of(y)
+    found = b.expr(x) + b.expr(y) if plain else elementwise(b, lambda x, y: x + y, x, y)
+    if x in b.chosen or y in b.chosen:
         b.chosen.add(found.atom)
     return found.atom
+
+
+def present(b: Builder, term: Term, guard: Guard) -> Atom:
+    """Which elements of a term exist under a guard, 1 or more where one does and 0 where it does not."""
+    there = constant(b, shape_of(term.atom), 1.0) if term.exists is None else term.exists
+    if guard:
+        there = gate(b, b.expr(there), guard, 0.0).atom
+        b.chosen.add(there)
+    return there
 
 
 def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
     """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
     if term is None:
-        return zero(b, shape)
+        return constant(b, shape, 0.0)
     return gate(b, term.value, term.guard, 0.0).atom if term.guard else term.atom
 
 
-def zero(b: Builder, shape: Shape) -> Atom:
-    """0, everywhere in a tensor."""
+def constant(b: Builder, shape: Shape, value: float) -> Atom:
+    """A number, or a tensor of which every element is that number."""
     if not shape:
-        return Lit(0.0)
+        return Lit(value)
     from adcli.lang.ir.elementwise import filled  # only for tensors
-    return filled(b, shape, 0.0)
+    return filled(b, shape, value)
 
 
 def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr:

@@ -29,14 +29,14 @@ from adcli.lang.ir.comprehension import (
     constant_body,
     identity_body,
 )
-from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled
+from adcli.lang.ir.elementwise import compact, emit, every_element, filled
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
-from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
 from adcli.lang.ir.sizes import elements_read
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled_at, pushed
-from adcli.lang.passes.guards import Term, flag, gate
+from adcli.lang.passes.guards import Term, gate, present
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.systems import UNWRITTEN, StepSystem
@@ -107,14 +107,7 @@ def settled(b: Builder, term: Term) -> Term:
     """The same derivative without a guard: 0 where it does not exist, which `exists` says."""
     if not term.guard:
         return term
-    value, shape = gate(b, term.value, term.guard, 0.0), shape_of(term.atom)
-    if not shape:
-        there = flag(b, term.guard) if term.exists is None else gate(b, b.expr(term.exists), term.guard, 0.0).atom
-    else:
-        all_there = filled(b, shape, 1.0) if term.exists is None else term.exists
-        there = elementwise(b, lambda x, g: select(g != 0, x, 0), all_there, flag(b, term.guard)).atom
-    b.chosen.add(there)
-    return Term.of(value, (), there)
+    return Term.of(gate(b, term.value, term.guard, 0.0), (), present(b, term, term.guard))
 
 
 class _Certainty(NamedTuple):

@@ -33,6 +33,9 @@ CHAINS = {
     "an extremum": "p(i) = {f}(x(i)); o(i) = p(i)*v(i); m(i) = k(i) > 0 ? o(i) : 5*v(i); s max=! m(i)",
     "a loop": "h(0) = v(0); for t in 0:N {{ p(t) = {f}(x(t))*h(t); h(t + 1) = k(t) > 0 ? p(t) : v(t) }}; s = h(N)",
     "a loop before": "for t in 0:N {{ p(t) = {f}(x(t)) }}; o(i) = p(i)*v(i); u(i) = k(i) > 0 ? o(i) : 0; s +=! u(i)",
+    "a number chosen": "p(i) = {f}(x(i)); o(i) = p(i)*v(i); a = o(0); s = (k(0) > 0 ? a : v(0)) + o(1)",
+    "a sum chosen": "p(i) = {f}(x(i)); o(i) = p(i)*v(i); t +=! o(i); s = (k(0) > 0 ? t : v(0)) + o(1)",
+    "a sum or an element": "p(i) = {f}(x(i)); o(i) = p(i)*v(i); t +=! o(i); s = k(0) > 0 ? t : o(1)",
     "a loop behind": "p(i) = {f}(x(i)); o(i) = p(i)*v(i); h(0) = 0; for t in 0:N {{ h(t + 1) = h(t) + (k(t) > 0 ? o(t) : 0) }}; "
                      "s = h(N)",
 }
