@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from adcli.answers.derivatives import of_numbers
-from adcli.answers.diagnose import described, letter
+from adcli.answers.diagnose import described, fixed, letter
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import joined, located, several
@@ -209,7 +209,7 @@ def csv_lines(layout: Layout, found: Iterable[FoundEnclosure], number: Number, w
 
 def note(e: Equation, operands: Sequence[FloatBounds | bool | None], reason: str, task: Task) -> Note:
     """What made bounds infinite, has no value, or what no precision decides, with its place."""
-    shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
+    shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands) if i not in fixed(e)]
     return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.signature.source)
 
 

@@ -53,6 +53,11 @@ def test_infinite_bounds_are_json_strings_and_the_operation_is_named():
     assert adcli("eval", "-e", "v = log(x)", "--at", "x=1±2", "--enclose", "-q").err == ""
 
 
+def test_constants_of_an_operation_are_no_operands_of_a_note():
+    ended = adcli("grad", "-e", "v = x**y", "--at", "x=0.5±0.5,y=1.5±1", "--enclose", "--order", "2")
+    assert ended.err == "-e:1:5: note: dpow(u, v, 1, 0) at u in [0.0, 1.0], v in [0.5, 2.5]: no bound is known\n"
+
+
 @pytest.mark.parametrize(("formula", "box", "line", "decoration"), [
     ("sqrt(x)", "x=0±1", "input f in [0.0, 1.0]   # partly defined; at most 1 times the true range", "trv"),
     ("sqrt(x)", "x=-2±1", "input f in [-inf, inf]   # no value", "trv"),
