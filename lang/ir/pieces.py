@@ -59,7 +59,7 @@ def together(first: Pieces[T], second: Pieces[T]) -> Pieces[T]:
 
 def known_where(pieces: Pieces[Affine]) -> Where:
     """What is known where one of the pieces is; nothing where they are too many."""
-    return ((UNTOLD,),) if pieces is None else tuple(map(tuple, pieces))
+    return ((UNTOLD,),) if pieces is None else tuple([tuple(dict.fromkeys(p)) for p in pieces])
 
 
 def under(where: Where, pieces: Pieces[Affine]) -> Where:

@@ -244,7 +244,8 @@ class _Inference:
         yield from (affine(i) for i in self.written if i not in self.ranges)
 
     def intersect(self, index: Index, found: list[_Bound], rank: int) -> None:
-        whole = [b for b in found if (b.alone or (b.shifted and rank >= OPEN)) and b.high in (None, b.whole[1])]
+        found = list(dict.fromkeys(found))
+        whole = dict.fromkeys(b for b in found if (b.alone or (b.shifted and rank >= OPEN)) and b.high in (None, b.whole[1]))
         alone = sorted(((b, b.high) for b in whole if b.high is not None),
                        key=lambda t: (t[0].rank > rank, len(t[1].terms), text(t[1]), t[0].why))
         for other, last in alone[1:]:
