@@ -64,7 +64,7 @@ def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
 
 
 def conventions_at(primal: Program, at: Mapping[str, float], asked: Sequence[AskedDerivative]) -> list[Convention]:
-    """What each of the derivatives is a convention at, at a point."""
+    """The kink or jump at which each of the derivatives is a convention, at a point."""
     return conventions(primal, {p.name: (at[p.name],) * 2 for p in primal.params}, asked)
 
 
@@ -175,7 +175,7 @@ def counts(digits: Any) -> Any:
 
 
 MARKS: dict[str, Callable[[Digits], bool]] = {"turned": lambda d: d.turned, "conventions": lambda d: d.convention.certain}
-"""What else is said of numbers, in lists of the results that have such a number."""
+"""Further properties of numbers, each told as a list of the results that have it."""
 
 
 def of_any(digits: Any, holds: Callable[[Digits], bool]) -> bool:

@@ -31,7 +31,7 @@ NOT_CALLED = ("dup", "round")
 
 APART = "give each number a parameter of its own, lambda x, y: x**2 + y; tensors are declared in a text: " \
     "adcli.compile('input p(N); v +=! p(i)**2')"
-"""What to write where a parameter was taken for a vector."""
+"""Help where a parameter was taken for a vector."""
 
 
 class NoAttribute(AdError, AttributeError):

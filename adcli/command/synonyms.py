@@ -79,7 +79,7 @@ OF_VERBS = {
     "trace": choices([("mode", ("both modes are shown: --tangent x=1 is the direction, --cotangent v=1 the weights",))]),
     "check": choices([("method methods", ("leave it out: every method that applies is used",))]),
 }
-"""What is answered by one verb, before what is answered by all."""
+"""Answers of one verb, which come before those of all verbs."""
 OPTIONS = choices([
     ("expr eval formula exec code c", ("-e",)),
     ("point points values value inputs x0 params", ("--at",)),

@@ -33,7 +33,7 @@ LARGEST_FACTOR = 5
 
 
 def by_factor(k: float) -> str:
-    """What to write for a coverage factor, by the normal distribution."""
+    """Help for a coverage factor, by the normal distribution."""
     return f"for k = {k:g} write --coverage {math.erf(k / math.sqrt(2)):.10g}"
 
 

@@ -41,8 +41,8 @@ FEW_RESULTS = 16
 class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; how many
     rows are not finite or, with --strict, not smooth, and the first of them with its line; for inputs that leave their range a
-    value that does; what the rows add up to, where that is asked for; the
-    rows in place of their bytes, where columns have types. `rest` is what becomes of its other rows,
+    value that does; what the rows add up to, where that is asked for; the rows in place of their bytes, where columns have
+    types. `rest` is what becomes of its other rows,
     worked on as it is asked for."""
 
     data: bytes

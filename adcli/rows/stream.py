@@ -136,7 +136,7 @@ class TableRun:
     policies = "skip or mark"
     """The policies that go on after a bad row."""
     rough_words = "not finite", "not smooth or not finite"
-    """What is said of rows that are rough, without --strict and with it."""
+    """Descriptions of rough rows, without --strict and with it."""
 
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
                  known: Mapping[str, Any] | None = None) -> None:

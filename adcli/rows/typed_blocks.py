@@ -70,7 +70,7 @@ def plain(text: bytes, separator: bytes) -> bool:
 
 
 def possible() -> bool:
-    """Whether this polars and this system have what it takes."""
+    """True if this polars and this system support sources of our own and positioned reads."""
     return register_io_source is not None and hasattr(os, "preadv")
 
 

@@ -135,7 +135,7 @@ def sizes(x: Vector) -> Vector:
 
 
 def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
-    """What a point is."""
+    """The verdict on a point."""
     f = system.function
     r, j = f.fun(x), dense(f.jac(x))
     here = Solution(system, x, r, j, NOT_FINITE, np.zeros(f.n), solver, count)

@@ -50,11 +50,11 @@ Degrees = tuple[int, ...]
 Coefficients = Mapping[Degrees, Convention]
 """The coefficients of a value that are not zero by construction."""
 Rough = Mapping[Equation, Sequence[tuple[Convention, int | None]]]
-"""What operations are at, and which argument must move for that to count."""
+"""Kinks and jumps by operation, each with the argument that must move for it to count."""
 
 
 def conventions(primal: Program, box: InputBox, asked: Sequence[AskedDerivative]) -> list[Convention]:
-    """What each derivative of a program of numbers is a convention at, at a point or in a box."""
+    """The kink or jump at which each derivative of a scalar program is a convention, at a point or in a box."""
     values, rough = rough_operations(primal, box) if any(d.along for d in asked) else ({}, {})
     return [CoefficientSweep(primal, values, rough, d).found() if rough else NO_CONVENTION for d in asked]
 

@@ -40,7 +40,7 @@ class EitherWay(NamedTuple, Generic[T]):
 
 
 UNTOLD = affine(Index("condition"))
-"""What is not negative where some condition holds, and says nothing of where a point is."""
+"""An expression that is not negative where some condition holds, without any information on places."""
 UNKNOWN: EitherWay[Affine] = EitherWay(((UNTOLD,),), ((UNTOLD,),))
 """A condition that says nothing of where a point is."""
 

@@ -68,7 +68,7 @@ def fits(param: str, text: str) -> bool:
 
 LEFT = {"+": PRODUCT, "-": PRODUCT, "*": UNARY, "/": UNARY, "**": UNARY, "<": SUM, ">": SUM, "=": SUM, "?": OR}
 RIGHT = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": ATOM, "<": SUM, ">": SUM, "=": SUM, "!": SUM, "?": OR, ":": OR}
-"""What an operand needs by the operator before it, and by the one behind it."""
+"""Binding levels that the operators before and after an operand need."""
 BESIDE = re.compile(r"\*\*|\S|\Z")
 
 

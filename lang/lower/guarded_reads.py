@@ -15,7 +15,7 @@ Spans = tuple[Span | None, ...]
 
 
 def is_choice(node: Node) -> bool:
-    """Whether a node chooses between two values."""
+    """True for a select."""
     return isinstance(node, Op | Call) and node.name == "select" and len(node.args) == 3
 
 
@@ -97,7 +97,7 @@ class PlaceComparisons:
 
 
 def outcomes_of(node: Op | Call) -> Sequence[bool]:
-    """What the first operand is where the others are asked for; nothing where they always are."""
+    """The values of the first operand for which the others are evaluated; empty where they always are."""
     if is_choice(node):
         return True, False
     return (node.name == "and",) if node.name in ("and", "or") and len(node.args) == 2 else ()

@@ -19,7 +19,7 @@ TO_REDUCE = "a sum over it is a statement of its own, a +=! ..., and what is don
 LONGEST = 200
 """Characters of statements that are offered."""
 ASSIGNED = "f = "
-"""What stands before a value that is read alone."""
+"""Prefix of a value that is read alone."""
 
 
 def offered_sum(tree: Tree, at: int, missing: Collection[str], tensors: Collection[str]) -> Suggestion | None:

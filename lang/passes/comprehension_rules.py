@@ -279,7 +279,7 @@ def _emitted(b: Builder, op: Comprehension, seeds: Collection[Term], make: Calla
 
 
 def chooses(op: Comprehension) -> bool:
-    """Whether the body of a comprehension has a choice in it."""
+    """True if the body of a comprehension has a select."""
     return any(x.op is SELECT for x in op.body.equations)
 
 
