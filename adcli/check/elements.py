@@ -37,9 +37,9 @@ from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.sizes.binding import bind, number
 
 MOST_WRITTEN = 150_000
 """Operations that a program and its derivatives are written out to at a point."""

@@ -15,9 +15,9 @@ from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Program, Result
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import bind, shapes
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
+from adcli.lang.sizes.binding import bind, shapes
 from adcli.task.nest_code import native
 
 

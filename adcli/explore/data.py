@@ -28,9 +28,9 @@ from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import Sizes, counts, number
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.passes.simplify import prune
+from adcli.lang.sizes.binding import Sizes, counts, number
 from adcli.task.derive import chosen
 
 MOST_OPERATIONS = 10_000

@@ -29,8 +29,8 @@ from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
-from adcli.lang.ir.sizes import bind, ends_early, shapes
-from adcli.lang.ir.sizes import number as extent
+from adcli.lang.sizes.binding import bind, ends_early, shapes
+from adcli.lang.sizes.binding import number as extent
 
 Array = np.ndarray
 InputValue = float | Array

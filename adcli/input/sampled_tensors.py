@@ -20,10 +20,11 @@ from adcli.lang.ir import Atom, Param, Program, Var
 from adcli.lang.ir.affine import Affine, atoms
 from adcli.lang.ir.comprehension import Read
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.matrix import Boxed, accesses, bound_names
 from adcli.lang.ir.recurrence import with_statements
-from adcli.lang.ir.sizes import Sizes, accesses, bind, bound_names, counts, number, prove
-from adcli.lang.ir.step_order import prove_steps
+from adcli.lang.sizes.binding import Sizes, bind, counts, number
+from adcli.lang.sizes.in_bounds import prove
+from adcli.lang.sizes.step_order import prove_steps
 
 LARGEST = (3, 4, 6, 9, 14)
 """Sizes are drawn up to these, the smallest first."""

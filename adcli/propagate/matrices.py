@@ -176,6 +176,6 @@ def numbers_of(program: Program, at: Mapping[str, Any], spreads: Collection[str]
 def many(program: Program, spreads: Mapping[str, object], at: Mapping[str, Any]) -> bool:
     """Whether there are so many partial derivatives that matrices are sooner done."""
     from adcli.lang.ir import shape_of
-    from adcli.lang.ir.sizes import bind, number
+    from adcli.lang.sizes.binding import bind, number
     sizes = bind(program, {p.name: np.shape(at[p.name]) for p in program.params}, at)
     return len(spreads) * sum(prod(number(x, sizes) for x in shape_of(r.atom)) for r in program.results) >= MANY

@@ -21,7 +21,7 @@ from adcli.input.fields import Fault
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.sizes import bind
+from adcli.lang.sizes.binding import bind
 from adcli.output.streams import say
 from adcli.rows.blocks import Done, Work
 from adcli.rows.rows import Rows, Table

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from adcli.lang.ir.sizes import bind, number
+from adcli.lang.sizes.binding import bind, number
 
 if TYPE_CHECKING:
     from adcli.codegen.nests.calls import CallPlan

@@ -21,10 +21,10 @@ from adcli.lang.ir import Atom, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.precision import Precision
-from adcli.lang.ir.sizes import bind, number
 from adcli.lang.passes.forward import jvp_with_sweep
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.status import with_status
+from adcli.lang.sizes.binding import bind, number
 from adcli.task.nest_code import native
 from adcli.trace.labels import element_labels, no_element
 

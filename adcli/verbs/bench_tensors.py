@@ -18,7 +18,7 @@ from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.lang.ir.sizes import bind, number
+from adcli.lang.sizes.binding import bind, number
 from adcli.output.columns import table
 from adcli.task.nest_code import HASTE, native
 from adcli.verbs.timing import best, headline, timed

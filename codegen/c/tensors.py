@@ -32,7 +32,6 @@ from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
 from adcli.codegen.rows.parts import ProgramPart
 from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.all_sizes import Condition
 from adcli.lang.ir.comprehension import COMBINED_BY, Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -40,8 +39,9 @@ from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INDENT, Piece, call
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import counts
-from adcli.lang.ir.word_size import LARGEST_WHOLE
+from adcli.lang.sizes.all_sizes import Condition
+from adcli.lang.sizes.binding import counts
+from adcli.lang.sizes.in_bounds import LARGEST_WHOLE
 from adcli.lang.syntax.comprehension_printer import TensorWriter
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 

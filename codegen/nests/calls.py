@@ -35,8 +35,8 @@ from adcli.codegen.nests.teams import (
     WAITS,
 )
 from adcli.lang.ir import Param, Var
-from adcli.lang.ir.allowance import quantity
 from adcli.lang.ir.errors import Note, Source, Span, plural
+from adcli.lang.ir.limits import quantity
 from adcli.lang.ir.precision import Precision
 
 if TYPE_CHECKING:

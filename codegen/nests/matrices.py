@@ -18,7 +18,7 @@ from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value
 from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
-from adcli.lang.ir.sizes import number
+from adcli.lang.sizes.binding import number
 
 if TYPE_CHECKING:
     from adcli.codegen.nests.addresses import Environment

@@ -56,9 +56,10 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.constants_at import placing_constants
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.matrix import bound_names
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.sizes import bound_names, counts
 from adcli.lang.passes.distribute import distributed
+from adcli.lang.sizes.binding import counts
 
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads. Behind them stands the address of what

@@ -11,7 +11,7 @@ from math import prod
 from adcli.lang.ir import Atom, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms, bounds, linear, slope
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, fixed_indices
-from adcli.lang.ir.sizes import number
+from adcli.lang.sizes.binding import number
 
 ALONE = 3.0
 """How much longer a row takes that is in no whole tile."""

@@ -32,7 +32,7 @@ from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted, without
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
 from adcli.lang.ir.primitives import INDEX_POWER
-from adcli.lang.ir.ranges import Access, Domain, surely_inside
+from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
 MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
 """Forms of a comprehension that are looked at, nests for each, and indices for the tile of the best."""

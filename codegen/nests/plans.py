@@ -28,12 +28,13 @@ from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.codegen.nests.sweeps import Sweeps
 from adcli.codegen.nests.teams import FROM, ONE_EACH, TO, WHOLE
 from adcli.lang.ir import Atom, Equation, Var
-from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.limits import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import bind, number, prove, require_words, shapes
-from adcli.lang.ir.step_order import prove_steps
+from adcli.lang.sizes.binding import bind, number, shapes
+from adcli.lang.sizes.in_bounds import prove, require_words
+from adcli.lang.sizes.step_order import prove_steps
 
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""

@@ -20,9 +20,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substitute
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
 from adcli.lang.ir.elementwise import every_element, filled, moved
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, accesses
 from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place, whole_statements
-from adcli.lang.ir.sizes import accesses
 
 T = TypeVar("T")
 Ring = tuple[int, int]

@@ -13,8 +13,8 @@ from adcli.codegen.nests.recurrences import Ring, assigned, covers, in_registers
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.matrix import accesses
 from adcli.lang.ir.recurrence import Recurrence, step_place
-from adcli.lang.ir.sizes import accesses
 
 
 def with_rings(program: Program, registers: bool = False, whole: Collection[Atom] = ()) -> Program:

@@ -25,7 +25,8 @@ from adcli.codegen.nests.nest import Nest, StepBlock, indices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.sizes import elements_read, number
+from adcli.lang.ir.matrix import elements_read
+from adcli.lang.sizes.binding import number
 
 NEAR, STILL_NEAR = 1 << 16, 1 << 19
 """Bytes of rows that are done together, a part of the smallest second caches; and where so many are needed for LEAST_ROWS."""

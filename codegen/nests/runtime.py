@@ -27,7 +27,7 @@ from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.sizes import counts, elements, no_subscript
+from adcli.lang.sizes.binding import counts, elements, no_subscript
 
 HASTY_FROM = 20_000
 """Characters of a text from which on it is worth while to compile it in haste first."""

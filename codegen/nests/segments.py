@@ -24,7 +24,7 @@ from adcli.codegen.nests.actions import Base, Fill, Move
 from adcli.codegen.nests.stepwise import EACH, ELEMENT, LOOP, PLAIN, SUM, StepPart
 from adcli.codegen.nests.sweeps import StepSweep, Sweeps
 from adcli.lang.ir import Var
-from adcli.lang.ir.sizes import number
+from adcli.lang.sizes.binding import number
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
     size_t NAME_work_size(size_t M, …)
     int NAME(size_t M, …, const double *A, double s, const int32_t *I, …, double *C, …, double *work)
 
-Sizes, inputs, outputs, `work` and what the function returns are those of the same program in C; `adcli.lang.ir.all_sizes` says
+Sizes, inputs, outputs, `work` and what the function returns are those of the same program in C; `adcli.lang.sizes.all_sizes` says
 what is asked of sizes. The function fills `env` on its stack and runs all steps, each with the one nest that suits middling
 sizes. It needs libm and what compilers expect of C's library (memset, memcpy), and nothing of ours.
 """
@@ -25,13 +25,13 @@ from adcli.codegen.nests.steps import ModuleStep, divided
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
-from adcli.lang.ir.all_sizes import Condition, SizeConditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.sizes import counts
 from adcli.lang.passes.distribute import distributed
+from adcli.lang.sizes.all_sizes import Condition, SizeConditions
+from adcli.lang.sizes.binding import counts
 
 LARGEST_WORD = (1 << 63) - 1
 MIDDLING = 64

@@ -14,10 +14,8 @@ from adcli.codegen.nests.nest import Nest, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
-from adcli.lang.ir.sizes import elements_read
-from adcli.lang.ir.step_order import step_offset
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
+from adcli.lang.ir.recurrence import Recurrence, step_offset, whole_statements
 
 PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
 """What a step of a module is: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same

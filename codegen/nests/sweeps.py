@@ -18,7 +18,7 @@ from math import ceil, inf, isqrt, prod
 
 from adcli.codegen.nests.stepwise import EACH, ELEMENT, LOOP, PLAIN, SUM, StepAccess, StepPart
 from adcli.lang.ir import Var
-from adcli.lang.ir.sizes import number
+from adcli.lang.sizes.binding import number
 
 LEAST_BLOCK = 1 << 16
 """Bytes of histories that a block makes at least: what is smaller lies near the processor anyway."""

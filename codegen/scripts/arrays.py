@@ -23,11 +23,10 @@ from adcli.codegen.scripts.tensors import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, affine, atoms, never_negative
 from adcli.lang.ir.comprehension import BodySource, Subscript, atoms_in, fixed_indices
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, accesses
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, Piece, enclosed
-from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import accesses
+from adcli.lang.sizes.proofs import proved
 
 LOOPS = LoopLanguage("", "", "", "", "", "", "", "")
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}

@@ -18,8 +18,8 @@ from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.ir import Atom, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.sizes import shapes
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.sizes.binding import shapes
 
 
 def jacobian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> Pattern:

@@ -264,7 +264,7 @@ def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:
 def in_all_directions(b: Builder, plan: SweepPlan, ahead: Mapping[str, Var], back: Mapping[str, Var],
                       found: Mapping[MatrixEntry, Atom | None]) -> tuple[Builder, dict[MatrixEntry, Atom | None]]:
     """Sweeps by way of unit seeds as sweeps in all their directions, and the entries with the dimensions of these."""
-    from adcli.lang.passes.directions import Directions  # only for programs with tensors
+    from adcli.lang.passes.vmap import Directions  # only for programs with tensors
     whole = Directions(Builder(), [*ahead.values(), *back.values()])
     whole.lines(b.equations)
     entries = dict(found)

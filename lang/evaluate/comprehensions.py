@@ -19,8 +19,9 @@ from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Rea
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import written_out
 from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.sizes import bind, elements, no_subscript, number, prove
-from adcli.lang.ir.step_order import prove_steps
+from adcli.lang.sizes.binding import bind, elements, no_subscript, number
+from adcli.lang.sizes.in_bounds import prove
+from adcli.lang.sizes.step_order import prove_steps
 
 BLOCK = 1024
 """Terms of a sum that are added one after another, see `_sum_in_blocks`; more where there are more blocks than that."""

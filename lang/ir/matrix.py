@@ -23,12 +23,12 @@ comprehension.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from adcli.lang.ir import Atom, Equation, Primitive, Var
-from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir import Atom, Equation, Param, Primitive, Var
+from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.ir.records import named_record
 
@@ -138,3 +138,24 @@ def renumbered(op: MatrixOperation, place: Mapping[int, int]) -> MatrixOperation
         return Read(place[s.arg], tuple(map(moved, s.subscripts))) if isinstance(s, Read) else s
     sources = tuple([Read(place[s.arg], tuple(map(moved, s.subscripts))) for s in op.sources])
     return replace(op, sources=sources, write=tuple(map(moved, op.write)))
+
+
+def bound_names(params: Iterable[Param]) -> set[str]:
+    """The names of sizes that inputs bind: those in their extents, and integers that are inputs."""
+    shaped = {a for p in params for x in p.var.shape for a in atoms(x) if isinstance(a, str)}
+    return shaped | {p.name for p in params if p.var.integer and not p.var.shape}
+
+
+def accesses(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+    """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
+    yield from elements_read(e, op)
+    yield e.outs[0], op.write
+
+
+def elements_read(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+    """Every tensor that a comprehension reads, with the subscripts, those inside of subscripts too."""
+    stack = [(e.args[r.arg], r.subscripts) for r in (*[s for s in op.write if isinstance(s, Read)], *[r for _, r in op.reads()])]
+    while stack:
+        atom, subscripts = stack.pop()
+        yield atom, subscripts
+        stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]

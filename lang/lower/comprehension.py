@@ -27,10 +27,6 @@ from adcli.lang.ir.comprehension import (
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.ir.histories import Gappy, box_of, extent_over, goes_beyond, written_region
-from adcli.lang.ir.pieces import EVERYWHERE, SPLITS
-from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
-from adcli.lang.ir.sizes import larger_shape
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -55,6 +51,10 @@ from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits,
 from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
+from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
+from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_region
+from adcli.lang.sizes.in_bounds import larger_shape
+from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.syntax.tree import Call, Clause, Def, For, Node, TensorAssign, Token, Typed, bare, postorder, targets_of, within
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from adcli.lang.ir import Atom
 from adcli.lang.ir.affine import Affine, Index, affine, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, box_of, missing, surely_missing, surely_written
-from adcli.lang.ir.ranges import Access, Domain, Range
 from adcli.lang.lower.scope import Context
+from adcli.lang.sizes.histories import Gappy, box_of, missing, surely_missing, surely_written
+from adcli.lang.sizes.ranges import Access, Domain, Range
 
 
 def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom | None, a: Access, ranges: Iterable[Range],

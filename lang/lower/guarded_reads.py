@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, under
 from adcli.lang.lower.comprehension_body import Elements, counted
 from adcli.lang.lower.index_conditions import alternatives, is_condition, limits, sides_of
+from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, under
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 Spans = tuple[Span | None, ...]

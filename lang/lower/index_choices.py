@@ -6,10 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir.affine import Affine, Index, atoms
-from adcli.lang.ir.all_sizes import in_doubt
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.pieces import COMPARISONS
-from adcli.lang.ir.ranges import Access, Domain
 from adcli.lang.lower.comprehension_body import Elements, rewritten
 from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice, outcomes_of
 from adcli.lang.lower.index_conditions import (
@@ -24,6 +21,9 @@ from adcli.lang.lower.index_conditions import (
     runs,
 )
 from adcli.lang.lower.subscripts import LONGEST
+from adcli.lang.sizes.all_sizes import in_doubt
+from adcli.lang.sizes.condition_dnf import COMPARISONS
+from adcli.lang.sizes.ranges import Access, Domain
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 

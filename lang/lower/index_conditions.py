@@ -6,11 +6,11 @@ from typing import NamedTuple, TypeVar
 
 from adcli.lang.ir.affine import Affine, never_negative, text
 from adcli.lang.ir.comprehension import Range
-from adcli.lang.ir.pieces import COMPARISONS, SPLITS, EitherWay
-from adcli.lang.ir.proofs import proved
-from adcli.lang.ir.ranges import Domain
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
+from adcli.lang.sizes.condition_dnf import COMPARISONS, SPLITS, EitherWay
+from adcli.lang.sizes.proofs import proved
+from adcli.lang.sizes.ranges import Domain
 from adcli.lang.syntax.tree import Call, Node, Op, bare
 
 MANY = 16

@@ -14,16 +14,13 @@ from typing import Protocol, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
-from adcli.lang.ir.allowance import Allowance
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
+from adcli.lang.ir.limits import Allowance
 from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.recurrence import Recurrence, signature_of
-from adcli.lang.ir.step_order import Meeting, meetings, surely_met
+from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, shape_of
 from adcli.lang.lower.gaps import check_elements
@@ -34,6 +31,8 @@ from adcli.lang.lower.scope import POISON, Context, EquationScope, node_name
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.tuples import flat
 from adcli.lang.lower.until import Ending
+from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
+from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
 
 T = TypeVar("T")

@@ -14,14 +14,14 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, all_fixed, identity_body
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.histories import Gappy, written_box
 from adcli.lang.ir.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.ir.notation import MATRIX_CALLS
-from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
 from adcli.lang.lower.index_conditions import limits
 from adcli.lang.lower.scope import POISON, EquationScope
+from adcli.lang.sizes.histories import Gappy, written_box
+from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, postorder
 
 Lift = Callable[[Node], Node]

@@ -24,8 +24,8 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.ranges import Access, Domain, surely_inside
 from adcli.lang.ir.records import value_record
+from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
 ADD, SUB, MUL, DIV, NEG = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg"))
 LONGEST_NAME = 24

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
+from adcli.lang.ir.limits import LIMIT, Allowance, quantity
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
 from adcli.lang.ir.partials import PARTIALS
 from adcli.lang.ir.primitives import TABLE

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
-from adcli.lang.ir.allowance import OF_A_STATEMENT
 from adcli.lang.ir.errors import AdError, Fix
+from adcli.lang.ir.limits import OF_A_STATEMENT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.lower.assignments import assignment, check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted

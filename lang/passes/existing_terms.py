@@ -21,7 +21,7 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
 from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.passes.supports import follows, without_index
+from adcli.lang.passes.nonzero_domains import follows, without_index
 
 OR = TABLE["or"]
 Applied = tuple[Comprehension, tuple[Atom, ...]]

@@ -19,7 +19,7 @@ from adcli.lang.ir import Atom, Equation, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.recurrence import Recurrence, whole_statements, without_onto
-from adcli.lang.passes.supports import (
+from adcli.lang.passes.nonzero_domains import (
     NOWHERE,
     Support,
     Supports,

@@ -30,16 +30,15 @@ from adcli.lang.ir.comprehension import (
     identity_body,
 )
 from adcli.lang.ir.elementwise import compact, emit, every_element, filled
-from adcli.lang.ir.histories import Box, box_of, missing
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
-from adcli.lang.ir.sizes import elements_read
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled_at, pushed
 from adcli.lang.passes.guards import Term, gate, present
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.systems import UNWRITTEN, StepSystem
+from adcli.lang.sizes.histories import Box, box_of, missing
 
 ADD = TABLE["add"]
 Named = Callable[[Var], Hint]

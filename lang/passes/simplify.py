@@ -22,7 +22,7 @@ from adcli.lang.ir.rounded import Rounded, folded
 from adcli.lang.passes.beside import part_for_tensors
 
 if TYPE_CHECKING:
-    from adcli.lang.passes.supports import Support
+    from adcli.lang.passes.nonzero_domains import Support
 
 ValueKey = tuple[object, ...]
 """What two equations have in common that compute the same value."""

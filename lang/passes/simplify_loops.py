@@ -11,10 +11,9 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, bounds
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.ranges import never_negative
+from adcli.lang.ir.matrix import Boxed, elements_read
 from adcli.lang.ir.recurrence import Recurrence, signature_of
-from adcli.lang.ir.sizes import elements_read
+from adcli.lang.sizes.ranges import never_negative
 
 Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
 """An operation with its arguments in simplified form."""

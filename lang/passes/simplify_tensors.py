@@ -18,9 +18,9 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.passes.loop_supports import histories_supports
+from adcli.lang.passes.nonzero_domains import Limited, Support, Supports, by_number, decided, guarded, support_of
 from adcli.lang.passes.simplify import Folder, ValueKey, identity, simplify
 from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
-from adcli.lang.passes.supports import Limited, Support, Supports, by_number, decided, guarded, support_of
 
 NOTHING_KNOWN: Supports = {}
 

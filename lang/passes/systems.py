@@ -16,10 +16,8 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed, covers
 from adcli.lang.ir.elementwise import compact, filled
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.recurrence import Recurrence, signature_of, step_place
-from adcli.lang.ir.sizes import elements_read
-from adcli.lang.ir.step_order import step_offset
+from adcli.lang.ir.matrix import Boxed, elements_read
+from adcli.lang.ir.recurrence import Recurrence, signature_of, step_offset, step_place
 
 UNWRITTEN = Lit(0.0)
 """What a history starts from that nothing has written."""

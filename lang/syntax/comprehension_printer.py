@@ -1,7 +1,7 @@
 """The text of programs with tensors: comprehensions, declarations with shapes, and functions of tensors.
 
 `where` is written only for ranges that inference would not find again, and a shape only where subscripts would ask for another
-one: the printer asks `adcli.lang.ir.ranges` what a reader of its text would see. A program that was one function of tensors is
+one: the printer asks `adcli.lang.sizes.ranges` what a reader of its text would see. A program that was one function of tensors is
 printed as one, and so is its derivative.
 """
 from __future__ import annotations
@@ -13,17 +13,16 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
-from adcli.lang.ir.all_sizes import in_doubt
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import extent_over
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
-from adcli.lang.ir.pieces import EVERYWHERE
-from adcli.lang.ir.ranges import Access, Domain, Given, infer
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import bound_names
+from adcli.lang.sizes.all_sizes import in_doubt
+from adcli.lang.sizes.condition_dnf import EVERYWHERE
+from adcli.lang.sizes.histories import extent_over
+from adcli.lang.sizes.ranges import Access, Domain, Given, infer
 from adcli.lang.syntax.guarded_reads import BodyReads
 from adcli.lang.syntax.loop_plan import planned, single, started, told
 from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain

@@ -1,5 +1,5 @@
 """The reads of a body, with the conditions on places under which a reader of its text finds them: these say how far they bound
-the indices (`adcli.lang.ir.ranges`), so a printer that leaves ranges out must see them as a reader does."""
+the indices (`adcli.lang.sizes.ranges`), so a printer that leaves ranges out must see them as a reader does."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from itertools import chain
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Affine, Extreme, affine, nested
 from adcli.lang.ir.comprehension import BodySource, Read, nested_reads
-from adcli.lang.ir.pieces import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, compared, under
+from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, compared, under
 
 GuardedRead = tuple[Read, Where]
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
-from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.matrix import Boxed, elements_read
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import elements_read
+from adcli.lang.sizes.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
 
 
 def started(e: Equation) -> Iterator[tuple[Atom, Var]]:

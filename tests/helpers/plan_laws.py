@@ -23,7 +23,7 @@ from adcli.codegen.nests.stepwise import SUM, StepAccess, StepPart
 from adcli.codegen.nests.sweeps import Sweeps
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.sizes import number
+from adcli.lang.sizes.binding import number
 
 WIDTH = 8
 ELEMENT = 1 << 40

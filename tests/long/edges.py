@@ -18,10 +18,10 @@ import c_tensors
 import mutations
 import numpy as np
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.all_sizes import size_conditions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import evaluation_program
+from adcli.lang.sizes.all_sizes import size_conditions
 from back_ends import same
 from harness import Finding, Tell, announce
 from script_programs import NODE, flat, tensors_in_node, tensors_in_python

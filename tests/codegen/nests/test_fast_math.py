@@ -18,9 +18,9 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, PRECISIONS, Precision
-from adcli.lang.ir.sizes import number
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, evaluation_program
+from adcli.lang.sizes.binding import number
 from native_tensors import assert_same_bits
 from session_seed import half
 

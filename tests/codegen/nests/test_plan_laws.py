@@ -9,9 +9,9 @@ import pytest
 from adcli.codegen.nests import sweeps
 from adcli.codegen.nests.segments import Action, Run
 from adcli.lang.ir import Program
-from adcli.lang.ir.sizes import number
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.sizes.binding import number
 from plan_laws import PlanOnMarks
 from random_loops import random_loop
 from session_seed import drawn, half

@@ -27,10 +27,10 @@ from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.ir.primitives import TABLE, exp
-from adcli.lang.ir.sizes import shapes
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, evaluation_program, tangents
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.sizes.binding import shapes
 from comprehension_samples import Sample
 from hypothesis import given
 from native_tensors import LANES, assert_same_bits, everywhere

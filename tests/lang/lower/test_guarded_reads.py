@@ -12,10 +12,10 @@ from adcli.lang.ir.affine import Index, value
 from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.pieces import EVERYWHERE, UNTOLD
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.guarded_reads import GuardedCall, PlaceComparisons, Spans
 from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD
 from adcli.lang.syntax.printer import print_program
 from adcli.lang.syntax.tree import Node
 from session_seed import drawn, half

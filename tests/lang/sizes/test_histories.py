@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import product
 
 from adcli.lang.ir.affine import Affine, Index, affine, value
-from adcli.lang.ir.histories import ELEMENT, Gappy, extent_over, joined, missing, surely_missing, surely_written
+from adcli.lang.sizes.histories import ELEMENT, Gappy, extent_over, joined, missing, surely_missing, surely_written
 from session_seed import drawn
 
 T, K = affine("T"), affine("K")

@@ -170,7 +170,7 @@ def written_region(op: Boxed) -> Region | None:
 def surely_written(at: Sequence[Affine], known: Sequence[Affine], regions: Sequence[Region]) -> bool:
     """Whether an element is in one of the regions at every point where those of `known` are not negative, as far as that is
     found: a point at which it is not in the first for one of its conditions must have it in another."""
-    from adcli.lang.ir.proofs import proved  # few programs have a tensor of which not all is written
+    from adcli.lang.sizes.proofs import proved  # few programs have a tensor of which not all is written
     left = MOST_PROOFS
 
     def inside(facts: list[Affine], regions: Sequence[Region]) -> bool:
@@ -202,7 +202,7 @@ def missing(read: Box, written: Sequence[Box], known: Sequence[Affine], first: i
 
 
 def _holds(known: Sequence[Affine], written: Iterable[Box]) -> Holds:
-    from adcli.lang.ir.proofs import proved  # few programs have a tensor of which not all is written
+    from adcli.lang.sizes.proofs import proved  # few programs have a tensor of which not all is written
     facts = [*known, *(high - low for box in written for low, high in box)]
     return lambda x: never_negative(x) or proved(x, facts)
 

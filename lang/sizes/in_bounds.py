@@ -1,17 +1,20 @@
-"""Sizes as numbers: what names of sizes stand for when arrays arrive, and the proof that nothing is read or written outside.
+"""The proof that no access is outside of its tensor, with sizes as numbers, and that whole numbers fit a machine word.
 
 All of it is arithmetic on a program's extents and subscripts, done once for each set of shapes and never for each element.
 The proof is sound: what it lets pass stays inside. It sees a subscript's least and greatest value over the box, and where guards
 cut corners off the box, whether any point of what is left (rational ones included) is outside.
+
+The proof is arithmetic without bounds, and what runs has 64 bits: a guard that overflowed would let points pass that the proof
+has excluded. So no partial sum and no product in an expression may get near the end of a word.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from math import isfinite, prod
-from typing import Any, NamedTuple, cast
+from math import prod
+from typing import cast
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import (
     Affine,
     AffineAtom,
@@ -27,200 +30,20 @@ from adcli.lang.ir.affine import (
     greatest,
     linear,
     nested,
-    shape_text,
     substituted,
     text,
     value,
     without,
 )
-from adcli.lang.ir.comprehension import Read, Subscript, atoms_in
+from adcli.lang.ir.comprehension import Read, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.proofs import Coefficients, Constraint, infeasible
+from adcli.lang.ir.matrix import Boxed, accesses
 from adcli.lang.ir.recurrence import Recurrence, whole_statements, with_statements
-from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
+from adcli.lang.sizes.binding import number, shapes
+from adcli.lang.sizes.proofs import Coefficients, Constraint, Ends, IndexBox, infeasible
 
-DUP = TABLE["dup"]
-BYTES = 8
-"""Of one element of a tensor."""
 MOST_POINTS = 50_000
 """Points that are tried one by one where no proof shows that guards keep a subscript inside."""
-LARGEST_SIZE = 2 ** 31 - 1
-"""The largest integer among the inputs that a range or an extent can be made of."""
-
-Sizes = dict[str, int]
-"""The names of sizes as numbers."""
-
-
-class Extent(NamedTuple):
-    """A declared extent, and the number that the value given for a tensor has there."""
-
-    tensor: str
-    dimension: int
-    declared: Affine
-    given: int
-
-
-def elements(n: int) -> str:
-    return "1 element" if n == 1 else f"{n} elements"
-
-
-def no_subscript(got: float, extent: int) -> tuple[str, str | None]:
-    """A value that should be a subscript and is none, as a number, and the help that goes with it."""
-    if isfinite(got):
-        return str(int(got)), f"subscripts go from 0 to {extent - 1}" if extent else None
-    return str(got), "there is no such whole number: it comes from a NaN, from infinity, or from a range that is empty"
-
-
-def number(x: Affine, sizes: Mapping[str, int]) -> int:
-    """The value of an expression of sizes alone."""
-    return value(x, cast(Mapping[Index | str, int], sizes))
-
-
-# ---------------------------------------------------------------- sizes from shapes
-
-def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None,
-         unseen: bool = False) -> Sizes:
-    """The size names as numbers, from the shapes of the values given for the inputs.
-
-    An extent that is a size name alone binds it; the others are checked, and solved for a size that no other extent gives.
-    An integer that is an input is a size of its own name, by its value in `values`. AdError where a rank or two extents disagree,
-    or where an integer that is used as a size cannot be one. With `unseen` a shape that ends in 0 may lack dimensions behind
-    that, as that of nested lists does.
-    """
-    sizes = _counted(program, {name: x for name, x in (values or {}).items() if not shapes.get(name)})
-    origin: dict[str, tuple[int, str]] = {}
-    later: list[Extent] = []
-    for p in program.params:
-        given = tuple(shapes.get(p.name, ()))
-        if p.name not in shapes and p.var.shape:
-            raise AdError(f"no value for '{p.name}'", help=f"it is a tensor of shape {shape_text(p.var.shape)}")
-        if len(given) != len(p.var.shape) and not (unseen and ends_early(p, given)):
-            raise _wrong_rank(p.name, p.var.shape, given)
-        for d, (extent, n) in enumerate(zip(p.var.shape, given, strict=False)):
-            size = _size_name(extent)
-            if size is None:
-                later.append(Extent(p.name, d, extent, n))
-            elif size not in sizes:
-                sizes[size], origin[size] = n, (d, p.name)
-            elif sizes[size] != n and size not in origin:
-                raise AdError(f"'{p.name}' has {elements(n)} along dimension {d}, and '{size}' is {sizes[size]}")
-            elif sizes[size] != n:
-                first, other = origin[size]
-                raise AdError(f"'{p.name}' has {elements(n)} along dimension {d}, and '{other}' has {sizes[size]} along "
-                              f"dimension {first}: both are {size}")
-    _check_extents(later, sizes)
-    return sizes
-
-
-def ends_early(p: Param, given: Sequence[int]) -> bool:
-    """Whether a shape is that of nested lists without elements, which show no dimensions behind: `[]` is 0 by anything."""
-    return 0 < len(given) < len(p.var.shape) and given[-1] == 0
-
-
-def _counted(program: Program, values: Mapping[str, Any]) -> Sizes:
-    """The sizes that are integers among the inputs, by their values."""
-    used = {p.name for p in counts(program)}
-    found = {p.name: int(values[p.name]) for p in program.params if p.var.integer and not p.var.shape and p.name in values}
-    for name, n in found.items():
-        if name in used and not 0 <= n <= LARGEST_SIZE:
-            raise AdError(f"'{name}' is {n}, and a range or an extent is made of it",
-                          help="it cannot be negative" if n < 0 else f"it cannot be more than {LARGEST_SIZE}")
-    return found
-
-
-def counts(program: Program) -> list[Param]:
-    """The integers among the inputs that ranges or extents are made of."""
-    scalars = [p for p in program.params if p.var.integer and not p.var.shape]
-    return [p for p in scalars if p.name in size_names(program)] if scalars else []
-
-
-def size_names(program: Program) -> set[str]:
-    """The names in all extents, ranges and subscripts of a program."""
-    found = {a for p in program.params for x in p.var.shape for a in atoms(x)}
-    for e in with_statements(program.equations):
-        if isinstance(op := e.op, Boxed):
-            found |= atoms_in((*op.shape, *op.guards, *op.write, *op.sources, *(x for r in op.ranges for x in (r.low, r.high))))
-    return {a for a in found if isinstance(a, str)}
-
-
-def bound_names(params: Iterable[Param]) -> set[str]:
-    """The names of sizes that inputs bind: those in their extents, and integers that are inputs."""
-    shaped = {a for p in params for x in p.var.shape for a in atoms(x) if isinstance(a, str)}
-    return shaped | {p.name for p in params if p.var.integer and not p.var.shape}
-
-
-def _check_extents(left: Sequence[Extent], sizes: Sizes) -> None:
-    """Extents that are expressions, once their sizes are known; one with a single unknown size gives that size."""
-    while left:
-        waiting = []
-        for each in left:
-            name, d, extent, n = each
-            unknown = [a for a in atoms(extent) if isinstance(a, str) and a not in sizes]
-            if not unknown:
-                expected = number(extent, sizes)
-                if expected != n:
-                    where = f"{text(extent)} is {expected}" if atoms(extent) else f"the program has {expected}"
-                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, where {where}",
-                                  help=_sizes_help(extent, sizes))
-            elif len(unknown) == 1 and (c := _known(extent, sizes).coefficient(unknown[0])):
-                rest = number(extent, {**sizes, unknown[0]: 0})
-                if (n - rest) % c or (n - rest) // c < 0:
-                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, which cannot be {text(extent)}")
-                sizes[unknown[0]] = (n - rest) // c
-            else:
-                waiting.append(each)
-        if len(waiting) == len(left):
-            name, d, extent, _ = waiting[0]
-            raise AdError(f"the sizes in {text(extent)}, dimension {d} of '{name}', follow from no input",
-                          help="declare an input with an extent that is the size alone")
-        left = waiting
-
-
-def _size_name(extent: Affine) -> str | None:
-    """The size that an extent is, where it is nothing but one."""
-    if extent.constant == 0 and len(extent.terms) == 1:
-        a, c = extent.terms[0]
-        return a if c == 1 and isinstance(a, str) else None
-    return None
-
-
-def _wrong_rank(name: str, shape: Sequence[Affine], given: Sequence[int]) -> AdError:
-    if not shape:
-        return AdError(f"'{name}' is a scalar, and the value given has {_dimensions(len(given))}")
-    return AdError(f"'{name}' has {_dimensions(len(shape))}, and the value given has {len(given)}",
-                   help=f"its shape is {shape_text(shape)}; {tuple(given)} was given")
-
-
-def _dimensions(n: int) -> str:
-    return "1 dimension" if n == 1 else f"{n} dimensions"
-
-
-def _sizes_help(extent: Affine, sizes: Mapping[str, int]) -> str | None:
-    named = sorted(a for a in atoms(extent) if isinstance(a, str))
-    return f"with {', '.join(f'{a} = {sizes[a]}' for a in named)}" if named else None
-
-
-# ---------------------------------------------------------------- shapes and memory
-
-def shapes(program: Program, sizes: Mapping[str, int]) -> dict[Var, tuple[int, ...]]:
-    """The shape of every value of a program, scalars included. AdError where an extent would be negative."""
-    found = {p.var: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
-    for e in program.equations:
-        for out in e.outs:
-            found[out] = shape = tuple([number(x, sizes) for x in out.shape])
-            if shape and min(shape) < 0:
-                d = next(d for d, n in enumerate(shape) if n < 0)
-                raise AdError(f"'{out.name or 'a tensor'}' would have {elements(shape[d])} along dimension {d}, where its extent "
-                              f"is {text(out.shape[d])}", e.span, _sizes_help(out.shape[d], sizes), program.source)
-    return found
-
-
-def memory(program: Program, sizes: Mapping[str, int]) -> int:
-    """Bytes of all values together, none of them in the place of another: what one call needs at most."""
-    copies = {out for e in program.equations if e.op is DUP for out in e.outs}
-    return BYTES * sum(prod(shape) for v, shape in shapes(program, sizes).items() if v not in copies)
 
 
 # ---------------------------------------------------------------- the proof
@@ -272,21 +95,6 @@ def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, 
         raise AdError(f"the numbers in {large} are too large: whole numbers have 64 bits", e.span, None, program.source)
 
 
-def accesses(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
-    """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
-    yield from elements_read(e, op)
-    yield e.outs[0], op.write
-
-
-def elements_read(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
-    """Every tensor that a comprehension reads, with the subscripts, those inside of subscripts too."""
-    stack = [(e.args[r.arg], r.subscripts) for r in (*[s for s in op.write if isinstance(s, Read)], *[r for _, r in op.reads()])]
-    while stack:
-        atom, subscripts = stack.pop()
-        yield atom, subscripts
-        stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]
-
-
 def divisors(op: Boxed) -> Iterator[Affine]:
     """What remainders are taken by in the expressions of a comprehension."""
     return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Modulo))
@@ -308,11 +116,6 @@ def interval(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
         first, last = _interval(a, box, sizes)
         low, high = (low + c * first, high + c * last) if c > 0 else (low + c * last, high + c * first)
     return low, high
-
-
-def _known(x: Affine, sizes: Mapping[str, int]) -> Affine:
-    """The expression with numbers in the place of those sizes that are known."""
-    return substituted(x, {name: affine(n) for name, n in sizes.items()})
 
 
 def in_numbers(x: Affine, sizes: Mapping[str, int]) -> Affine:
@@ -484,3 +287,61 @@ class Quotients:
         """What a quotient leaves, which is from 0 to the divisor - 1."""
         self.rows += [left, -left + (by - 1)]
         return left
+
+
+# ---------------------------------------------------------------- words of 64 bits
+
+LARGEST_WHOLE = 1 << 56
+"""Of elements: the bytes of an address are eight times as many, and a block of a loop may reach a little beyond its end."""
+
+
+def too_large(op: Boxed, tensors: Sequence[tuple[tuple[Subscript, ...], tuple[int, ...]]],
+              box: IndexBox, sizes: Mapping[str, int]) -> str | None:
+    """The first expression of a comprehension whose numbers may not fit, as text. `tensors` are its accesses, each with the
+    extents of its tensor; `box` has the first and last value of every index."""
+    for x in expressions(op):
+        if magnitude(x, box, sizes) > LARGEST_WHOLE:
+            return text(x)
+    for subscripts, extents in tensors:
+        if prod(extents) > LARGEST_WHOLE:   # no memory holds it, which is for others to say
+            continue
+        for d, s in enumerate(subscripts):
+            if isinstance(s, Affine) and magnitude(s, box, sizes) * prod(extents[d + 1:]) > LARGEST_WHOLE:
+                return text(s)
+    return None
+
+
+def expressions(op: Boxed) -> Iterator[Affine]:
+    """Every expression of whole numbers in a comprehension."""
+    yield from op.guards
+    yield from op.shape
+    for r in op.ranges:
+        yield from (r.low, r.high)
+    stack: list[Subscript] = [*op.sources, *op.write]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            stack += s.subscripts
+        else:
+            yield s
+
+
+def magnitude(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> int:
+    """A bound on the absolute value of the expression, of all its partial sums and of everything inside of it."""
+    return abs(x.constant) + sum(abs(c) * _magnitude(a, box, sizes) for a, c in x.terms)
+
+
+def _magnitude(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> int:
+    match a:
+        case Index():
+            return max(map(abs, box[a])) + 1
+        case Floor(whole, _):
+            return magnitude(whole, box, sizes)
+        case Extreme(parts, _):
+            return max(magnitude(p, box, sizes) for p in parts)
+        case Product(left, right):
+            return magnitude(left, box, sizes) * magnitude(right, box, sizes)
+        case Modulo(whole, by):
+            return magnitude(whole, box, sizes) + magnitude(by, box, sizes)
+        case _:
+            return sizes[a]

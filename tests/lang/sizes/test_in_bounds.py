@@ -10,9 +10,10 @@ from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, substituted, value
 from adcli.lang.ir.comprehension import Agreement, Read
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.sizes import bind, interval, memory, prove, shapes
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
+from adcli.lang.sizes.binding import bind, memory, shapes
+from adcli.lang.sizes.in_bounds import interval, prove
 from comprehension_samples import Sample, convolution, line, stated, with_op, written
 from hypothesis import given
 from hypothesis import strategies as st

@@ -29,14 +29,13 @@ from adcli.lang.ir.affine import (
     text,
 )
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.proofs import proved
-from adcli.lang.ir.ranges import Access, Domain, ends_in_doubt
+from adcli.lang.ir.matrix import Boxed, accesses
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.recurrence import Recurrence, with_statements
-from adcli.lang.ir.sizes import accesses, divisors
-from adcli.lang.ir.step_order import meeting_sizes, meetings
-from adcli.lang.ir.word_size import expressions
+from adcli.lang.ir.recurrence import Recurrence, meetings, with_statements
+from adcli.lang.sizes.in_bounds import divisors, expressions
+from adcli.lang.sizes.proofs import proved
+from adcli.lang.sizes.ranges import Access, Domain, ends_in_doubt
+from adcli.lang.sizes.step_order import meeting_sizes
 
 SMALLEST_DIVISOR = 8
 """The bytes of an element."""

@@ -8,8 +8,8 @@ from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, text, value
 from adcli.lang.ir.comprehension import Comprehension, all_fixed
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.lower.frontend import parse
+from adcli.lang.sizes.ranges import Access, Given, infer
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st

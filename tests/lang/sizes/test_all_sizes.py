@@ -8,14 +8,15 @@ from math import prod
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, nested, text, value
-from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.sizes import bound_names, number, prove
-from adcli.lang.ir.step_order import prove_steps
-from adcli.lang.ir.word_size import expressions
+from adcli.lang.ir.matrix import bound_names
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
+from adcli.lang.sizes.binding import number
+from adcli.lang.sizes.in_bounds import expressions, prove
+from adcli.lang.sizes.step_order import prove_steps
 from random_comprehensions import sample
 from session_seed import drawn
 

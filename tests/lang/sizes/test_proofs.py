@@ -5,7 +5,7 @@ import itertools
 import random
 
 from adcli.lang.ir.affine import Floor, Index, affine, floor, greatest, least, remainder
-from adcli.lang.ir.proofs import infeasible, proved
+from adcli.lang.sizes.proofs import infeasible, proved
 from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law

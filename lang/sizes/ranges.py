@@ -32,9 +32,9 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Source, Span
-from adcli.lang.ir.pieces import EVERYWHERE, UNTOLD, Where, joint, known_where
-from adcli.lang.ir.proofs import proved
 from adcli.lang.ir.records import value_record
+from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD, Where, joint, known_where
+from adcli.lang.sizes.proofs import proved
 
 
 @value_record

@@ -4,17 +4,20 @@ Everything here is sound and incomplete: what it says holds, what it does not sa
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, affine, floor
-from adcli.lang.ir.word_size import IndexBox
 
 MOST_PAIRS = 10_000
 """Pairs of constraints of a proof that are put together in one step; a proof that needs more is not found."""
 MOST_ATOMS = 12
 """Of a proof: the elimination behind it takes a time that grows fast with them."""
 
+Ends = tuple[int, int]
+"""The least and the greatest value of an expression."""
+IndexBox = Mapping[Index, Ends]
+"""The first and last value of every index."""
 Coefficients = dict[Index, int]
 Constraint = tuple[Coefficients, int]
 """Σ coefficient · index + constant ≥ 0."""

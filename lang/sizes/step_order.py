@@ -6,79 +6,21 @@ meets a point of the other.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from adcli.lang.ir import Equation, Program
+from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, substituted, text
-from adcli.lang.ir.comprehension import Range, Subscript
+from adcli.lang.ir.comprehension import Range
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.proofs import Constraint, eliminated, infeasible
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import Quotients, constraint, elements_read, number
+from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings
+from adcli.lang.sizes.binding import number
+from adcli.lang.sizes.in_bounds import Quotients, constraint
+from adcli.lang.sizes.proofs import Constraint, eliminated, infeasible
 
 ENDLESS = 1 << 80
 """More than any size."""
-
-
-class Meeting(NamedTuple):
-    """A statement of a recurrence that writes a history, and another that has to do with it at these subscripts: a write, which
-    is to be of other elements, or a read (`reads`), which is to be later; `same_step` says whether one of the same step is."""
-
-    writer: Equation
-    other: Equation
-    subscripts: tuple[Subscript, ...]
-    same_step: bool
-    reads: bool
-
-
-def meetings(e: Equation) -> Iterator[Meeting]:
-    """What the offsets of the subscripts do not settle, in the statements as operations over all steps."""
-    op = e.op
-    assert isinstance(op, Recurrence)
-    statements = whole_statements(e)
-    for i, writer in enumerate(statements):
-        assert isinstance(writer.op, Boxed)
-        place, written = step_place(writer.op, op.step)
-        for k, other in enumerate(statements):
-            assert isinstance(other.op, Boxed)
-            if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
-                yield Meeting(writer, other, other.op.write, False, False)
-            for atom, subscripts in elements_read(other, other.op):
-                if atom is writer.outs[0]:
-                    offset = step_offset(subscripts[place], op.step)
-                    behind = None if offset is None else (offset - written if op.down else written - offset)
-                    if behind is None or behind < 0 or (behind == 0 and i >= k):
-                        yield Meeting(writer, other, subscripts, i < k, True)
-
-
-def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:
-    """Whether two statements of one history may write one element: both add to it, or one adds to what the other has assigned
-    before, at the same step or an earlier one."""
-    if None not in (first.onto, second.onto):
-        return True
-    if first.onto is None and second.onto is None:
-        return False
-    ahead = step_place(first, op.step)[1] - step_place(second, op.step)[1]   # by how many steps the first is there earlier
-    ahead = -ahead if op.down else ahead
-    return ahead >= 0 if first.onto is None else ahead < 0
-
-
-def step_offset(s: Subscript, step: Index) -> int | None:
-    """How far a subscript is from the step, where that is a number."""
-    return (s - affine(step)).number if isinstance(s, Affine) else None
-
-
-def surely_met(each: Meeting, step: Index) -> bool:
-    """Whether two statements meet whatever the sizes are, as far as that shows: where they do the same but for the step."""
-    op, other = each.writer.op, each.other.op
-    assert isinstance(op, Boxed) and isinstance(other, Boxed)
-    plain = not op.guards and not other.guards
-    return plain and all(x == y or (isinstance(x, Affine) and isinstance(y, Affine) and (x - y).number is not None
-                                    and step in atoms(x))
-                         for x, y in zip(op.write, each.subscripts, strict=False))   # of matrices the leading ones
 
 
 # ---------------------------------------------------------------- with sizes as numbers

@@ -6,7 +6,7 @@ from itertools import product
 from random import Random
 
 from adcli.lang.ir.affine import Affine, Index, affine, value
-from adcli.lang.ir.pieces import (
+from adcli.lang.sizes.condition_dnf import (
     COMPARISONS,
     EVERYWHERE,
     SPLITS,
