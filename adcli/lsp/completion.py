@@ -4,10 +4,10 @@ from __future__ import annotations
 from lsprotocol.types import CompletionItem, CompletionItemKind, CompletionList, CompletionParams
 
 from adcli.lang.ir.notation import MATRIX_CALLS
-from adcli.lang.lower.occurrences import FUNCTION, INDEX, SIZE, Meaning, seen_from
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lsp.hover import head, known_function, markdown
+from adcli.lsp.occurrences import FUNCTION, INDEX, SIZE, Meaning, seen_from
 from adcli.lsp.open_text import OpenText
 
 KINDS = {FUNCTION: CompletionItemKind.Function, INDEX: CompletionItemKind.Field, SIZE: CompletionItemKind.TypeParameter}

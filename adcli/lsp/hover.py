@@ -17,14 +17,14 @@ from lsprotocol.types import (
     SignatureInformation,
 )
 
-from adcli.lang.analyse.one_name import bounds, function_program, partials, program_by, shape_at, value_program
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.notation import constant
-from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Occurrence
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tree import Def, TensorAssign, Token, Typed, within
+from adcli.lsp.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Occurrence
+from adcli.lsp.one_name import bounds, function_program, partials, program_by, shape_at, value_program
 from adcli.lsp.open_text import OpenText
 
 MOST_LINES = 16

@@ -24,10 +24,10 @@ from lsprotocol.types import (
 
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower import frontend
-from adcli.lang.lower.occurrences import KNOWN, Occurrence
-from adcli.lang.lower.rename import renamable, renamed
 from adcli.lang.syntax.format import format_tree
+from adcli.lsp.occurrences import KNOWN, Occurrence
 from adcli.lsp.open_text import OpenText
+from adcli.lsp.rename import renamable, renamed
 
 LINES = re.compile(r"[^\n]*\n|[^\n]+")
 """The lines of a program with their ends; what else ends a line for Python (form feeds, U+2028) is part of one."""

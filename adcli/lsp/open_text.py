@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
-from adcli.lang.analyse.one_name import IndexRanges, index_ranges
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Note, Source
 from adcli.lang.lower.frontend import read_through
-from adcli.lang.lower.occurrences import Occurrence, Occurrences, occurrences
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Tree
+from adcli.lsp.occurrences import Occurrence, Occurrences, occurrences
+from adcli.lsp.one_name import IndexRanges, index_ranges
 from adcli.lsp.positions import Positions
 
 

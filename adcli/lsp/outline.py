@@ -16,9 +16,9 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, TYPES, VALUE, Meaning
 from adcli.lang.syntax.scan import HEADER_WORDS, KEYWORDS, scan
 from adcli.lang.syntax.tree import TensorAssign, within
+from adcli.lsp.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, TYPES, VALUE, Meaning
 from adcli.lsp.open_text import OpenText
 
 # ---------------------------------------------------------------- the outline

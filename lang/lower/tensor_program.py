@@ -10,11 +10,11 @@ from adcli.lang.ir.limits import OF_A_STATEMENT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.lower.assignments import assignment, check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
-from adcli.lang.lower.contraction import contracted
 from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
+from adcli.lang.passes.sum_order import contracted
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import (
     Assign,

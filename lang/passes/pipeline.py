@@ -35,7 +35,7 @@ def run(program: Program, passes: Sequence[Pass]) -> Program:
         program = checked(each(program))
     if all(type(op) is Primitive for op in operations(program)):
         return program
-    from adcli.lang.lower.contraction import contracted  # only for programs with tensors
+    from adcli.lang.passes.sum_order import contracted  # only for programs with tensors
     ordered = checked(contracted(program))
     return ordered if ordered is program or passes[-1] is not simplify else checked(contracted(simplify(ordered)))
 

@@ -8,7 +8,6 @@ pytest.importorskip("pygls")
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.lower.occurrences import INDEX
 from adcli.lang.syntax.source import normal
 from lsp_client import edited
 from lsprotocol import types as lsp
@@ -16,6 +15,7 @@ from places import ROOT
 from session_seed import drawn
 
 from adcli.lsp import completion, diagnostics, hover, navigation, outline
+from adcli.lsp.occurrences import INDEX
 from adcli.lsp.open_text import OpenText
 from adcli.lsp.positions import Positions
 from adcli.lsp.server import ANSWERS

@@ -6,11 +6,12 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.lower.occurrences import occurrences
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
+
+from adcli.lsp.occurrences import occurrences
 
 RATE = "def rate(u, v, a) -> (du, dv) { p = u*v; du = a*u - p; dv = p - v }\n"
 SAME = [   # a text with tuples, and one without

@@ -8,11 +8,12 @@ from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED
 from adcli.lang.lower.frontend import parse, read_through
-from adcli.lang.lower.occurrences import CONSTANT, KNOWN, SIZE, occurrences
-from adcli.lang.lower.rename import renamed
 from adcli.lang.syntax.source import normal
 from places import ROOT
 from session_seed import drawn, half
+
+from adcli.lsp.occurrences import CONSTANT, KNOWN, SIZE, occurrences
+from adcli.lsp.rename import renamed
 
 TEXTS = [p.read_text(encoding="utf-8") for p in half([*sorted((ROOT / "samples").glob("*.ad")),
                                                       *sorted((ROOT / "tests" / "programs").glob("*.ad"))])]

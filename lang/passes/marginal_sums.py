@@ -4,7 +4,7 @@
     z(r) +=! -(d(t, s) * exp(f(t, r) - m(t, s)))        z(r) +=! -a(r, s)
 
 Where the terms take a call of a function and an earlier sum of the same terms keeps at least the indices of this one, this one
-is a sum over the elements of that: derivatives of log-sum-exp have such. As the order of sums of products is (contraction.py),
+is a sum over the elements of that: derivatives of log-sum-exp have such. As the order of sums of products is (sum_order.py),
 this is part of what a program means, and of derivatives.
 """
 from __future__ import annotations
@@ -17,8 +17,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, atoms_in, body_of, fixed_indices
 from adcli.lang.ir.equal import term_form
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.lower.invariant import calls
-from adcli.lang.lower.product_sums import NEG
+from adcli.lang.passes.invariant import calls
+from adcli.lang.passes.product_sums import NEG
 
 
 class Sum(NamedTuple):

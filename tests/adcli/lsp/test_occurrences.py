@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import read_through
-from adcli.lang.lower.occurrences import occurrences, seen_from
 from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
 from places import ROOT
 from random_programs import Author
 from session_seed import drawn
+
+from adcli.lsp.occurrences import occurrences, seen_from
 
 READS = [   # a text, a name, and for each of its places in order: which of them it reads, by number ('-': none), and what it is
     ("s = 1; s = s + x; v = s", "s", "0101", "value"),

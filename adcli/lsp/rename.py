@@ -8,9 +8,9 @@ from __future__ import annotations
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import RESERVED, composed
 from adcli.lang.lower.frontend import read_through
-from adcli.lang.lower.occurrences import CONSTANT, KNOWN, Meaning, Occurrence, Occurrences, occurrences
 from adcli.lang.syntax.scan import KEYWORDS, scan
 from adcli.lang.syntax.tree import Broken, Tree
+from adcli.lsp.occurrences import CONSTANT, KNOWN, Meaning, Occurrence, Occurrences, occurrences
 
 OTHER = "choose another name"
 

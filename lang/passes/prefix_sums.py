@@ -7,7 +7,7 @@
     y(i) = a(i + 1)
 
 A condition j <= i + c makes running sums from the start, j >= i + c from the end; products likewise. The terms are added one by
-one. As the order of sums of products is (contraction.py), this is part of what a program means, and of derivatives.
+one. As the order of sums of products is (sum_order.py), this is part of what a program means, and of derivatives.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.elementwise import compact, emit
 from adcli.lang.ir.running import running
-from adcli.lang.lower.product_sums import reads_inside
+from adcli.lang.passes.product_sums import reads_inside
 
 
 class Triangle(NamedTuple):

@@ -4,15 +4,16 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from adcli.lang.analyse.one_name import bounds, function_program, index_ranges, partials, program_by, shape_at, value_program
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse, read_through
-from adcli.lang.lower.occurrences import INDEX, occurrences
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Def
 from places import ROOT
 from session_seed import drawn
+
+from adcli.lsp.occurrences import INDEX, occurrences
+from adcli.lsp.one_name import bounds, function_program, index_ranges, partials, program_by, shape_at, value_program
 
 ROWS = [   # statements, and the number of the one behind which its target is moved
     (["p = 7 * x", "r = 1 / y", "q = p * x * 5", "v = 2 * p * q + 3 * r"], 0),

@@ -10,7 +10,7 @@ least number for up to MOST_TRIED groups of factors, by dynamic programming over
 cheapest first, both as in opt_einsum (Smith and Gray, Journal of Open Source Software 3(26), 2018). An extent that is a number
 counts as it is and a size as TYPICAL_SIZE, so that the degree in sizes decides, and between equal orders that of the text. No
 tensor is made that is larger than those that are there. What is left of a sum that its indices do not change goes beside it
-(`adcli.lang.lower.invariant`). Comprehensions under guards, those that read or write through integers,
+(`adcli.lang.passes.invariant`). Comprehensions under guards, those that read or write through integers,
 and those whose reads are inside of their tensors for some sizes only, stay as they are; but what is summed for one element that
 an integer names is summed before the element is looked up:
 
@@ -31,10 +31,10 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, valu
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, in_reading_order
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
-from adcli.lang.lower.invariant import apart
-from adcli.lang.lower.marginal_sums import MarginalSums
-from adcli.lang.lower.prefix_sums import linear
-from adcli.lang.lower.product_sums import (
+from adcli.lang.passes.invariant import apart
+from adcli.lang.passes.marginal_sums import MarginalSums
+from adcli.lang.passes.prefix_sums import linear
+from adcli.lang.passes.product_sums import (
     Factor,
     FactorGroup,
     Part,

@@ -20,7 +20,6 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import lower, prelude
-from adcli.lang.lower.occurrences import Occurrence
 from adcli.lang.lower.program import is_function
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.tensor_program import MainTensors
@@ -44,6 +43,7 @@ from adcli.lang.syntax.tree import (
     Tree,
     Typed,
 )
+from adcli.lsp.occurrences import Occurrence
 
 MOST_EQUATIONS = 1000
 """Equations of a program whose derivatives are written as text."""

@@ -21,7 +21,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
-from adcli.lang.lower.product_sums import (
+from adcli.lang.passes.product_sums import (
     Factor,
     FactorGroup,
     ProductSum,
