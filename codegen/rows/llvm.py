@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.rows.division import Divisions, multiplied_out
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
@@ -179,11 +178,7 @@ def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
     if writer.instructions.wide and len(part.results) > len(part.params):
         writer.begin_prefetching()
-    if writer.instructions.wide and not writer.instructions.fast and writer.instructions.precision is DOUBLE:
-        writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
-    body = writer.body(part)
-    lines = loop(writer.lanes, writer.columns(part), body, last=writer.divisions.here)
-    return entry_function(name, writer.instructions, lines)
+    return entry_function(name, writer.instructions, loop(writer.lanes, writer.columns(part), writer.body(part)))
 
 
 def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
@@ -277,16 +272,15 @@ def head(name: str, stack: str = "") -> str:
     return f"void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack}"
 
 
-def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: str = "block", of: str = "double") -> list[str]:
-    """What a function does: `body`, which ends in the block `last`, for every `step` rows, each time with `slots` slots of its
-    own, for numbers of type `of`."""
+def loop(step: int, before: list[str], body: list[str], slots: int = 0, of: str = "double") -> list[str]:
+    """A loop of `body` for every `step` rows, each time with `slots` slots of its own for numbers of type `of`."""
     return ["entry:",
             *before,
             "  %any = icmp slt i64 %begin, %end",
             "  br i1 %any, label %block, label %exit",
             "block:",
-            f"  %row = phi i64 [ %begin, %entry ], [ %next, %{last} ]",
-            *([f"  %slots = phi ptr [ %work, %entry ], [ %others, %{last} ]"] if slots else []),
+            "  %row = phi i64 [ %begin, %entry ], [ %next, %block ]",
+            *(["  %slots = phi ptr [ %work, %entry ], [ %others, %block ]"] if slots else []),
             *body,
             *([f"  %others = getelementptr {vector(of, step)}, ptr %slots, i64 {slots}"] if slots else []),
             f"  %next = add i64 %row, {step}",
@@ -312,7 +306,6 @@ class KernelWriter:
         self.temporaries = self.ahead = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
-        self.divisions = Divisions(instructions, frozenset())
         self.turned: set[Var] = set()
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
@@ -395,8 +388,6 @@ class KernelWriter:
             self.turned.add(e.outs[0])
         elif e.op is MUL and self.instructions.fuses_signs and not self.turned.isdisjoint(e.args):
             return self.instructions.turned_product().format(*args, z=self.define(e.outs[0], e.outs[0].name))
-        if e.outs[0] in self.divisions.chosen:
-            return self.divisions.equation(e, args, self.define(e.outs[0], e.outs[0].name))
         return self.instructions.template(e.op).format(*args, z=self.define(e.outs[0], e.outs[0].name))
 
     def operand(self, atom: Atom) -> str:
