@@ -76,7 +76,7 @@ class EmitOptions:
         if self.triple is not None:
             return for_processor(platform(self.triple), self.cpu)
         if self.cpu is not None:
-            from adcli.codegen.rows.elsewhere import here
+            from adcli.codegen.rows.cross_compile import here
             return for_processor(here(), self.cpu)
         return None
 
@@ -213,25 +213,25 @@ def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
-    from adcli.codegen.rows import elsewhere, jit
+    from adcli.codegen.rows import cross_compile, jit
     flushing = options.flushing if options.machine else ""   # this text is for all machines
     module, call = (compiled_tensors if tensors else compiled)(program, options, flushing)
     written = commented([*header, *call, f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
     if options.machine is None:
         jit.verify(written)
         return written
-    return elsewhere.made(written, options.machine, 0, "text", options.real.type).decode()
+    return cross_compile.made(written, options.machine, 0, "text", options.real.type).decode()
 
 
 def assembly(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
-    from adcli.codegen.rows import elsewhere, jit
+    from adcli.codegen.rows import cross_compile, jit
     module, call = (compiled_tensors if tensors else compiled)(program, options, options.flushing)
     mark = "#"
     if options.machine is None:
         code = jit.assembly(module.text, jit.baseline(), module.level)
     else:
         mark = options.machine.comment
-        code = elsewhere.made(module.text, options.machine, module.level, "assembly", options.real.type).decode()
+        code = cross_compile.made(module.text, options.machine, module.level, "assembly", options.real.type).decode()
     return commented([*header, *call], mark) + code
 
 
@@ -276,12 +276,12 @@ def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
 
 
 def object_code(text: str, header: Sequence[str], options: EmitOptions, level: int) -> bytes:
-    from adcli.codegen.rows import elsewhere, jit
+    from adcli.codegen.rows import cross_compile, jit
     from adcli.codegen.rows.llvm import identification
     marked = text + identification(header)
     if options.machine is None:
         return jit.object_code(marked, jit.baseline(), level)
-    return elsewhere.made(marked, options.machine, level, "object", options.real.type)
+    return cross_compile.made(marked, options.machine, level, "object", options.real.type)
 
 
 def visible(options: EmitOptions) -> str:

@@ -57,7 +57,7 @@ TESTED_AS = {
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/scripts/test_tensors.py": ("codegen/scripts/arrays",),
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
-    "codegen/rows/test_tiers.py": ("codegen/rows/succession",),
+    "codegen/rows/test_tiers.py": ("codegen/rows/tier_up",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     "codegen/rows/test_direct.py": ("codegen/rows/call*",),
     # What only commands reach.

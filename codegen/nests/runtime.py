@@ -22,7 +22,7 @@ from adcli.codegen.rows.call_layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLE
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
-from adcli.codegen.rows.succession import Succession
+from adcli.codegen.rows.tier_up import TierUp
 from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
@@ -65,7 +65,7 @@ class TensorKernel(PlannedKernel):
         self.module, self.program, self.compiled = module, module.program, compiled
         self.earlier: list[Kernel] = []
         """Code that other threads may be in."""
-        self.succession: Succession | None = None
+        self.succession: TierUp | None = None
         """What makes code well that was made in haste."""
         self.hasty = hasty
         matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
@@ -92,7 +92,7 @@ class TensorKernel(PlannedKernel):
             haste = plan.instructions < worth
             self.replace(module, compiled(module, haste))
             if haste:
-                self.succession = Succession(self.rise, worth)
+                self.succession = TierUp(self.rise, worth)
                 self.spend = self.succession.spend
 
     def frame(self, plan: CallPlan) -> CallMemory:

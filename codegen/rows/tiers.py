@@ -18,7 +18,7 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
 from adcli.codegen.machine.tape import Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept, linked
-from adcli.codegen.rows.succession import Succession, finish_at_exit
+from adcli.codegen.rows.tier_up import TierUp, finish_at_exit
 from adcli.lang.ir.gc import paused
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class TieredKernel(Kernel):
         def rise() -> None:
             self.current = make()
 
-        self.succession = Succession(rise, blocks_worth(tape.tape))
+        self.succession = TierUp(rise, blocks_worth(tape.tape))
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
         self.succession.spend((end - begin) // self.lanes)

@@ -13,7 +13,7 @@ import pytest
 from adcli.codegen.machine.cache import Store
 from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.codegen.machine.tape import TapeKernel
-from adcli.codegen.rows import jit, succession, tiers
+from adcli.codegen.rows import jit, tier_up, tiers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.interpreted import Interpreted
@@ -101,7 +101,7 @@ def test_it_is_compiled_once_whoever_calls(monkeypatch: pytest.MonkeyPatch) -> N
 def test_too_little_memory_to_compile_leaves_the_tape_and_a_defect_is_said(
         thread: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not thread:
-        monkeypatch.setattr(succession, "started", lambda thread: False)
+        monkeypatch.setattr(tier_up, "started", lambda thread: False)
     for fault in (MemoryError(), jit.CodegenError("nonsense")):
         kernel, want = rising(long_program(300), monkeypatch, after=1), repr(run(compile_program(long_program(300)), AT))
 
@@ -148,7 +148,7 @@ def test_a_process_made_by_fork_meanwhile_compiles_for_itself(monkeypatch: pytes
 
 def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     """Without a wait for what LLVM is at, one of thirty such ends is a crash; a script waits for no more than that."""
-    script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, succession, tiers\n"
+    script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, tier_up, tiers\n"
               "from native_programs import long_program\nimport threading, time\ntiers.TAPE_FROM, began = 0, threading.Event()\n"
               "made = jit.object_codes\n"
               "jit.object_codes = lambda *given: (began.set(), made(*given))[1]\n"

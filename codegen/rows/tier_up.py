@@ -1,7 +1,7 @@
-"""Code that runs at once until code that runs faster takes its place.
+"""Tiered compilation: run quickly produced code, swap in optimised code when it is ready.
 
-The work that is done is counted. When it is as much as making the better code is, that is made in a thread of its own, while the
-code that is there goes on: whatever there is to do, it takes no longer than twice the better of the two.
+Work is counted. When it has taken as long as optimising takes, the better code is made in a thread of its own while the first
+goes on: a job takes at most twice as long as with the better of the two.
 """
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from adcli.codegen.machine.interrupts import despite_interrupts
 from adcli.codegen.machine.kernel import COMPILING, started
 
 
-class Succession:
-    """What `make` makes, and puts in its place, when work that is `worth` it is done. Where memory is too short for that, what is
-    there goes on."""
+class TierUp:
+    """Calls `make`, which swaps the better code in, once work of `worth` is done; where memory is too short for it, never."""
 
     def __init__(self, make: Callable[[], None], worth: float) -> None:
         self.make, self.worth, self.done = make, worth, 0.0
@@ -26,7 +25,7 @@ class Succession:
         self.fault: BaseException | None = None
 
     def spend(self, work: float) -> None:
-        """Count work that is done now. Raises what making ended with."""
+        """Count work. Raises what making ended with."""
         self.done += work
         if self.done >= self.worth:
             self.begin()
@@ -34,8 +33,8 @@ class Succession:
             raise self.fault
 
     def begin(self) -> None:
-        """Begin to make it in a thread, unless that is done or under way. A process made by fork has lost the thread, and maybe
-        finds the lock taken."""
+        """Start making in a thread, unless done or under way. A process made by fork has lost the thread, and maybe finds the
+        lock taken."""
         if not self.lock.acquire(blocking=False):
             return
         try:
@@ -49,7 +48,7 @@ class Succession:
             self.lock.release()
 
     def rise(self) -> None:
-        """Make it now."""
+        """Make the better code now."""
         finish_at_exit()
         try:
             self.make()
@@ -62,5 +61,5 @@ class Succession:
 
 @cache
 def finish_at_exit() -> None:
-    """The interpreter ends when LLVM has ended what it is at, and begins nothing more: what it would use is gone then."""
+    """At exit, wait until LLVM has finished, and let it start nothing more: its globals are gone then."""
     atexit.register(despite_interrupts, COMPILING.acquire)

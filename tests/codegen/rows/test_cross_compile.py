@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
-from adcli.codegen.rows.elsewhere import processors
+from adcli.codegen.rows.cross_compile import processors
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.platforms import PLATFORMS
 from adcli.lang.derive.derivatives import gradient
