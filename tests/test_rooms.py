@@ -37,7 +37,7 @@ TESTED_AS = {
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/earlier_values", "lang/lower/tensor_scope"),
     "lang/passes/test_sum_order.py": ("lang/passes/invariant", "lang/passes/marginal_sums", "lang/passes/product_sums"),
     "lang/lower/test_loops.py": (
-        "lang/lower/gaps", "lang/lower/kept_points", "lang/lower/offered_loop", "lang/lower/until", "lang/syntax/loop_plan"),
+        "lang/lower/gaps", "lang/lower/kept_points", "lang/lower/until", "lang/syntax/loop_plan"),
     "lang/passes/test_simplify.py": ("lang/passes/beside", "lang/passes/simplify_tensors"),
     "lang/passes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise", "lang/passes/tensor_rules"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),

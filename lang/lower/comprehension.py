@@ -48,7 +48,6 @@ from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.guarded_reads import PlaceComparisons
 from adcli.lang.lower.index_choices import Arm, IndexChoices, conditions_in
 from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits, nowhere, pieces_where, runs
-from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
@@ -339,11 +338,13 @@ class TensorStatement:
             ends = {r.index.name: (text(r.low), text(r.high)) for r in self.domain(b, write, given).ranges}
         except (AdError, Poisoned):
             ends = {}
-        offer = offered_loop(self.context, self.s, ends, self.before is not None)
+        from adcli.lang.lower.suggest_statements import suggested_loop  # only after a fault
+        offer = suggested_loop(self.context, self.s, own_reads(self.s), ends, self.before is not None)
         fault = AdError(said, span, NO_RECURRENCE + otherwise, self.context.source)
         if offer is not None and ends:
-            fault.fix = Fix(self.s.start, self.s.end, offer.text)
-            fault.help = f"write {offer.text}" + (", with the start that you mean" if offer.invented else "") + otherwise
+            loop, invented = offer
+            fault.fix = Fix(self.s.start, self.s.end, loop)
+            fault.help = f"write {loop}" + (", with the start that you mean" if invented else "") + otherwise
         return fault
 
     def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
@@ -477,17 +478,10 @@ class TensorStatement:
             if index not in left and all(isinstance(w, Affine) for w in write):
                 first = next((t for a in b.accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)
                               for t in [a.span(d)] if t), None)
-                fault = AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
-                                source=self.context.source)
-                from adcli.lang.lower.offered_sum import TO_REDUCE, offered_sum  # only after a fault
-                from adcli.lang.lower.suggestions import counted_from_the_end
-                tree = self.context.tree
-                reads = [n for n in postorder(self.s.value) if type(n) is Call and b.tensor(n) is not None]
-                missing = [i for i, x in b.indices.items() if x not in left]
-                from_the_end = (counted_from_the_end(tree, n, tensor) for n in reads if (tensor := b.tensor(n)) is not None)
-                fault.help, fault.fix = next(filter(None, from_the_end), None) or \
-                    offered_sum(tree, self.s.value.start, missing, {n.name for n in reads}) or (TO_REDUCE, None)
-                raise fault
+                from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
+                said = suggested_sum(self.context.tree, self.s.value.start, self.scope.env, self.tensors.sizes)
+                raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
+                              said.help, self.context.source, fix=said.fix)
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
         subscripts = [w for w in write if isinstance(w, Affine)]
@@ -638,6 +632,12 @@ class TensorStatement:
                     self.remark(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
                                 f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
                                 (self.s.target.start, self.s.target.end))
+
+
+def own_reads(s: TensorAssign) -> list[Call]:
+    """The reads of the tensor that a statement writes."""
+    name, count = s.target.text, len(s.subscripts or ())
+    return [n for n in postorder(s.value) if type(n) is Call and n.name == name and len(n.args) == count]
 
 
 def lag(read: Affine | None, write: Subscript) -> float | None:

@@ -50,7 +50,6 @@ from adcli.lang.syntax.tree import (
     bare,
     postorder,
     targets_of,
-    within,
 )
 
 
@@ -266,10 +265,9 @@ class TensorScope(EquationScope):
         b = TensorStatement(self, self.tensors, statement).elements()
         _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
         if b.indices:
-            from adcli.lang.lower.offered_sum import TO_REDUCE  # only after a fault
-            from adcli.lang.lower.suggestions import counted_from_the_end
-            said = counted_from_the_end(self.context.tree, node, tensor) or self.offered_sum(node) or (TO_REDUCE, None)
-            raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node, *said)
+            from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
+            raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node,
+                                     *suggested_sum(self.context.tree, node.start, self.env, self.tensors.sizes))
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         for access in b.accesses:
             check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
@@ -283,17 +281,6 @@ class TensorScope(EquationScope):
                                   f"{text(extent)}", access.span(d), f"{first}the last element is {text(extent - 1)}",
                                   self.context.source, fix=fix)
         return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
-
-    def offered_sum(self, node: Call) -> tuple[str, Fix | None] | None:
-        """What to write for a sum over the indices of the statement that an element stands in."""
-        from adcli.lang.lower.offered_sum import offered_sum  # only after a fault
-        around = [s for outer in self.context.tree.statements for s in within(outer) if s.start <= node.start < s.end]
-        values = around[-1].values if around and isinstance(around[-1], Assign) else []
-        calls = [n for v in values for n in postorder(v) if type(n) is Call]
-        reads = [n for n in calls if isinstance(tensor := self.env.get(n.name), Var) and tensor.shape]
-        words = [t.text for n in reads for a in n.args for t in postorder(a) if type(t) is Token and t.type == "NAME"]
-        missing = [w for w in dict.fromkeys(words) if w not in self.tensors.sizes and w not in self.env]
-        return offered_sum(self.context.tree, node.start, missing, {n.name for n in reads})
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:
         """The comprehension without indices whose value is a source."""

@@ -284,7 +284,7 @@ FAULTS = [
     ("input x(N)\nh(t) = a*h(t-1) + x(t) where t in 1:N", 2, 10, "'h' has no elements before this statement",
      "write h(0) = 0; for t in 1:N { h(t) = a*h(t-1) + x(t) }, with the start that you mean"),
     ("input x(N)\ny(t) = t >= 1 ? 0.5*y(t-1) + x(t) : x(t)", 2, 21, "'y' has no elements before this statement",
-     "write y(0) = x(0); for t in 1:N { y(t) = 0.5*y(t-1) + x(t) }"),
+     "write for t in 0:N { y(t) = t >= 1 ? 0.5*y(t-1) + x(t) : x(t) }"),
     ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m) where t in 0:9", 2, 23, "'h' has no elements before this statement",
      "write h(0, n) = 0 where n in 0:N; for t in 0:9 { h(t+1, n) +=! W(n, m)*h(t, m) }, with the start that you mean"),
     ("input x(N)\nh(0) = x(0)\nfor t in 0:2 { h(t+1) max=! h(t) + x(n) where n < 1 or n > 1 }", 3, 47,
