@@ -25,8 +25,8 @@ One word for one thing, here and in all of the project:
     expansion      a value as a sum of monomials of the distance from a point; a limit is its first term; see evaluate/growth.py
     row            one point of a table of data, with its results; or one primitive of the table, where that is what is spoken of
     kernel         native code for a program, called on memory
-    tape           a program as an array of operations and slots; the player is the code that carries out any tape
-    tier           which of the two a kernel is: compiled code of its own, or a tape with the player
+    tape           a program as an array of operations and slots; its interpreter is one piece of code for all
+    tier           which of the two a kernel is: compiled code of its own, or a tape with its interpreter
     fix            a change of the text that mends a fault; it is tried before it is proposed
     task           a request of a command line, worked out: program, derivative, kernel
 """

@@ -77,8 +77,7 @@ def rounded_point(at: Mapping[str, Any], precision: Precision) -> dict[str, Any]
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
     """Points with tensors: by code from the cache with its plan, as long as that is for them, then in the ordinary way."""
-    from adcli.task.replays import keep, replayed
-    from adcli.task.small_replays import Unplanned
+    from adcli.task.replays import Unplanned, keep, replayed
     replay, compute, remark = None, None, each_once(remark)
     for k, point in enumerate(at):
         replay = replay if k else replayed(task, point)

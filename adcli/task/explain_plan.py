@@ -26,7 +26,7 @@ def code(task: Task) -> str:
     length = compile_length(task.expanded)
     counted = f"counted length {length:,}"
     if task.tier != "auto":
-        return f"{'a tape' if task.tier == 'tape' else 'compiled'}, as --tier says; {counted}"
+        return f"{'a tape, as --tier says' if task.tier == 'tape' else 'compiled, as --tier says or for many rows'}; {counted}"
     if task.request.fast:
         return f"compiled, for --fast-math; {counted}"
     if task.tape is None:

@@ -19,7 +19,7 @@ from adcli.lang.passes.pipeline import evaluation_program
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
-    from adcli.codegen.machine.kernel import Kernel
+    from adcli.codegen.machine.kernel import EntryPoint, Kernel
     from adcli.lang.ir import Program
 
 
@@ -36,11 +36,11 @@ def native(program: Program, store: Store | None = None, precision: str = "doubl
         module = laid_out(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real, fast=fast)
 
     def compiled(module: TensorModule, haste: bool) -> Kernel:
-        def made() -> bytes:
+        def made() -> tuple[EntryPoint, bytes]:
             from adcli.codegen.rows import jit
-            return jit.object_code(module.text, level=HASTE[haste])
+            return module.entry, jit.object_code(module.text, level=HASTE[haste])
 
-        return kept_or_made(code_words(module, haste), module.entry, made, store)
+        return kept_or_made(code_words(module, haste), made, store)
 
     return TensorKernel(module, None, compiled=compiled, hasty=hasty)
 

@@ -1,101 +1,164 @@
 """Programs with tensors from the cache: what a run with some shapes has needed, for the next one with the same.
 
-Beside the code itself the cache has an entry for each set of shapes, with the plan of its calls. A run with them reads both and
-calls the code: nothing is parsed, differentiated, written as code or planned. What the plan does not foresee, as a subscript
-that is outside, is Unplanned: then the run is made again in the ordinary way, which can say what is wrong.
+Beside the code the cache has an entry for each set of shapes, with the plan of its calls. A run with them reads both and calls
+the code: nothing is parsed, differentiated, written as code or planned. What the plan does not foresee, as a subscript that is
+outside, is Unplanned: then the run is made again in the ordinary way, which can say what is wrong. Small tensors do without
+NumPy, which takes longer to load than such a run takes otherwise.
 """
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache as once
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import cache
-from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.machine.small import SMALL_BYTES, shape_of
-from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Stretch
-from adcli.codegen.rows.compiled import code_name, kept
+from adcli.codegen.machine.small import SMALL_BYTES, SmallTensor, blank, packed, place, shape_of, unpacked
+from adcli.codegen.nests.actions import Base, Fill, Move, Stretch
+from adcli.codegen.nests.calls import INT64, CallInterface, CallPlan, PlannedCode, Shapes, refuse_much
+from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.rows.compiled import code_name, stored
+from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.task.small_replays import KINDS, Replay, action
-from adcli.task.tasks import LANES, Slot, Task, fits, keep_tensors
+from adcli.task.tasks import Slot, Task, keep_tensors
 
 if TYPE_CHECKING:
     from adcli.codegen.nests.runtime import TensorKernel
 
-FORMS: tuple[Any, ...] = (
-    (int, int, [(int, int)]), ((int, int), (int, int), int), ((int, int), int, int | float), (int, int))
-"""What each kind of action of a plan has in an entry, by its number."""
-ENTRY = {"key": str, "code": str, "entry": (str, int, int, int, int, [str], str), "inputs": [str], "counts": [int], "made": [str],
-         "copies": [(str, int | float)], "whole": [str], "flag": int, "team": int | None, "results": [str], "given": [[int]],
-         "cells": [int], "places": [(int, int, int)], "memory": int, "needed": int, "outputs": [[int]], "actions": [list],
-         "lull": float, "instructions": int | float, "worth": int | float}
-"""What an entry is; see `adcli.task.tasks.fits`. Its code is `worth` so many instructions, or any number where that is 0."""
+KINDS: tuple[Any, ...] = (Stretch, Move, Fill, Base)
+"""The actions of a plan, by their numbers in an entry."""
 
+
+class Unplanned(Exception):
+    """A run that the plan at hand is not for."""
+
+
+class Replay(PlannedCode):
+    """Code from the cache for one set of shapes, on small tensors and numbers; `results` are the names of what it gives, the
+    status as the last."""
+
+    def __init__(self, found: Mapping[str, Any], task: Task, kernel: Any) -> None:
+        params = {p.name: p for p in task.signature.inputs}
+        super().__init__(CallInterface(
+            [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
+            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision],
+            task.signature.source), kernel)
+        self.results: list[str] = found["results"]
+        self.shapes: Shapes = tuple(map(tuple, found["given"]))
+        outputs = [tuple(shape) for shape in found["outputs"]]
+        self.only = CallPlan(
+            (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
+            found["memory"], found["needed"], outputs, self.memory(outputs), [KINDS[kind](*values) for kind, *values in
+                                                                              found["actions"]],
+            found["lull"], found["instructions"])
+        self.left: float = found["worth"]
+        self.spend = self.spent if self.left else None
+
+    def spent(self, instructions: float) -> None:
+        """Code that was made in haste is for a few runs."""
+        self.left -= instructions
+        if self.left < 0:
+            raise Unplanned
+
+    def plan(self, key: Shapes) -> CallPlan:
+        if key != self.shapes:
+            raise Unplanned
+        refuse_much(self.only.needed, self.limit)
+        return self.kept(key, self.only)
+
+    def fault(self, plan: CallPlan, env: Any) -> BaseException:
+        return Unplanned()
+
+    def filled(self, point: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The point with its seeds; those that are numbers become the tensors that have them everywhere."""
+        whole = {**point, **seeds}
+        for (_, name, _), shape in zip(self.inputs, self.shapes, strict=False):
+            if name in seeds and shape and not shape_of(seeds[name]):
+                whole[name] = self.full(shape, float(seeds[name]))
+        return whole
+
+    def memory(self, outputs: list[tuple[int, ...]]) -> ResultMemory:
+        """Where results go."""
+        return ResultMemory(outputs, self.interface.precision.bytes, partial(blank, code=self.real))
+
+    def full(self, shape: tuple[int, ...], x: float) -> Any:
+        """A tensor that is the same everywhere."""
+        return packed(shape, [x] * prod(shape))
+
+    def __call__(self, point: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
+        """The results by name, as small tensors."""
+        given = [self.tensor(point[name], code) for _, name, code in self.inputs]
+        plan = self.plan(self.key(given))
+        if self.spend is not None:
+            self.spend(plan.instructions)
+        results = plan.results.arrays(SMALL_BYTES)
+        self.computed(plan, [*map(place, given), *map(place, results)], jobs)
+        found = dict(zip(self.made, results, strict=True))
+        values = [*given, *results]
+        for name, source in self.copies:
+            x = values[source] if isinstance(source, int) else packed((), [source])
+            found[name] = x if x.format == self.real else packed(shape_of(x), unpacked(x))
+        for name, _ in self.whole:
+            found[name] = self.integers(found[name])
+        return found
+
+    def tensor(self, x: Any, code: str) -> SmallTensor:
+        """A number or a small tensor with elements of a kind."""
+        x = packed((), [x], code) if isinstance(x, float) else x
+        if not isinstance(x, memoryview) or x.format != code:
+            raise Unplanned
+        return x
+
+    def integers(self, given: SmallTensor) -> SmallTensor:
+        """A result of whole numbers as integers."""
+        elements = unpacked(given)
+        if not all(abs(x) <= self.most_whole for x in elements):
+            raise Unplanned
+        return packed(shape_of(given), list(map(int, elements)), INT64)
+
+
+@once
+def array_replay() -> type[Replay]:
+    """The same on arrays: what is too large to do without NumPy, or of a kind that takes it."""
+    import numpy as np
+
+    from adcli.codegen.nests import array_calls
+
+    class ArrayReplay(array_calls.PlannedKernel, Replay):  # type: ignore[misc]  # arrays, where that gives small tensors
+        """Code from the cache for one set of shapes, on arrays."""
+
+        def memory(self, outputs: list[tuple[int, ...]]) -> ResultMemory:
+            return ResultMemory(outputs, self.real.itemsize, partial(array_calls.blank, dtype=self.real))
+
+        def full(self, shape: tuple[int, ...], x: float) -> np.ndarray:
+            return np.full(shape, x)
+
+        def whole_numbers(self, name: str, given: np.ndarray, span: Span | None) -> np.ndarray:
+            try:
+                return super().whole_numbers(name, given, span)
+            except AdError:
+                raise Unplanned from None
+
+    return ArrayReplay
+
+
+# ---------------------------------------------------------------- entries of the cache
 
 def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
     """What the cache has for a point with such shapes."""
     if task.slot is None or task.counts is None:
         return None
-    name = entry_name(task.slot, task.counts, point, task.seeds)
-    try:
-        found = json.loads(task.slot.store.get(name) or b"")
-    except (ValueError, RecursionError):
-        return None
-    if not (fits(found, ENTRY) and found["key"] == name and in_order(found, task)):
-        return None
-    head, _, code = (task.slot.store.get(found["code"]) or b"").partition(b"\n")
-    *entry, externals, kind = found["entry"]
-    kernel = kept(code, EntryPoint._make([*entry, tuple(externals), kind])) if head == found["code"].encode() else None
+    data = task.slot.store.get(entry_name(task.slot, task.counts, point, task.seeds))
+    found = json.loads(data) if data else None
+    kernel = stored(task.slot.store, found["code"]) if found else None
     if kernel is None:
         return None
-    if is_small(found, task, point):
-        return Replay(found, task, kernel)
-    from adcli.task.array_replays import ArrayReplay
-    return ArrayReplay(found, task, kernel)
-
-
-def is_small(found: Mapping[str, Any], task: Task, point: Mapping[str, Any]) -> bool:
-    """Whether a run needs no arrays: it is given small tensors and numbers, and all that it makes is small."""
-    return task.request.precision == "double" and found["needed"] <= SMALL_BYTES and all(map(prod, found["outputs"])) \
+    small = task.request.precision == "double" and found["needed"] <= SMALL_BYTES and all(map(prod, found["outputs"])) \
         and all(isinstance(x, float | memoryview) for x in (*point.values(), *task.seeds.values()))
-
-
-def in_order(found: Mapping[str, Any], task: Task) -> bool:
-    """Whether an entry can be what `keep` has put there: it is about this signature, and its places lie in its memory."""
-    cells, memory = len(found["cells"]), found["memory"]
-    size = PRECISIONS[task.request.precision].bytes
-    return (
-        {*found["inputs"]} <= {p.name for p in task.signature.inputs}
-        and [c.name for c in task.signature.results] == found["results"][:-1]
-        and found["entry"][1] in LANES and found["entry"][2:5] == [0, len(found["inputs"]), len(found["results"])]
-        and found["entry"][-1] == PRECISIONS[task.request.precision].code
-        and len(found["inputs"]) + len(found["made"]) <= cells and 0 <= found["flag"] < cells
-        and len(found["outputs"]) == len(found["made"]) and 0 <= memory <= found["needed"]
-        and sum(size * prod(shape) for shape in found["outputs"]) + memory <= found["needed"]
-        and all(n < cells and 0 <= at <= at + size <= memory for n, at, size in found["places"])
-        and all(packed[:1] in ([0], [1], [2], [3]) and fits(packed[1:], FORMS[packed[0]]) and inside(action(packed), found, size)
-                for packed in found["actions"]))
-
-
-def inside(x: CallAction, found: Mapping[str, Any], size: int) -> bool:
-    """Whether an action of an entry keeps to its cells and to its places in memory; elements have so many bytes."""
-    cells, ends = range(len(found["cells"])), {n: end for n, _, end in found["places"]}
-
-    def holds(place: Sequence[int], length: int) -> bool:
-        name, at = place
-        end = ends.get(name, found["needed"] if name in cells else -1)
-        return 0 <= at <= at + length <= end
-
-    match x:
-        case Stretch(first, last, values):
-            return 0 <= first <= last and all(cell in cells for cell, _ in values)
-        case Move(target, source, length):
-            return holds(target, length) and holds(source, length)  # type: ignore[arg-type]  # numbers, as FORMS says
-        case Fill(place, elements, _):
-            return holds(place, elements * size)  # type: ignore[arg-type]  # numbers, as FORMS says
-        case Base(tensor, _):
-            return tensor in cells
+    return (Replay if small else array_replay())(found, task, kernel)
 
 
 def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:
@@ -113,10 +176,9 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     from adcli.task.nest_code import code_words
     shapes, plan = next(iter(kernel.plans.items()))
     counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
-    name, interface = entry_name(task.slot, counts, point, task.seeds), kernel.interface
-    succession = kernel.succession
+    interface, succession = kernel.interface, kernel.succession
     entry = {
-        "key": name, "code": code_name(code_words(kernel.module, succession is not None)), "entry": list(kernel.kernel.entry),
+        "code": code_name(code_words(kernel.module, succession is not None)),
         "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
         "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
         "team": interface.team, "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
@@ -125,4 +187,4 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
         "instructions": plan.instructions, "worth": succession.worth if succession else 0}
     if task.counts is None:
         keep_tensors(task, counts)
-    task.slot.store.put(name, json.dumps(entry).encode())
+    task.slot.store.put(entry_name(task.slot, counts, point, task.seeds), json.dumps(entry).encode())

@@ -137,11 +137,11 @@ class Task:
         """The program's tape, where its code is one or begins with one; what was made is kept. None where code is compiled."""
         if self.recorded or self.linked or self.tier == "compiled" or self.request.fast:
             return self.recorded
-        from adcli.codegen.rows.tiers import begin_player, begins_on_tape, recorded
+        from adcli.codegen.rows.tiers import begin_interpreter, begins_on_tape, recorded
         if self.tier == "auto" and not begins_on_tape(self.expanded):
             return None
         if self.jobs != 1:
-            begin_player(self.slot and self.slot.store, LETTERS[self.request.precision])
+            begin_interpreter(self.slot and self.slot.store, LETTERS[self.request.precision])
         tape = recorded(self.expanded, self.request.precision)
         self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, (), tape.constants.typecode), tape.packed())
         return tape
@@ -169,7 +169,12 @@ class Task:
 
 def prepared(request: Request, options: ResultOptions, whole: Program | None = None) -> Task:
     """The Task for a request, about its text or the `whole` program. AdError if the program or what is asked of it is wrong."""
-    tier = "compiled" if options.tier == "auto" and options.in_parts else options.tier   # parts have rows enough, each a process
+    tier = options.tier
+    if tier == "auto" and options.in_parts:   # each part is a process, with rows enough
+        tier = "compiled"
+    elif tier == "auto" and options.data:
+        from adcli.codegen.rows.tiers import many_rows
+        tier = "compiled" if many_rows(options.data) else tier
     if tier == "tape" and request.fast:
         raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
     if options.emit and options.at:

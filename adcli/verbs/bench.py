@@ -179,12 +179,12 @@ def call(g: Function, rows: int, jobs: int, point: Point) -> Callable[[], object
 
 def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[str, dict[str, float]]:
     """Both tiers of code: milliseconds until it is there, nanoseconds a row, and a row and equation, microseconds a single point.
-    The tape's are without the milliseconds of the player, which are there once."""
+    The tape's are without the milliseconds of its interpreter, which are there once."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.rows.expand import for_machine
-    from adcli.codegen.rows.tiers import made_player, native, player
+    from adcli.codegen.rows.tiers import interpreter, made_interpreter, native
     code = PRECISIONS[g.precision].code
-    player(None, code)
+    interpreter(None, code)
     program = for_machine(g.program)
     columns, figures = list(sampled(g, rows, point).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
@@ -192,7 +192,8 @@ def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[s
         single, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
         figures[tier] = {"made_ms": made * 1e3, "us_per_point": single * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
-    figures["tape"]["player_ms"] = timed(lambda: made_player(None, veclib.lanes(PRECISIONS[g.precision].bytes), code))[1] * 1e3
+    lanes = veclib.lanes(PRECISIONS[g.precision].bytes)
+    figures["tape"]["interpreter_ms"] = timed(lambda: made_interpreter(lanes, code))[1] * 1e3
     return figures
 
 
@@ -271,5 +272,6 @@ def report(figures: dict[str, Any], columns: int | None = None) -> str:
         headline(figures),
         f"ns/row: {figures['rows']} rows per call on one thread, then {figures['batch_rows']} on 1 and {threads} threads",
         "", *table(modes, "<>>>>>>", columns, " ", PER_ROW), "", *table(tiers, "<>>>>", columns, " ", TIERS), "",
-        f"compile    {shown['compile_ms']} ms", f"player     {figures['tiers']['tape']['player_ms']:.1f} ms, once for all tapes",
+        f"compile    {shown['compile_ms']} ms",
+        f"interpreter {figures['tiers']['tape']['interpreter_ms']:.1f} ms, once for all tapes",
         f"start-up   {shown['start_up_ms']} ms", ""]), columns)

@@ -1,8 +1,8 @@
-"""Tapes: programs of numbers as arrays of operations and operands, which one piece of code carries out for all, the player.
+"""Tapes: programs of scalars as bytecode, arrays of operations and operands that one interpreter executes for all.
 
-A tape is made in a microsecond an equation where compiled code takes twenty times as long, and takes a few nanoseconds more
-for an operation on a block of rows. The results have the same bits. `adcli.codegen.rows.encoder` makes tapes,
-`adcli.codegen.rows.player` writes the player, and `adcli.codegen.rows.tiers` chooses between a tape and compiled code.
+A tape is made in a microsecond an equation, compiled code in ten; an operation on a block of rows takes a few nanoseconds
+longer on a tape, with the same bits. `adcli.codegen.rows.bytecode` has both tape and interpreter, `adcli.codegen.rows.tiers`
+the choice.
 """
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import NamedTuple
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers
 
 END, RESULT = 0, 1
-"""The instructions that are no operation: the end of a block, and that a value goes to a column."""
+"""Instructions that are no operation: the end of a block, and that a value goes to a column."""
 HEADER = CACHE_LINE
-"""Bytes of the player's memory before the slots: the addresses of code and constants, the number of constants and of inputs."""
+"""Bytes of the interpreter's memory before the slots: the addresses of code and constants, the number of constants and of
+inputs."""
 COUNTS = struct.Struct("=7q")
 """The head of a tape as bytes: words of code, constants, then the numbers in `Tape`."""
 WORD = array("i").itemsize
@@ -62,14 +63,14 @@ def reals(kind: str) -> array[float]:
 
 
 class TapeKernel(Kernel):
-    """A tape with its player: called as compiled code is, from several threads at once; its memory is from `workspace`."""
+    """A tape with its interpreter: called as compiled code is, from several threads at once; its memory is from `workspace`."""
 
     __slots__ = ("tape",)
 
-    def __init__(self, tape: Tape, player: Kernel) -> None:
-        self.tape, self.held, self.function, self.lanes = tape, player, player.function, player.lanes
-        self.work_bytes = HEADER + player.entry.size * self.lanes * (tape.slots + len(tape.constants))
-        self.entry = player.entry._replace(work_bytes=self.work_bytes, inputs=tape.inputs, outputs=tape.outputs)
+    def __init__(self, tape: Tape, interpreter: Kernel) -> None:
+        self.tape, self.held, self.function, self.lanes = tape, interpreter, interpreter.function, interpreter.lanes
+        self.work_bytes = HEADER + interpreter.entry.size * self.lanes * (tape.slots + len(tape.constants))
+        self.entry = interpreter.entry._replace(work_bytes=self.work_bytes, inputs=tape.inputs, outputs=tape.outputs)
 
     def workspace(self) -> Pointers:
         memory, t = super().workspace(), self.tape

@@ -1,7 +1,8 @@
-"""Programs and object code made callable: without LLVM, whose import takes longer than the rest of a short run, where the code
-is there, and without native code where the system allows none."""
+"""Programs and object code made callable: without LLVM, whose import takes longer than the rest of a short run, where the cache
+has the code, and without native code where the system allows none."""
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,12 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     kernel = kernel_texts(program, lanes or veclib.lanes(real.bytes), library or veclib.host(), fast, real)
     texts = tuple(kernel.texts) if store else kernel.texts
 
-    def made() -> bytes:
+    def made() -> tuple[EntryPoint, bytes]:
         from adcli.codegen.rows import jit
-        return jit.object_codes(texts, kernel.level if level is None else level)
+        return kernel.entry, jit.object_codes(texts, kernel.level if level is None else level)
 
     try:
-        return kept_or_made(["module", str(level), *(texts if store else ())], kernel.entry, made, store)
+        return kept_or_made(["module", str(level), *(texts if store else ())], made, store)
     except NoExecutableMemory:
         from adcli.codegen.rows.interpreted import Interpreted
         return Interpreted(program, real)
@@ -56,8 +57,8 @@ def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = Fa
 
 
 def linked(code: bytes, entry: EntryPoint) -> Kernel:
-    """The kernel in an object file that `adcli.codegen.rows.jit.object_code` made for this machine. CodegenError where it
-    cannot be linked, NoExecutableMemory where the system refuses that."""
+    """The kernel in an object file made for this machine. CodegenError where it cannot be linked, NoExecutableMemory where the
+    system refuses that."""
     try:
         return load(code, entry)
     except LoadError:
@@ -66,44 +67,51 @@ def linked(code: bytes, entry: EntryPoint) -> Kernel:
 
 
 def same_for_all(what: str, entry: EntryPoint, text: Callable[[], str], keep: bool) -> Kernel:
-    """The code of a text that is the same for every program; with `keep` it may come from the compile cache and go there.
-    NoExecutableMemory where the system runs no code of ours."""
+    """The code of a text that no program changes; with `keep` through the compile cache. NoExecutableMemory where the system runs
+    no code of ours."""
     from adcli.codegen.machine.cache import Store, location, to_stderr
 
-    def made() -> bytes:
+    def made() -> tuple[EntryPoint, bytes]:
         from adcli.codegen.rows.jit import object_code
-        return object_code(text())
+        return entry, object_code(text())
 
-    return kept_or_made([what], entry, made, Store(location(), to_stderr) if keep else None)
+    return kept_or_made([what], made, Store(location(), to_stderr) if keep else None)
 
 
-def kept_or_made(what: Sequence[str], entry: EntryPoint, made: Callable[[], bytes], store: Store | None) -> Kernel:
-    """The kernel in an object file that the cache has for what LLVM is given, or that is `made` and then kept, where there is
-    a cache. CodegenError where it cannot be linked, NoExecutableMemory where the system refuses that."""
+def kept_or_made(what: Sequence[str], made: Callable[[], tuple[EntryPoint, bytes]], store: Store | None) -> Kernel:
+    """The kernel that the cache has under the words `what`, or one that is `made` and then kept, if there is a cache.
+    CodegenError where it cannot be linked, NoExecutableMemory where the system refuses that."""
     try:
         name = code_name(what) if store else ""
-    except OSError:   # our own files cannot be looked at
+    except OSError:   # our own files cannot be read
         store = None
-    if store:
-        head, _, code = (store.get(name) or b"").partition(b"\n")
-        if head == name.encode() and (found := kept(code, entry)):
-            return found
-    code = made()
+    if store and (found := stored(store, name)):
+        return found
+    entry, code = made()
     kernel = linked(code, entry)
     if store:
-        store.put(name, name.encode() + b"\n" + code)
+        store.put(name, json.dumps(entry).encode() + b"\n" + code)
     return kernel
 
 
 def code_name(what: Sequence[str]) -> str:
-    """The name in the cache of the code for what LLVM is given. OSError where our own files cannot be looked at."""
+    """The name of code in the cache. OSError where our own files cannot be read."""
     from adcli.codegen.machine.cache import key, surroundings
     return key([*what, *surroundings()])
 
 
+def stored(store: Store, name: str) -> Kernel | None:
+    """The kernel that the cache has under a name; None where there is none, or it cannot run here."""
+    head, _, code = (store.get(name) or b"").partition(b"\n")
+    if not head:
+        return None
+    *entry, externals, letter = json.loads(head)
+    return kept(code, EntryPoint._make([*entry, tuple(externals), letter]))
+
+
 def kept(code: bytes, entry: EntryPoint) -> Kernel | None:
-    """The kernel in an object file that comes from the cache; None where it cannot run here. LLVM ends the process over an object
-    that is not in order, so it is asked only where we have no loader."""
+    """The kernel in an object file from the cache; None where it cannot run here. LLVM ends the process over a malformed
+    object, so it is asked only where we have no loader."""
     try:
         return load(code, entry) if supported() else linked(code, entry)
     except (LoadError, CodegenError, NoExecutableMemory):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.machine.cache import Store, location
 from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows.call_layout import (
     API,
@@ -30,7 +29,7 @@ from adcli.codegen.rows.call_layout import (
     TYPE,
     WRITABLE,
 )
-from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.rows.compiled import same_for_all
 from adcli.lang.ir.precision import PRECISIONS
 
 PATIENCE = 20_000
@@ -268,8 +267,8 @@ def known_python() -> bool:
 
 def compiled(code: str) -> Kernel:
     """The module for numbers with this letter, whose text is written only where the cache does not have it."""
-    def made() -> bytes:
-        from adcli.codegen.rows import calls, jit
-        return jit.object_code(calls.text(next(p for p in PRECISIONS.values() if p.code == code)))
+    def text() -> str:
+        from adcli.codegen.rows import calls
+        return calls.text(next(p for p in PRECISIONS.values() if p.code == code))
 
-    return kept_or_made(["calls", code], EntryPoint(NAME, 1, 0, 0, 0, ()), made, Store(location(), lambda warning: None))
+    return same_for_all(f"calls {code}", EntryPoint(NAME, 1, 0, 0, 0, ()), text, keep=True)

@@ -16,11 +16,10 @@ import math
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
-from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, Pointers
-from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.rows.compiled import same_for_all
 
 UNIT = -1074
 """The exponent of the smallest double; that of the smallest product is a multiple of it."""
@@ -77,14 +76,8 @@ def adder(factors: int, keep: bool = True) -> Kernel:
     """The code for sums of products of so many factors. Its inputs are the columns of the factors, then that of the numbers of
     the records (32-bit integers); its one output is the records. `keep`: it may come from the compile cache and go there."""
     entry = EntryPoint("exact_sums", 1, 0, factors + 1, 1, ())
-    store = Store(location(), to_stderr) if keep else None
-
-    def made() -> bytes:
-        from adcli.codegen.rows.jit import object_code
-        return object_code(text(factors))
-
     try:
-        return kept_or_made(["exact sums", str(factors)], entry, made, store)
+        return same_for_all(f"exact sums {factors}", entry, partial(text, factors), keep)
     except NoExecutableMemory:
         return InterpretedSums(entry)
 

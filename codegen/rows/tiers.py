@@ -1,23 +1,24 @@
-"""The two tiers of native code for a program of numbers: compiled code, and a tape with its player. The bits are the same.
+"""The two tiers of native code for a program of scalars, with the same bits: compiled code, and a tape with its interpreter.
 
-Programs are compiled. One whose compilation takes over a second longer than it saves at a few points begins on a tape; the work
-done there is counted, and when it is as much as compiling is, code is compiled in a thread of its own and takes over between two
-blocks of rows. So the rows decide, however they come: in one call, in a stream, in many calls.
+A program on a tape counts the work done there; when that has taken as long as compiling takes, code is compiled in a thread of
+its own and takes over between two blocks of rows. So the rows decide, however they come: in one call, in a stream, in many
+calls.
 """
 from __future__ import annotations
 
 import contextlib
-import json
 import math
+import os
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
 from adcli.codegen.machine.tape import Tape, TapeKernel
-from adcli.codegen.rows.compiled import compile_program, kept, linked
+from adcli.codegen.rows.compiled import compile_program, kept_or_made
 from adcli.codegen.rows.tier_up import TierUp, finish_at_exit
 from adcli.lang.ir.gc import paused
 
@@ -25,36 +26,51 @@ if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
     from adcli.lang.ir import Program
 
-TAPE_FROM = 100_000
-"""Equations, as `compile_length` counts them, from which on compiling takes a second."""
+TAPE_FROM = 1_500
+"""Equations, as `compile_length` counts them, from which on a run at a few points is sooner done on a tape.
+
+Measured, whole processes in turns, `grad` of random programs at one point, ms on a tape and compiled, with an empty cache: 258
+and 245 at a length of 300, 256 and 267 at 1,000, 252 and 284 at 1,900, 335 and 382 at 9,000, 548 and 802 at 30,000. Where the
+cache has the interpreter: 192 and 239, 197 and 260, 215 and 332, 263 and 333, 545 and 699.
+"""
+LONG = 100_000
+"""The same for functions that are called again and again: from here on compiling takes a second."""
+FEW_ROWS_BYTES = 1 << 20
+"""Size of tables up to which their rows are few. At a length of 30,000 a tape with the code that follows it takes 0.35 s for 100
+rows and 1.6 s for 100,000, compiled code 0.56 s and 1.1 s; they meet at 10,000 rows."""
 COMPILE_SECONDS = 10e-6
-"""What each takes from program to compiled code: a third of it Python's, the rest LLVM's."""
-PLAY_SECONDS = 4e-9
-"""What an instruction of a tape takes longer for a block of rows than in compiled code."""
+"""Time to compile an equation: a third of it Python's, the rest LLVM's."""
+INTERPRET_SECONDS = 4e-9
+"""What an instruction takes longer for a block of rows on a tape than in compiled code."""
 AT_A_TIME = 0.05
-"""Seconds of these after which it is looked whether there is compiled code."""
+"""Seconds of these between two looks at whether there is compiled code."""
 
 
-def begins_on_tape(program: Program) -> bool:
-    """Whether a program that has been expanded is so long that it begins on a tape."""
+def begins_on_tape(program: Program, often: bool = False) -> bool:
+    """True if an expanded program, maybe one that is called `often`, is so long that it begins on a tape."""
     from adcli.codegen.rows.llvm import compile_length
-    return compile_length(program) > TAPE_FROM
+    return compile_length(program) > (LONG if often else TAPE_FROM)
+
+
+def many_rows(tables: Sequence[str]) -> bool:
+    """True if tables, so far as their files tell, have more rows than are sooner done on a tape."""
+    return any(not os.path.isfile(path) or os.path.getsize(path) > FEW_ROWS_BYTES for path in tables)
 
 
 def blocks_worth(tape: Tape) -> int:
-    """How many blocks of rows take as much longer on a tape than in compiled code as compiling takes."""
-    return math.ceil(COMPILE_SECONDS * tape.length / (PLAY_SECONDS * tape.instructions))
+    """Blocks of rows whose interpretation costs as much as compiling."""
+    return math.ceil(COMPILE_SECONDS * tape.length / (INTERPRET_SECONDS * tape.instructions))
 
 
 def blocks_at_a_time(tape: Tape) -> int:
-    """How many blocks are played before it is looked whether there is compiled code."""
-    return max(1, int(AT_A_TIME / (PLAY_SECONDS * tape.instructions)))
+    """Blocks that are interpreted before the next look for compiled code."""
+    return max(1, int(AT_A_TIME / (INTERPRET_SECONDS * tape.instructions)))
 
 
 @paused()
 def recorded(program: Program, precision: str = "double") -> Tape:
     """The tape of a program as `for_machine` leaves it."""
-    from adcli.codegen.rows.encoder import encoded
+    from adcli.codegen.rows.bytecode import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
     from adcli.lang.ir.constants_at import placing_constants
@@ -63,72 +79,45 @@ def recorded(program: Program, precision: str = "double") -> Tape:
         return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
 
-# ---------------------------------------------------------------- the player
+# ---------------------------------------------------------------- the interpreter
 
-_players: dict[tuple[int, str], Kernel] = {}
-"""Those of this process, by their lanes and by the letter of their numbers."""
+_interpreters: dict[str, Kernel] = {}
+"""Those of this process, by the letter of their numbers."""
 
 
-def player(store: Store | None, code: str = "d") -> Kernel:
-    """The player for this machine, from the cache where it is there. NoExecutableMemory where the system refuses native code."""
-    which = veclib.lanes(array(code).itemsize), code
+def interpreter(store: Store | None, code: str = "d") -> Kernel:
+    """The interpreter of tapes for this machine. NoExecutableMemory where the system refuses native code."""
     with COMPILING:
-        if which not in _players:
-            _players[which] = kept_player(store, *which) or made_player(store, *which)
-        return _players[which]
+        if code not in _interpreters:
+            lanes = veclib.lanes(array(code).itemsize)
+            _interpreters[code] = kept_or_made(["interpreter", str(lanes), code], partial(made_interpreter, lanes, code), store)
+        return _interpreters[code]
 
 
-def begin_player(store: Store | None, code: str = "d") -> None:
-    """Begin to make the player in a thread of its own, while the tape is made that it will play. What goes wrong there does so
-    again, and is said, where the player is wanted."""
+def made_interpreter(lanes: int, code: str) -> tuple[EntryPoint, bytes]:
+    """Its code, made anew."""
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.bytecode import interpreter_text
+    from adcli.lang.ir.precision import PRECISIONS
+    text, entry = interpreter_text(lanes, veclib.host(), next(p for p in PRECISIONS.values() if p.code == code))
+    return entry, jit.object_code(text)
+
+
+def begin_interpreter(store: Store | None, code: str = "d") -> None:
+    """Start making the interpreter in a thread of its own. What goes wrong there does so again where the interpreter is
+    wanted."""
     def make() -> None:
         finish_at_exit()
         with contextlib.suppress(Exception):
-            player(store, code)
+            interpreter(store, code)
 
     started(threading.Thread(target=make, daemon=True))
-
-
-def player_name(lanes: int, code: str) -> str:
-    """Its entry in the cache. OSError where our own files cannot be read."""
-    from adcli.codegen.machine.cache import key, surroundings
-    return key(["player", str(lanes), code, *surroundings()])
-
-
-def kept_player(store: Store | None, lanes: int, kind: str = "d") -> Kernel | None:
-    """The player from the cache."""
-    try:
-        name = player_name(lanes, kind) if store else ""
-    except OSError:
-        return None
-    head, _, code = ((store.get(name) if store else None) or b"").partition(b"\n")
-    found, _, externals = head.partition(b" ")
-    if not name or found != name.encode():
-        return None
-    return kept(code, EntryPoint("player", lanes, 0, 0, 0, tuple(json.loads(externals)), kind))
-
-
-def made_player(store: Store | None, lanes: int, kind: str = "d") -> Kernel:
-    """The player made anew, and kept."""
-    from adcli.codegen.rows import jit
-    from adcli.codegen.rows.player import emit
-    from adcli.lang.ir.precision import PRECISIONS
-    text, entry = emit(lanes, veclib.host(), next(p for p in PRECISIONS.values() if p.code == kind))
-    code = jit.object_code(text)
-    made = linked(code, entry)
-    if store:
-        try:
-            name = player_name(lanes, kind)
-        except OSError:
-            return made
-        store.put(name, f"{name} {json.dumps(entry.externals)}\n".encode() + code)
-    return made
 
 
 # ---------------------------------------------------------------- from a tape to compiled code
 
 class TieredKernel(Kernel):
-    """A tape that is replaced by compiled code, which `make` makes, when it has been played as long as that takes.
+    """A tape that is replaced by compiled code, which `make` makes, when its interpretation has taken as long as that takes.
 
     Every call has memory of its own, which a later one uses again.
     """
@@ -167,18 +156,16 @@ class TieredKernel(Kernel):
 def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:
     """The kernel that begins with a tape, and stays with it where `tier` says so. NoExecutableMemory where the system refuses
     native code."""
-    kernel = TapeKernel(tape, player(store, tape.constants.typecode))
+    kernel = TapeKernel(tape, interpreter(store, tape.constants.typecode))
     return kernel if tier == "tape" else TieredKernel(kernel, make)
 
 
 def native(program: Program, tier: str = "auto", store: Store | None = None, precision: str = "double",
            fast: bool = False) -> Kernel:
-    """The program, as `for_machine` leaves it, as native code in a tier, which is compiled where it is to be `fast`; carried out
-    by the evaluator where the system refuses native code."""
-    def make() -> Kernel:
-        return compile_program(program, store=store, precision=precision, fast=fast)
-
-    if tier == "compiled" or fast or (tier == "auto" and not begins_on_tape(program)):
+    """A program as `for_machine` leaves it as native code in a tier, always compiled where it is to be `fast`; the evaluator
+    where the system refuses native code."""
+    make = partial(compile_program, program, store=store, precision=precision, fast=fast)
+    if tier == "compiled" or fast or (tier == "auto" and not begins_on_tape(program, often=True)):
         return make()
     try:
         return on_tape(recorded(program, precision), tier, make, store)

@@ -117,7 +117,7 @@ def test_functions_of_python_have_it_and_their_derivatives(kind: str, precision:
 
 def test_a_program_that_would_begin_on_a_tape_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     from adcli.codegen.rows import tiers
-    monkeypatch.setattr(tiers, "TAPE_FROM", 0)
+    monkeypatch.setattr(tiers, "LONG", 0)
     kernels = [package.compile("v = x*x + 1", fast_math=fast).kernel() for fast in (False, True)]
     assert [isinstance(kernel, TieredKernel) for kernel in kernels] == [True, False]
 

@@ -15,9 +15,9 @@ def test_a_tape_travels_as_bytes() -> None:
     tape = tiers.recorded(long_program(200))
     again = unpacked(tape.packed())
     assert again == tape and again is not None
-    player = tiers.player(None)
+    interpreter = tiers.interpreter(None)
     at = [[0.1, -2.0, 3.0]] * 5
-    assert run(TapeKernel(again, player), at) == run(TapeKernel(tape, player), at)
+    assert run(TapeKernel(again, interpreter), at) == run(TapeKernel(tape, interpreter), at)
 
 
 @pytest.mark.parametrize("spoil", [
@@ -30,7 +30,7 @@ def test_bytes_that_are_no_tape(spoil) -> None:
 
 def test_memory_is_of_each_caller_and_as_long_as_the_live_values() -> None:
     tape = tiers.recorded(long_program(5000))
-    kernel = TapeKernel(tape, tiers.player(None))
+    kernel = TapeKernel(tape, tiers.interpreter(None))
     one, other = kernel.workspace(), kernel.workspace()
     assert ctypes.addressof(one) != ctypes.addressof(other) and ctypes.addressof(one) % 64 == 0
     assert kernel.work_bytes == len(one) == 64 + 8 * kernel.lanes * (tape.slots + len(tape.constants))

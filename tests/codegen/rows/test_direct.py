@@ -544,7 +544,7 @@ def test_what_begins_on_a_tape_has_the_same_bits(f, monkeypatch):
         return [fun(x).tobytes(), jac(x).tobytes(), hess(x, v).tobytes()]
 
     compiled = found()
-    monkeypatch.setattr(tiers, "TAPE_FROM", 0)
+    monkeypatch.setattr(tiers, "LONG", 0)
     assert found() == compiled
     taped = often(adcli.compile(TEXT), x=1.0, y=2.0)
     assert taped._numbers is direct.never

@@ -35,7 +35,7 @@ def joined(kernel: Kernel) -> None:
 
 def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: int) -> tiers.TieredKernel:
     """A program that is compiled after so many blocks of rows."""
-    monkeypatch.setattr(tiers, "TAPE_FROM", 0)
+    monkeypatch.setattr(tiers, "LONG", 0)
     monkeypatch.setattr(tiers, "blocks_worth", lambda tape: after)
     kernel = tiers.native(program)
     assert isinstance(kernel, tiers.TieredKernel)
@@ -46,7 +46,7 @@ def test_short_programs_are_compiled_and_long_ones_begin_on_a_tape(monkeypatch: 
     program = long_program(300)
     assert type(tiers.native(program)) is Kernel and type(tiers.native(program, "compiled")) is Kernel
     assert type(tiers.native(program, "tape")) is TapeKernel
-    monkeypatch.setattr(tiers, "TAPE_FROM", 100)
+    monkeypatch.setattr(tiers, "LONG", 100)
     assert type(tiers.native(program)) is tiers.TieredKernel and type(tiers.native(program, "compiled")) is Kernel
 
 
@@ -149,7 +149,7 @@ def test_a_process_made_by_fork_meanwhile_compiles_for_itself(monkeypatch: pytes
 def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     """Without a wait for what LLVM is at, one of thirty such ends is a crash; a script waits for no more than that."""
     script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, tier_up, tiers\n"
-              "from native_programs import long_program\nimport threading, time\ntiers.TAPE_FROM, began = 0, threading.Event()\n"
+              "from native_programs import long_program\nimport threading, time\ntiers.LONG, began = 0, threading.Event()\n"
               "made = jit.object_codes\n"
               "jit.object_codes = lambda *given: (began.set(), made(*given))[1]\n"
               "kernel = tiers.native(long_program(3000))\nkernel.succession.worth = 0\nrun(kernel, [[1.0]] * 5)\n"
@@ -159,57 +159,57 @@ def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_the_player_is_made_beside_the_tape(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, made, by = threading.Event(), tiers.made_player, []
+def test_the_interpreter_is_made_beside_the_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, made, by = threading.Event(), tiers.made_interpreter, []
 
     def beside(*given: Any) -> Kernel:
         by.append(threading.current_thread())
         begun.set()
         return made(*given)
-    monkeypatch.setattr(tiers, "_players", {})
-    monkeypatch.setattr(tiers, "made_player", beside)
-    tiers.begin_player(None)
+    monkeypatch.setattr(tiers, "_interpreters", {})
+    monkeypatch.setattr(tiers, "made_interpreter", beside)
+    tiers.begin_interpreter(None)
     assert begun.wait(30)
-    assert tiers.player(None) is tiers.player(None)
+    assert tiers.interpreter(None) is tiers.interpreter(None)
     assert len(by) == 1 and by != [threading.current_thread()]
 
 
-def test_what_goes_wrong_beside_the_tape_is_said_where_the_player_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_beside_the_tape_is_said_where_the_interpreter_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
 
     def refused(*_: object) -> Kernel:
         begun.set()
         raise NoExecutableMemory
-    monkeypatch.setattr(tiers, "_players", {})
-    monkeypatch.setattr(tiers, "made_player", refused)
-    tiers.begin_player(None)
+    monkeypatch.setattr(tiers, "_interpreters", {})
+    monkeypatch.setattr(tiers, "made_interpreter", refused)
+    tiers.begin_interpreter(None)
     assert begun.wait(30)
     with pytest.raises(NoExecutableMemory):
-        tiers.player(None)
+        tiers.interpreter(None)
 
 
 def test_a_system_that_refuses_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> Kernel:
         raise NoExecutableMemory
-    monkeypatch.setattr(tiers, "player", refused)
+    monkeypatch.setattr(tiers, "interpreter", refused)
     from adcli.codegen.rows import compiled
     monkeypatch.setattr(compiled, "linked", refused)
     assert isinstance(tiers.native(long_program(20), "tape"), Interpreted)
 
 
-def test_the_player_is_made_once_and_kept(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interpreter_is_made_once_and_kept(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, want = long_program(300), repr(run(compile_program(long_program(300)), AT))
     store = Store(str(tmp_path / "cache"), lambda said: pytest.fail(said))
     count, made = [], jit.object_code
     monkeypatch.setattr(jit, "object_code", lambda *args, **more: count.append(1) or made(*args, **more))
     for _ in range(3):
-        monkeypatch.setattr(tiers, "_players", {})
+        monkeypatch.setattr(tiers, "_interpreters", {})
         assert repr(run(tiers.native(program, "tape", store), AT)) == want
         assert repr(run(tiers.native(program, "tape"), AT)) == want   # the process has it
     assert len(count) == 1
     for entry in (tmp_path / "cache").iterdir():
         entry.write_bytes(entry.read_bytes()[:-1])
-    monkeypatch.setattr(tiers, "_players", {})
+    monkeypatch.setattr(tiers, "_interpreters", {})
     assert repr(run(tiers.native(program, "tape", store), AT)) == want and len(count) == 2
 
 

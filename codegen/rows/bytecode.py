@@ -1,33 +1,103 @@
-"""The player of tapes as LLVM IR: one function that carries out any program of numbers, from its tape.
+"""Bytecode: a program of scalars as a tape, and the interpreter of tapes as LLVM IR, with the bits of compiled code.
 
-    define void @player(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
+    define void @interpreter(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
 
-It is called as compiled code is (`llvm`), on the same columns, and gives the same bits: for each block of `lanes` rows it takes
-the instructions of the tape one by one, and each is the line that `instructions` has for the operation, on vectors from slots and
-into a slot. `work` begins with the header that `adcli.codegen.machine.tape` writes; behind it are the slots, those of constants
-first.
+It is called as a kernel (`llvm`), on the same columns: for each block of `lanes` rows it executes the instructions of the tape,
+each the line that `instructions` has for the operation, on vectors from slots and into a slot. `work` begins with the header of
+`adcli.codegen.machine.tape`; the slots follow, those of constants first.
 """
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from itertools import count
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.machine.tape import END, HEADER, RESULT
+from adcli.codegen.machine.tape import END, HEADER, RESULT, Tape, reals
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
-from adcli.lang.ir import Primitive
+from adcli.codegen.rows.llvm import compile_length
+from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 
 OPERATIONS: dict[Primitive, int] = {
     op: number for number, op in enumerate((op for op in TABLE.values() if (op.llvm or op.libm) and op.name not in DEFINITIONS),
                                            start=RESULT + 1)}
-"""The numbers of the operations that `expand` leaves."""
-NAME = "player"
+"""Opcodes of the operations that `expand` leaves."""
+NAME = "interpreter"
 
 
-def emit(lanes: int, library: veclib.Library, precision: Precision = DOUBLE) -> tuple[str, EntryPoint]:
-    """The text of the player for blocks of `lanes` rows. Of work, inputs and outputs its entry says nothing: a tape does."""
+# ---------------------------------------------------------------- the tape
+
+class Slots(dict[Atom, int]):
+    """Slots of live values, inputs and constants; a new one for any other value or constant."""
+
+    def __init__(self, program: Program, precision: Precision) -> None:
+        super().__init__((p.var, i) for i, p in enumerate(program.params))
+        self.free: list[int] = []
+        self.unused = count(len(self))
+        self.precision, self.constants = precision, reals(precision.code)
+        self.equal: dict[bytes, int] = {}
+
+    def __missing__(self, atom: Atom) -> int:
+        slot = self[atom] = self.new(atom)
+        return slot
+
+    def new(self, atom: Atom) -> int:
+        """The slot of a value that is not live yet, or of a constant."""
+        if type(atom) is not Lit:
+            return self.free.pop() if self.free else next(self.unused)
+        slot = self.equal.get(bits := atom.bits)
+        if slot is None:
+            self.constants.append(self.precision.nearest(atom.value))
+            slot = self.equal[bits] = -len(self.constants)
+        return slot
+
+
+def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
+    """The tape of a program that `expand` has been through, in a microsecond an equation.
+
+    From the last equation to the first: a value gets its slot where it is used last and gives it back where it is defined.
+    """
+    slots, operations = Slots(program, precision), OPERATIONS
+    columns: dict[Atom, list[int]] = {}
+    for i, r in enumerate(program.results):
+        columns.setdefault(r.atom, []).append(i)
+    code = [END]
+    for atom in [atom for atom in columns if isinstance(atom, Lit) or atom in slots]:
+        code += [word for i in columns[atom] for word in (slots[atom], i, RESULT)]
+    end, alive, free = slots.pop, slots.get, slots.free
+    for e in reversed(program.equations):
+        (out,), args = e.outs, e.args
+        if out in columns:
+            for i in columns[out]:
+                code += (slots[out], i, RESULT)
+        z = end(out, None)
+        if z is None:
+            continue
+        free.append(z)
+        if len(args) == 2:   # as most of a long program: its operands are looked up here, and get the slot that is free
+            x, y = args
+            right = alive(y)
+            if right is None:
+                right = slots[y] = free.pop() if free and type(y) is Var else slots.new(y)
+            left = alive(x)
+            if left is None:
+                left = slots[x] = free.pop() if free and type(x) is Var else slots.new(x)
+            code += (right, left, z, operations[e.op])
+        else:
+            code += (*[slots[a] for a in reversed(args)], z, operations[e.op])
+    code.reverse()
+    return Tape(array("i", code), slots.constants, len(program.params), len(program.results), next(slots.unused),
+                1 + len(program.equations) + len(program.results), compile_length(program))
+
+
+# ---------------------------------------------------------------- the interpreter
+
+
+def interpreter_text(lanes: int, library: veclib.Library, precision: Precision = DOUBLE) -> tuple[str, EntryPoint]:
+    """The interpreter for blocks of `lanes` rows; work, inputs and outputs of its entry are the tape's."""
     instructions = Instructions(lanes, library, precision=precision)
     body = [line for op, number in OPERATIONS.items() for line in operation(instructions, op, number)]
     lines = [*instructions.declarations(), *frame(instructions), *body, "}", ""]
@@ -35,7 +105,7 @@ def emit(lanes: int, library: veclib.Library, precision: Precision = DOUBLE) -> 
 
 
 def frame(instructions: Instructions) -> Iterator[str]:
-    """What comes before the first operation: constants go to their slots once, inputs for each block; and what ends a block."""
+    """The loop over blocks and the dispatch: constants are put in their slots once, inputs for each block."""
     lanes, real, scalar, size = instructions.lanes, instructions.real, instructions.scalar, instructions.size
     splat = [f"  %constant = load {scalar}, ptr %constant.at"]
     if lanes > 1:
@@ -105,7 +175,7 @@ def frame(instructions: Instructions) -> Iterator[str]:
 
 
 def operation(instructions: Instructions, op: Primitive, number: int) -> list[str]:
-    """The block of an operation: its words are its number, the slot of its result, the slots of its arguments."""
+    """The basic block of an operation, whose words are its opcode and the slots of its result and arguments."""
     real, truth, mask, align = instructions.real, instructions.truth, instructions.mask, instructions.size * instructions.lanes
     lines = [f"op.{number}:   ; {op.name}"]
     for i in range(op.arity + 1):
@@ -126,12 +196,12 @@ def operation(instructions: Instructions, op: Primitive, number: int) -> list[st
 
 
 def word(number: int, i: int) -> list[str]:
-    """Word `i` of an instruction, behind its number."""
+    """Operand `i` of an instruction."""
     return [f"  %short.{number}.{i}.at = getelementptr i32, ptr %pc, i64 {i}",
             f"  %short.{number}.{i} = load i32, ptr %short.{number}.{i}.at",
             f"  %word.{number}.{i} = sext i32 %short.{number}.{i} to i64"]
 
 
 def onward(number: int, words: int) -> list[str]:
-    """To the instruction behind one of so many words."""
+    """On to the next instruction, after one of so many words."""
     return [f"  %pc.{number} = getelementptr i32, ptr %pc, i64 {words}", "  br label %next"]
