@@ -22,7 +22,6 @@ One word for one thing, here and in all of the project:
     status         the worst level that an evaluation meets, from smooth to indeterminate; a place is where it was met
     size, extent   a name for a number of elements; the length of one dimension, an expression of sizes
     enclosure      guaranteed bounds of a result, and its decoration: whether it is defined and continuous where they hold
-    expansion      a value as a sum of monomials of the distance from a point; a limit is its first term; see evaluate/growth.py
     row            one point of a table of data, with its results; or one primitive of the table, where that is what is spoken of
     kernel         native code for a program, called on memory
     tape           a program as an array of operations and slots; its interpreter is one piece of code for all

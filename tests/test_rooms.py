@@ -48,7 +48,6 @@ TESTED_AS = {
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
     "lang/analyse/test_differences.py": ("lang/analyse/decisions", "lang/analyse/precise_differences", "lang/evaluate/complex"),
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
-    "lang/analyse/test_limits.py": ("lang/evaluate/asymptotic", "lang/evaluate/beyond"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/partials", "lang/ir/polygamma", "lang/ir/rule_programs"),
     "codegen/nests/test_runtime.py": ("codegen/nests/*",),

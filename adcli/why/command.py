@@ -68,7 +68,7 @@ class WhyOptions(Options):
 @option(WHAT, "--order", type=click.IntRange(1, 2), default=1, show_default=True, metavar="N",
         help="Explain derivatives up to order N.")
 @option(WHAT, "--limit", is_flag=True,
-        help="Find limits of what is NaN, infinite or at a kink, along each input and from either side.")
+        help="Compute limits of what is NaN, infinite or at a kink, along each input and from either side (no proof).")
 @format_option(("text", "json"), "Paragraphs, or one JSON object per point.")
 @precision_option("What numbers are computed in: double, the default, or single.")
 @output_option
@@ -153,7 +153,7 @@ def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
         order = "adds up" if all(c.kind == "cancellation" for c in causes) else "multiplies"
         yield f"{mode} mode {order} in another order: there {there}"
     for limit in group.limits:
-        yield f"limit: {limit.text}"
+        yield f"computed limit: {limit.text}"
     if group.rewrite:
         again = group.rewrite.text in told
         told.add(group.rewrite.text)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from adcli.lang.analyse.enclosure import have_intervals
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.limits import limits
 from adcli.lang.derive.derivatives import gradient
@@ -21,7 +22,6 @@ CONTRADICTION_DIGITS = 400
 LONGEST_CONTRADICTED = 500
 """Operations of the longest program whose limits are worth looking for here."""
 MOST_DIRECTIONS = 6
-TERMS_FOR_A_CHECK = (6, 12)
 SAME = 1e-6
 """Relative difference up to which a number and a limit are the same, and the root of the absolute one."""
 
@@ -46,7 +46,7 @@ class Contradictions:
         exact = self.exactly(program, f.name)
         if exact is not None:
             return not near(x, exact, exact)
-        if len(program.equations) > LONGEST_CONTRADICTED:
+        if len(program.equations) > LONGEST_CONTRADICTED or not have_intervals():
             return False
         found = list(self.between(program, f))
         return bool(found) and not any(near(x, *each) for each in found)
@@ -65,8 +65,7 @@ class Contradictions:
         """The smaller and the larger one-sided limit along each input that has any."""
         for name in (f.wrt or tuple(self.wrt))[:MOST_DIRECTIONS]:
             if self.at[name] == self.at[name]:
-                found = limits(program, f.name, self.at, name, TERMS_FOR_A_CHECK).known.values()
-                known = [side.value for side in found if side.value is not None]
+                known = limits(program, f.name, self.at, name).known.values()
                 if known:
                     yield min(known), max(known)
 

@@ -68,10 +68,16 @@ class Enclosure:
 
 def available(what: str = "an enclosure") -> None:
     """AdError where python-flint is missing, which `what` needs."""
+    if not have_intervals():
+        raise missing(what, "python-flint")
+
+
+def have_intervals() -> bool:
     try:
         import flint  # noqa: F401  # only whether it is there
     except ModuleNotFoundError:
-        raise missing(what, "python-flint") from None
+        return False
+    return True
 
 
 @contextmanager
@@ -205,13 +211,23 @@ def up(end: Any) -> float:
 
 
 def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any]) -> Culprit | None:
+    """The operation to blame for results that are not all that they could be, what it works on, and what is wrong with it."""
+    e = blamed_operation(program, values, found)
+    if e is None:
+        return None
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    args = [read(values, a, interval_arithmetic()) for a in e.args]
+    return e, [a if a is None or isinstance(a, bool) else _wide(a) for a in args], _reason(values[e.outs[0]])
+
+
+def blamed_operation(program: Program, values: Mapping[Any, Any], found: Sequence[Any]) -> Equation | None:
     """The first operation to blame on the way to a result that is not all that it could be: for what is unbounded or has no
     value somewhere, or else for what is wide, a comparison that is not decided."""
     needed = {r.atom for r, x in zip(program.results, found, strict=True) if not _sound(x)}
     undecided = not needed
     if undecided:
         needed = {r.atom for r, x in zip(program.results, found, strict=True) if not narrow(x)}
-    culprit = None
+    blamed = None
     for e in reversed(program.equations):
         if needed.isdisjoint(e.outs):
             continue
@@ -221,12 +237,8 @@ def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any]) 
         needed.update(a for a in taken if not isinstance(a, Lit))
         out = values[e.outs[0]]
         if out is None if undecided else out is not None and not isinstance(out, bool) and not _sound(out):
-            culprit = e
-    if culprit is None:
-        return None
-    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-    args = [read(values, a, interval_arithmetic()) for a in culprit.args]
-    return culprit, [a if a is None or isinstance(a, bool) else _wide(a) for a in args], _reason(values[culprit.outs[0]])
+            blamed = e
+    return blamed
 
 
 def _sound(x: Any) -> bool:

@@ -1,9 +1,10 @@
-"""Limits of values and derivatives at a point, along one input and from either side.
+"""One-sided limits of values and derivatives at a point along one input: a computation, not a proof.
 
-The program of the value or derivative is carried out on expansions in the distance s from the point
-(`lang/evaluate/asymptotic_arithmetic.py`): x is x₀ + s or x₀ − s, or ±1/s at an infinity; every other input stays. The first
-term of the result is the limit, and a removable 0·∞ or 0/0 is gone. What oscillates is kept between bounds, whose common limit
-is its own. What neither decides is said to be undecided; nothing is extrapolated or guessed.
+The program is evaluated in interval arithmetic (`lang/analyse/enclosure.py`) at distances from the point below every double,
+2**-1200 to 2**-2700, or at such large numbers for a limit at infinity; precision rises until each value is known to 70 bits. So
+the values are certain, and that they go on in the same way is assumed: they have a limit where all agree to 60 bits, 0 or an
+infinity where they fall or grow like a power of the distance, or grow like a power of its logarithm. Anything slower, such as
+1/log(x), is not settled. Distances have irregular digits, so that no period of the function hides between them.
 """
 from __future__ import annotations
 
@@ -11,37 +12,48 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+from adcli.lang.analyse.enclosure import available, blamed_operation, precision
 from adcli.lang.analyse.findings import Finding
+from adcli.lang.analyse.right_digits import decimal
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import every_value, read
-from adcli.lang.evaluate.asymptotic import (
-    MOST_PRODUCTS,
-    AsymptoticSeries,
-    Between,
-    Beyond,
-    Calculus,
-    Expansion,
-    Lost,
-    nearby,
-)
-from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, Expansions, literal
-from adcli.lang.evaluate.exact_reals import Undecided, number
-from adcli.lang.evaluate.growth import SMALL
-from adcli.lang.ir import Equation, Program, Result, Var
+from adcli.lang.evaluate import Arithmetic, every_value, read
+from adcli.lang.ir import Program, Var
 from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.rounded import meant
 from adcli.lang.passes.simplify import prune, simplify
 
-TERMS_KEPT = (6, 12, 24)
-"""Terms that are kept, tried in turn: more are needed the more of them cancel."""
+DEPTHS = (1200, 1800, 2700)
+"""Distances are 2 to minus so many, times the size of the input: beyond all constants that a program can have."""
+IRREGULAR = (7, 3, 2)
+"""At each depth distances are multiplied by the square roots of these numbers."""
+BITS = ((1, 128), (4, 256), (10, 512))
+"""Working precisions tried in turn: so many times the depth, and so many bits more."""
+KNOWN_BITS, AGREEING_BITS = 70, 60
+"""Relative accuracy in bits of a value, and that to which values agree that have one limit."""
+BELOW_DOUBLES = 1100
+"""Numbers smaller than 2 to minus so many are 0 as doubles."""
+LEAST_POWER = 0.03
+"""The slowest power of the distance by which values are seen to fall to 0 or to grow."""
+LASTING = 0.9
+"""The least change of that power from depth to depth."""
+LEAST_LOGARITHMS, STEADY = 0.4, 0.02
+"""The least power of the logarithm that is seen to grow, and the relative change of that power from depth to depth."""
+TURNS = 3
+"""Values that turn back so often, from one distance to the next, oscillate."""
+SHOWN = 3
+"""Digits of values that have no limit."""
 LONGEST_PROGRAM = 20_000
 """Operations of the longest program whose limits are looked for."""
-NEARLY = 1e-9
-"""An exponent nearer to 0 than this is meant to be 0: it comes from constants such as 1/3 that are no doubles."""
 MOST_LIMITS = 60
 """Limits that are looked for at one point."""
+MULTIPLES_OF_PI = {m: Fraction(k, 2 ** e) for k in (1, 3, 5, 7) for m, e in [math.frexp(k * math.pi)]}
+"""The doubles from ½ to 1 that one gets for simple multiples of π, and for these times any power of 2, which rounds nothing."""
+UNKNOWN = "it is not settled: digits cancel, or numbers are out of reach"
+NOW_AND_THEN = "it has no value at some distances"
 RIGHT, LEFT = 1, -1
 ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation", "convention"})
 """Kinds of zeros whose one-sided limits say more than the zero does."""
@@ -49,11 +61,10 @@ ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hi
 
 @dataclass(frozen=True)
 class Side:
-    """The limit from one side, or the reason why there is none to tell; `undefined` where the value is NaN there."""
+    """The limit from one side, or the reason why there is none to tell."""
 
     value: float | None
     reason: str = ""
-    undefined: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,9 +82,9 @@ class Limits:
         return {word: side for word, side in (("right", self.right), ("left", self.left)) if side is not None}
 
     @property
-    def known(self) -> dict[str, Side]:
+    def known(self) -> dict[str, float]:
         """The sides with a limit."""
-        return {word: side for word, side in self.sides.items() if side.value is not None}
+        return {word: side.value for word, side in self.sides.items() if side.value is not None}
 
     @property
     def text(self) -> str:
@@ -83,16 +94,16 @@ class Limits:
         if not known:
             reasons = dict.fromkeys(s.reason for s in self.sides.values())
             return f"none found for {self.name} {to}: {'; '.join(reasons)}"
-        values = [s.value for s in known.values() if s.value is not None]
-        if len(known) == 2 and same(*values):
-            return f"{self.name} → {values[0]!r} {to}, from either side"
+        first, *others = known.values()
         if len(self.sides) == 1:
-            return f"{self.name} → {values[0]!r} {to}"
-        if len(known) == 2:
-            return f"{self.name} → {values[0]!r} {to} from the right and {values[1]!r} from the left: the sides differ"
-        (word,), (value,) = known, values
+            return f"{self.name} → {first!r} {to}"
+        if others and same(first, *others):
+            return f"{self.name} → {first!r} {to}, from either side"
+        if others:
+            return f"{self.name} → {first!r} {to} from the right and {others[0]!r} from the left: the sides differ"
+        word, = known
         other, = (w for w in self.sides if w != word)
-        return f"{self.name} → {value!r} {to} from the {word}; on the {other} {self.sides[other].reason}"
+        return f"{self.name} → {first!r} {to} from the {word}; on the {other} {self.sides[other].reason}"
 
     def record(self, written: Callable[[float], object]) -> dict[str, Any]:
         """As an object of plain values."""
@@ -103,9 +114,10 @@ class Limits:
 
 
 def same(x: float, y: float) -> bool:
-    """Whether two limits are one: coefficients are exact, only their constants are rounded."""
     return x == y or math.isclose(x, y, rel_tol=1e-12)
 
+
+# ---------------------------------------------------------------- which limits
 
 def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], groups: Sequence[Sequence[Finding]],
               order: int, chosen: Collection[tuple[str | None, tuple[str, ...]]] = ()) -> list[list[Limits]]:
@@ -120,10 +132,7 @@ def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], grou
                       help="name fewer results with --of and --wrt")
     values = simplify(primal)
     derived = gradient(primal, wrt, None, "reverse", order) if any(f.wrt for group in wanted for f in group) else values
-    found: list[list[Limits]] = []
-    for group in wanted:
-        found.append([each for f in group for each in along(derived if f.wrt else values, f, at, wrt)])
-    return found
+    return [[each for f in group for each in along(derived if f.wrt else values, f, at, wrt)] for group in wanted]
 
 
 def along(program: Program, f: Finding, at: Mapping[str, float], wrt: Sequence[str]) -> list[Limits]:
@@ -141,104 +150,176 @@ def worth(f: Finding) -> bool:
     return f.value != 0 or any(c.kind in ONE_SIDED_KINDS for c in f.causes)
 
 
-def limits(program: Program, result: str, at: Mapping[str, float], x: str, terms: Sequence[int] = TERMS_KEPT) -> Limits:
-    """Both one-sided limits of a result along the input x; at an infinity there is one side. Of expansions so many `terms` are
-    kept, tried in turn. AdError where the program is too long."""
+def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
+    """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
+    long or python-flint is missing."""
+    available("why --limit")
     program = prune(with_outputs(program, [result]))
     if len(program.equations) > LONGEST_PROGRAM:
         raise AdError(f"--limit: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
                       help="name fewer results with --of and --wrt")
-    right = None if at[x] == math.inf else one_side(program, at, x, RIGHT, terms)
-    left = None if at[x] == -math.inf else one_side(program, at, x, LEFT, terms)
+    right = None if at[x] == math.inf else one_side(program, at, x, RIGHT)
+    left = None if at[x] == -math.inf else one_side(program, at, x, LEFT)
     return Limits(result, x, at[x], right, left)
 
 
-def one_side(program: Program, at: Mapping[str, float], x: str, side: int, terms: Sequence[int]) -> Side:
-    found = Side(None)
-    for keep in terms:
-        expansions = Expansions(keep)
-        point: dict[str, Expansion] = {name: literal(y) for name, y in at.items()}
-        point[x] = approach(at[x], side)
-        values = every_value(program, point, expansions.arithmetic)
-        result: Result = program.results[0]
-        found, enough = judged(program, values, read(values, result.atom, expansions.arithmetic))
-        if enough or expansions.c.work > MOST_PRODUCTS:
-            break
-    return found
+# ---------------------------------------------------------------- values beside the point
+
+@dataclass(frozen=True)
+class NearbyValue:
+    """The value at one distance, as an exact number, as an infinity, or None where it is not known; why it is no number."""
+
+    number: Any | None
+    reason: str = ""
 
 
-def approach(x: float, side: int) -> AsymptoticSeries:
-    """x + s or x − s; 1/s or −1/s for an infinite x."""
+def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Side:
+    samples = [sample(program, at, x, side, depth, square) for depth in DEPTHS for square in IRREGULAR]
+    with precision(2 * KNOWN_BITS):
+        return judged(samples)
+
+
+def sample(program: Program, at: Mapping[str, float], x: str, side: int, depth: int, square: int) -> NearbyValue:
+    """The result at one distance, at rising precision until it is known well enough."""
+    for times, more in BITS:
+        with precision(times * depth + more):
+            arithmetic = exact_literals()
+            point = {name: arithmetic.constant(y) for name, y in at.items()}
+            point[x] = beside(at[x], point[x], side, depth, square)
+            values = every_value(program, point, arithmetic)
+            found = read(values, program.results[0].atom, arithmetic)
+            if found.valueless:
+                return NearbyValue(infinite(found), without_value(program, values, found))
+            if (number := known(found)) is not None:
+                return NearbyValue(number)
+    return NearbyValue(None, UNKNOWN)
+
+
+def exact_literals() -> Arithmetic:
+    """Intervals in which a constant is the decimal that one writes for it, or that multiple of π; equal ones are one object, so
+    that comparisons between them are decided."""
+    from adcli.lang.evaluate.interval_arithmetic import constant, interval_arithmetic
+    from adcli.lang.evaluate.intervals import arb, enclosed, fmpq
+    made: dict[float, Any] = {}
+
+    def literal(x: float) -> Any:
+        m, e = math.frexp(abs(x))
+        if m in MULTIPLES_OF_PI:
+            p, q = MULTIPLES_OF_PI[m].as_integer_ratio()
+            return enclosed(arb.pi() * fmpq(p, q) * arb(2) ** e * (1 if x > 0 else -1))
+        return enclosed(arb(fmpq(*Fraction(repr(x)).as_integer_ratio()))) if math.isfinite(x) else constant(x)
+
+    def remembered(x: float) -> Any:
+        if x not in made:
+            made[x] = literal(x)
+        return made[x]
+    functions = interval_arithmetic().functions
+    return Arithmetic(functions, lambda x: meant(x, functions, remembered))
+
+
+def beside(x: float, exact: Any, side: int, depth: int, square: int) -> Any:
+    """x + s or x − s at a small distance s; ∓1/s for an infinite x."""
+    from adcli.lang.evaluate.intervals import add, arb, point_of
+    distance = arb(square).sqrt().mid() * arb(2) ** -depth
     if math.isinf(x):
-        return AsymptoticSeries(((SMALL ** Fraction(-1), number(-side)),))
-    here = literal(x)
-    assert isinstance(here, AsymptoticSeries) and here.constant is not None
-    return nearby(here.constant, number(side))
+        return point_of(-side * (1 / distance).mid())
+    return add(exact, point_of(side * distance * arb(2) ** math.frexp(x)[1]))
 
 
-def judged(program: Program, values: Mapping[Var, Expansion], found: Expansion) -> tuple[Side, bool]:
-    """What a result says of the limit, and whether more terms could not say more."""
-    try:
-        if isinstance(found, AsymptoticSeries):
-            return Side(limit(found)), True
-        if isinstance(found, Between):
-            return squeezed(program, values, found)
-    except Undecided as reason:
-        return Side(None, f"undecided: {reason}"), True
-    except Lost:
-        return Side(None, "undecided: the known terms cancel"), False
-    if found.constant is not None and found.constant == found.constant:
-        return Side(found.constant), True
-    if found.constant is not None:
-        return Side(None, f"it is nan, {blamed(program, values, found)}", undefined=True), True
-    return Side(None, f"undecided, {blamed(program, values, found)}"), False
+def known(z: Any) -> Any | None:
+    """A value from its bounds: the middle where they are narrow, the larger one where both are 0 as doubles, or else None."""
+    from adcli.lang.evaluate.intervals import arb
+    if not z.bounded or not z.decoration:
+        return None
+    if (ball := z.ball()).rel_accuracy_bits() >= KNOWN_BITS:
+        return ball.mid()
+    largest = max(z.lo, z.hi, key=abs)
+    return largest if abs(largest) < arb(2) ** -BELOW_DOUBLES else None
 
 
-def limit(f: AsymptoticSeries) -> float:
-    """The limit of a series. Lost where it is hidden in what the series leaves out."""
-    if f.terms:
-        m, c = f.lead
-        if any(0 < abs(a) < NEARLY for a in m.powers):
-            raise Undecided("an exponent is 0 but for the rounding of a constant")
-        return 0.0 if m.growth < 0 else float(c) if m.growth == 0 else c.sign * math.inf
-    if f.settled:
-        return 0.0
-    raise Lost
+def infinite(z: Any) -> Any | None:
+    """The infinity of a pole that is hit at every distance."""
+    from adcli.lang.evaluate.intervals import EITHER, EMPTY
+    return None if z is EITHER or z is EMPTY else z.lo
 
 
-def squeezed(program: Program, values: Mapping[Var, Expansion], f: Between) -> tuple[Side, bool]:
-    """The limit of what lies between two bounds: theirs, if they have the same one; none, if those differ between which it
-    goes to and fro."""
-    first, last = limit(f.lower), limit(f.upper)
-    if first == last and (math.isinf(first) or limit(Calculus(2).sub(f.upper, f.lower)) == 0):
-        return Side(first), True
-    span = "" if math.isinf(first) and math.isinf(last) else f"[{first!r}, {last!r}]"
-    if f.low is not None and f.high is not None and limit(f.low) < limit(f.high):
-        within = f" within {span}" if span else ""
-        return Side(None, f"it oscillates without end{within}, as {source(program, values)} does"), True
-    return Side(None, f"undecided: if there is a limit, it is within {span}" if span else "undecided: its bounds differ"), False
+def without_value(program: Program, values: Mapping[Var, Any], found: Any) -> str:
+    """Why a result is no number: the first operation on the way that has no value."""
+    blamed = blamed_operation(program, values, [found])
+    if blamed is None or values[blamed.outs[0]].infinite:
+        return "it is infinite, of either sign"
+    place = ""
+    if program.source is not None and blamed.span is not None:
+        line, column = program.source.place(blamed.span[0])
+        place = f" at {program.source.name}:{line}:{column}"
+    return f"it is nan: {blamed.op.spelled or blamed.op.name}{place} has no value"
 
 
-def source(program: Program, values: Mapping[Var, Expansion]) -> str:
-    """The first operation whose value oscillates."""
-    for e in program.equations:
-        if isinstance(z := values[e.outs[0]], Between) and z.low is not None:
-            return f"{e.op.spelled or e.op.name}(u){place(program, e)}"
-    raise AssertionError("something began to oscillate")
+# ---------------------------------------------------------------- judgement
+
+def judged(samples: Sequence[NearbyValue]) -> Side:
+    """The limit that values at smaller and smaller distances show."""
+    numbers: list[Any] = [s.number for s in samples]
+    if None in numbers:
+        reasons = {s.reason for s in samples}
+        return Side(None, UNKNOWN if UNKNOWN in reasons else reasons.pop() if len(reasons) == 1 else NOW_AND_THEN)
+    last = numbers[-1]
+    sizes = [max(map(abs, numbers[i:i + len(IRREGULAR)])) for i in range(0, len(numbers), len(IRREGULAR))]
+    if agreed(numbers) and (not last.is_finite() or math.isfinite(float(last))):
+        return Side(float(last))
+    if falls(sizes):
+        return Side(0.0)
+    if grows(numbers, sizes):
+        return Side(math.copysign(math.inf, last))
+    return Side(None, unsettled(numbers, sizes))
 
 
-def blamed(program: Program, values: Mapping[Var, Expansion], found: Beyond) -> str:
-    """The reason with the place where the expansion ended: the first operation without one whose operands all have one."""
-    for e in program.equations:
-        z = values[e.outs[0]]
-        if isinstance(z, Beyond) and found.reason in (z.reason, CONSTANT_NAN) and not any(
-                isinstance(a, Var) and isinstance(values[a], Beyond) for a in e.args):
-            return z.reason + place(program, e)
-    return found.reason
+def agreed(numbers: Sequence[Any]) -> bool:
+    from adcli.lang.evaluate.intervals import arb
+    last = numbers[-1]
+    return all(t == last or abs(t - last) <= abs(last) * arb(2) ** -AGREEING_BITS for t in numbers)
 
 
-def place(program: Program, e: Equation) -> str:
-    if program.source is None or e.span is None:
-        return ""
-    line, column = program.source.place(e.span[0])
-    return f" at {program.source.name}:{line}:{column}"
+def falls(sizes: Sequence[Any]) -> bool:
+    """Whether the greatest values at each depth fall to 0 like a power of the distance, or are 0 as doubles."""
+    from adcli.lang.evaluate.intervals import arb
+    if all(t < arb(2) ** -BELOW_DOUBLES for t in sizes):
+        return True
+    return 0 not in sizes and sizes[-1] < arb(2) ** -AGREEING_BITS and like_a_power(
+        [(-rise, deeper) for rise, deeper, _ in rises(sizes)])
+
+
+def grows(numbers: Sequence[Any], sizes: Sequence[Any]) -> bool:
+    """Whether values grow from each distance to the next: like a power of the distance, or steadily like one of its logarithm."""
+    if not (all(0 < t < u for t, u in pairwise(numbers)) or all(0 > t > u for t, u in pairwise(numbers))):
+        return False
+    if like_a_power([(rise, deeper) for rise, deeper, _ in rises(sizes)]):
+        return True
+    first, last = (rise / times for rise, _, times in rises(sizes))
+    return bool(first > LEAST_LOGARITHMS and abs(last - first) < STEADY * first)
+
+
+def like_a_power(steps: Sequence[tuple[Any, int]]) -> bool:
+    """Whether it goes on as fast as it begins; what slows down may turn back."""
+    powers = [rise / deeper for rise, deeper in steps]
+    return all(p > LEAST_POWER for p in powers) and all(q > LASTING * p for p, q in pairwise(powers))
+
+
+def rises(sizes: Sequence[Any]) -> list[tuple[Any, int, float]]:
+    """By what power of two sizes rise from depth to depth, how much deeper that is, and by what power of two as a factor."""
+    from adcli.lang.evaluate.intervals import arb
+    logs = [t.log() / arb.const_log2() for t in sizes]
+    return [(b - a, n - m, math.log2(n / m)) for (a, b), (m, n) in zip(pairwise(logs), pairwise(DEPTHS), strict=True)]
+
+
+def unsettled(numbers: Sequence[Any], sizes: Sequence[Any]) -> str:
+    """What values do that have no limit to be seen."""
+    rising = [t < u for t, u in pairwise(numbers) if t != u]
+    if sum(a != b for a, b in pairwise(rising)) >= TURNS:
+        if 0 not in sizes and all(rise > LEAST_POWER * deeper for rise, deeper, _ in rises(sizes)):
+            return "it oscillates, more and more widely"
+        return f"it oscillates, here from {decimal(min(numbers), SHOWN)} to {decimal(max(numbers), SHOWN)}"
+    if agreed(numbers):
+        return "it is finite, but beyond the range of doubles"
+    first, *_, last = (decimal(t, SHOWN) for t in numbers)
+    return f"it is not settled: {first} at a distance of 2**-{DEPTHS[0]}, {last} at 2**-{DEPTHS[-1]}"

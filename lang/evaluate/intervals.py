@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq  # noqa: F401  # fmpq is for those who use intervals
 
 End = Any
 """An exact arb, or an infinite one."""
@@ -292,7 +292,7 @@ def exponential(f: Callable[[End], Any], least: End) -> IntervalFunction:
     return bounds
 
 
-REACH = arb(2) ** 600
+REACH = arb(2) ** 4000
 """Beyond it the exponents of exponentials have more bits than are worth their time."""
 
 

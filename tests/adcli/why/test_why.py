@@ -95,7 +95,7 @@ dv_dx is nan
     v = sqrt(x)**2
         ^^^^^^^
 the adjoint is 0.0 since sqrt(x) = 0.0 is a factor of the derivative of sqrt(x)**2 (-e:1:5), since x is 0.0
-limit: dv_dx → 1.0 as x → 0.0 from the right; on the left it is nan, a root of a negative number at -e:1:5
+computed limit: dv_dx → 1.0 as x → 0.0 from the right; on the left it is nan: sqrt at -e:1:5 has no value
 help: write x for sqrt(x)**2 (-e:1:5): no root of 0
       here it gives dv_dx = 1.0 (for x >= 0; it has no meaning elsewhere)
 
