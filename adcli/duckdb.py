@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
 
 from adcli.api.batches import BatchFunction
 from adcli.api.engines import VERBS, Given, file_of, function_of
-from adcli.input.names import listed
+from adcli.input.values import listed
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import repeated

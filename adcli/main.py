@@ -29,8 +29,8 @@ from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
 
 OTHER_VERBS = {
-    "show": ("verbs.show", "The program at a stage of the compiler."),
-    "fmt": ("verbs.fmt", "The program in canonical form."),
+    "show": ("verbs.texts", "The program at a stage of the compiler."),
+    "fmt": ("verbs.texts", "The program in canonical form."),
     "draw": ("draw.command", "The program, or its derivative, as a graph."),
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
     "explore": ("explore.command", "A page for a browser: sliders, steps, linked programs and graph."),
@@ -44,11 +44,11 @@ OTHER_VERBS = {
     "cache": ("verbs.cache", "The cache of compiled programs: info, clear."),
     "lsp": ("lsp.command", "The language server for editors."),
     "editor": ("editors.command", "Colours for programs in VS Code, Vim, Sublime Text and others."),
-    "functions": ("verbs.functions", "Every function with domain, derivative and status."),
-    "help": ("verbs.help", "Chapters of the manual; the help of a verb."),
+    "functions": ("verbs.manual", "Every function with domain, derivative and status."),
+    "help": ("verbs.manual", "Chapters of the manual; the help of a verb."),
 }
-"""The verbs that are no rows of the table in `adcli.task.verbs`: the module of this package that has the command, and the line
-that the help of adcli has on it."""
+"""The verbs that are no rows of the table in `adcli.task.verbs`: the module of this package that has the command, as
+`command` or `VERB_command`, and the line that the help of adcli has on it."""
 MODULES = {name: module for name, (module, _) in OTHER_VERBS.items()} | {r.name: r.module for r in ROWS.values() if r.module}
 """The verbs that have a command of their own."""
 SHORT_HELP = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
@@ -75,7 +75,8 @@ class Verbs(click.Group):
         if name not in MODULES:
             from adcli.verbs.evaluate import command
             return command(ROWS[name])
-        made: click.Command = import_module(f"adcli.{MODULES[name]}").command
+        module = import_module(f"adcli.{MODULES[name]}")
+        made: click.Command = getattr(module, f"{name}_command", None) or module.command
         made.short_help = SHORT_HELP[name]
         return made
 

@@ -10,7 +10,7 @@ import numpy as np
 from adcli.lang.evaluate import read, rounded_arithmetic
 from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 
 def all_values(program: Program, at: Mapping[str, Any], precision: str = "double") -> dict[Var, Any]:

@@ -205,7 +205,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
 
     from adcli.input.arrays import filled
     from adcli.lang.passes.status_places import places
-    from adcli.task.nest_code import native
+    from adcli.task.native import native
     located, known = places(program, wrt)
     point = {p.name: at[p.name] for p in program.params}
     if any(p.seed for p in program.params):

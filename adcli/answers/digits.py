@@ -23,11 +23,11 @@ from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.output.columns import commented
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
 from adcli.output.report import csv_text, heading, json_record, text
 from adcli.output.streams import packed_destination, write_points
+from adcli.output.wrap import commented
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:

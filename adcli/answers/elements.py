@@ -26,8 +26,7 @@ from adcli.lang.ir.names import tensor_of
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
-from adcli.task.element_matrices import ElementMatrix, element_matrix, elements, output_shapes, read_by_colours
-from adcli.task.matrices import Matrix
+from adcli.task.matrices import ElementMatrix, Matrix, element_matrix, elements, output_shapes, read_by_colours
 from adcli.task.tasks import Task, prepared
 
 FULL = 8

@@ -23,11 +23,11 @@ from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.output.columns import commented
 from adcli.output.layout import Layout
 from adcli.output.numbers import Number, json_number, json_text, number_format, shortest
 from adcli.output.report import csv_text, json_point
 from adcli.output.streams import packed_destination, write_points
+from adcli.output.wrap import commented
 from adcli.task.tasks import Task
 
 GivenBox = dict[str, FloatBounds]

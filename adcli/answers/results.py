@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
@@ -16,9 +17,11 @@ from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
 from adcli.output.streams import packed_destination, require_parquet, write_points, write_rows
 from adcli.output.suffixes import ARRAYS
-from adcli.task.matrices import Matrix, MatrixPoint
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS, TEXT_FORMATS
+
+if TYPE_CHECKING:
+    from adcli.task.matrices import Matrix, MatrixPoint
 
 BINARY = ("parquet", *ARRAYS)
 """Formats that have numbers, not text."""

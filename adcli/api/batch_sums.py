@@ -28,7 +28,7 @@ from adcli.lang.ir.names import Names, composed, repeated
 from adcli.lang.syntax.printer import print_program
 from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
 from adcli.rows.sums import Key, Sums
-from adcli.task.signature import Signature, columns
+from adcli.task.request import Signature, columns
 
 STATE = pa.schema([pa.field("state", pa.binary(), nullable=False)])
 Shapes = dict[str, tuple[int, ...]]

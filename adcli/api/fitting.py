@@ -8,8 +8,8 @@ import numpy as np
 
 from adcli.api.arguments import real_array
 from adcli.api.view import picture_view
-from adcli.input.names import listed
 from adcli.input.points import complete, ranks, unknown_name
+from adcli.input.values import listed
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Source, nearest

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from adcli.input.names import has_partials, listed, partials
+from adcli.input.values import has_partials, listed, partials
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.extras import missing as missing_package

@@ -28,7 +28,7 @@ from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.passes.pipeline import tangent_program
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 PERTURBED, LAST_BITS = 2, 2
 """So many points beside the given one, whose numbers differ from its by up to so many units in the last place."""

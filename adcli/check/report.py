@@ -10,9 +10,8 @@ from adcli.answers.diagnose import described, letter, named, shown
 from adcli.check.methods import unanswered
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
-from adcli.output.columns import table
-from adcli.output.fitting import fitted
 from adcli.output.numbers import json_text, non_finite, shortest
+from adcli.output.wrap import fitted, table
 
 if TYPE_CHECKING:
     from adcli.check.elements import AnyCheck

@@ -18,7 +18,7 @@ from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
 from adcli.lang.sizes.binding import bind, shapes
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 
 @dataclass

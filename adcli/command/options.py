@@ -30,8 +30,8 @@ from adcli.command.usage import (
     no_file,
     quoted,
 )
-from adcli.input.standard import opened, standard_input
 from adcli.lang.ir.errors import AdError
+from adcli.output.standard import opened, standard_input
 from adcli.output.suffixes import form_of, split
 from adcli.output.version import __version__
 
@@ -451,7 +451,7 @@ def names(text: str | None, option: str) -> list[str] | None:
     """A comma-separated list of names, None where the option was not given."""
     if text is None:
         return None
-    from adcli.input.names import listed
+    from adcli.input.values import listed
     found = listed(text)
     if not found:
         raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
@@ -460,7 +460,7 @@ def names(text: str | None, option: str) -> list[str] | None:
 
 def entries(text: str | None) -> list[str] | None:
     """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
-    from adcli.input.names import has_partials, partials
+    from adcli.input.values import has_partials, partials
     return names(text, "--of") if text is None or not has_partials(text) else partials(text)
 
 

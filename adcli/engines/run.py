@@ -17,9 +17,8 @@ from typing import Protocol
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError, one_line, plural
-from adcli.output.progress import Progress
 from adcli.output.remote import is_url
-from adcli.output.streams import packed_destination, require_parquet, say
+from adcli.output.streams import Progress, packed_destination, require_parquet, say
 from adcli.rows.manifest import DoneParts, Entry, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables

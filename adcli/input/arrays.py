@@ -23,7 +23,6 @@ import numpy as np
 from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import Fault, field_number
 from adcli.input.nested import MOST_DIMENSIONS, element, flattened, of_lists, of_text
-from adcli.input.standard import opened
 from adcli.input.values import malformed, one_text
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import atoms, shape_text
@@ -31,6 +30,7 @@ from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
 from adcli.lang.sizes.binding import bind, ends_early, shapes
 from adcli.lang.sizes.binding import number as extent
+from adcli.output.standard import opened
 
 Array = np.ndarray
 InputValue = float | Array

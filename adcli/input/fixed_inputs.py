@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from adcli.input.points import axes, ranks, typed, unknown_name
-from adcli.lang.ir import Param
+from adcli.input.points import axes, out_of_range, ranks, typed, unknown_name
+from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError
+from adcli.output.streams import say
 
 
 def given(specs: Iterable[str], kinds: Mapping[str, int], several: str) -> Iterator[tuple[str, Any]]:
@@ -30,3 +32,17 @@ def fixed(params: Sequence[Param], values: Iterable[tuple[str, Any]]) -> dict[st
             raise AdError(f"'{name}' is given twice")
         found.update(typed([known[name]], kinds, {name: x}))
     return found
+
+
+def with_constants(program: Program, specs: Iterable[str], quiet: bool) -> tuple[Program, dict[str, float]]:
+    """The values that --at gives, and the program with their inputs declared as params, which are differentiated only where
+    named. A note where one leaves the range that its input was declared with, unless `quiet`."""
+    values = fixed(program.params, given(specs, ranks(program.params), "with --emit, --at gives inputs one value each"))
+    for p in [p for p in program.params if p.name in values]:
+        if p.var.shape or p.var.integer:
+            raise AdError(f"--at {p.name}: {'a tensor' if p.var.shape else 'an integer'} cannot be a constant of a program",
+                          help=f"leave it out: the program then has the input {p.name}")
+        if not quiet and p.low is not None and p.high is not None and not p.low <= values[p.name] <= p.high:
+            say(out_of_range(p, values[p.name], program.source))
+    params = tuple([replace(p, active=False) if p.name in values else p for p in program.params])
+    return replace(program, params=params), {name: float(x) for name, x in values.items()}

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from adcli.input.nested import of_lists
-from adcli.input.standard import opened
 from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
+from adcli.output.standard import opened
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 """How files of rows end that can be no points."""

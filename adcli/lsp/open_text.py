@@ -1,9 +1,13 @@
 """A text that an editor has open, as it was at one moment, with everything that is known of it; worked out when first asked."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from urllib.parse import unquote, urlsplit
+
+from lsprotocol.types import Position, Range
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Note, Source
@@ -12,7 +16,6 @@ from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Tree
 from adcli.lsp.occurrences import Occurrence, Occurrences, occurrences
 from adcli.lsp.one_name import IndexRanges, index_ranges
-from adcli.lsp.positions import Positions
 
 
 class OpenText:
@@ -65,3 +68,60 @@ class OpenText:
             found.append(comment)
         kept = [beside] if beside is not None and not found else found[::-1]
         return "\n".join(c.text.lstrip("#").strip() for c in kept)
+
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+UNITS: dict[str, Callable[[str], int]] = {
+    "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),
+    "utf-16": lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
+    "utf-32": len,
+}
+"""How long a text is in each encoding that an editor may count in."""
+
+
+class Positions:
+    """The places of one text: `text` as the editor has it, `source` as the program is read from it."""
+
+    def __init__(self, text: str, source: Source, encoding: str = "utf-16") -> None:
+        self.source, self.units = source, UNITS[encoding]
+        self.lines = LINE_END.split(text)
+        self._units: dict[int, list[int]] = {}   # of lines beyond ASCII: where each character stands
+        self.ends = "\r\n" if "\r\n" in text else "\n"
+
+    def offset(self, position: Position) -> int:
+        """The offset in the program of a place; the nearest one, where there is no such place."""
+        if position.line >= len(self.lines):
+            return len(self.source.text)
+        line = self.lines[max(0, position.line)]
+        column = len(normal(line[:self.characters(line, position.character)], "").text)
+        return self.source.start_of(position.line + 1) + column
+
+    def position(self, offset: int) -> Position:
+        """The place of an offset in the program."""
+        number, column = self.source.place(max(0, min(offset, len(self.source.text))))
+        characters = column - 1
+        line = self.lines[number - 1]
+        if line.isascii():   # most lines: this is known at once, however long they are
+            return Position(number - 1, characters)
+        if line != self.source.line(number):   # letters that were composed, or a byte order mark
+            characters = max((c for c in range(len(line) + 1) if len(normal(line[:c], "").text) <= characters), default=0)
+        if number not in self._units:
+            self._units[number] = [0, *accumulate(map(self.units, line))]
+        return Position(number - 1, self._units[number][characters])
+
+    def characters(self, line: str, units: int) -> int:
+        """How many characters of a line are so many units long; a unit inside of a character is at its start."""
+        if line.isascii():
+            return max(0, min(units, len(line)))
+        low, high = 0, len(line)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.units(line[:middle]) <= units else (low, middle - 1)
+        return low
+
+    def range(self, start: int, end: int) -> Range:
+        return Range(self.position(start), self.position(end))
+
+    def written(self, text: str) -> str:
+        """A piece of the program with the line ends of the editor's text."""
+        return text if self.ends == "\n" else text.replace("\n", self.ends)

@@ -23,7 +23,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from adcli.lang.ir.errors import AdError
-from adcli.lsp import completion, diagnostics, hover, navigation, outline
+from adcli.lsp import diagnostics, hover, navigation, outline
 from adcli.lsp.open_text import OpenText
 from adcli.output.streams import say
 from adcli.output.version import __version__
@@ -40,7 +40,7 @@ PAUSE = 0.15
 ANSWERS: dict[str, tuple[Callable[[OpenText, Any], Any], Any]] = {
     lsp.TEXT_DOCUMENT_HOVER: (hover.hover, None),
     lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (hover.signature, lsp.SignatureHelpOptions(["(", ","])),
-    lsp.TEXT_DOCUMENT_COMPLETION: (completion.completion, lsp.CompletionOptions(resolve_provider=True)),
+    lsp.TEXT_DOCUMENT_COMPLETION: (hover.completion, lsp.CompletionOptions(resolve_provider=True)),
     lsp.TEXT_DOCUMENT_DEFINITION: (navigation.definition, None),
     lsp.TEXT_DOCUMENT_REFERENCES: (navigation.references, None),
     lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (navigation.highlights, None),
@@ -132,7 +132,7 @@ def made() -> tuple[LanguageServer, Texts]:
 
     @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
     async def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
-        resolved: lsp.CompletionItem = await texts.done(completion.resolved, item)
+        resolved: lsp.CompletionItem = await texts.done(hover.resolved, item)
         return resolved
 
     @server.feature(lsp.SHUTDOWN)

@@ -100,9 +100,32 @@ def set_up() -> None:
     sys.stderr.reconfigure(encoding=ENCODING, errors="backslashreplace")  # type: ignore[union-attr]  # a text stream
 
 
-def opened(number: int, shown: str) -> BinaryIO:
+def opened_number(number: int, shown: str) -> BinaryIO:
     """A file that the process was given by its number, to write behind what has been written there."""
     try:
         return io.BufferedWriter(NamedFile(os.dup(-1 if number in CLOSED else number), "w", shown))
     except OSError as error:
         raise renamed(error, shown) from None
+
+
+_readers: list[tuple[object, str]] = []
+"""The stream that is read, and what reads it."""
+
+
+def standard_input(reader: str) -> BinaryIO:
+    """Standard input for a `reader`, which messages call so. AdError where it is closed or another one reads it."""
+    if sys.stdin is None:
+        raise AdError("standard input is closed")
+    for stream, other in _readers:
+        if stream is sys.stdin:
+            raise AdError(f"{other} and {reader} cannot both be standard input" if other != reader else
+                          f"{reader} can be standard input once")
+    _readers[:] = [(sys.stdin, reader)]
+    return sys.stdin.buffer
+
+
+def opened(path: str) -> Any:
+    """A file that a point names, or standard input for -, as a stream of bytes that can be looked into and moved about in."""
+    if path == "-":
+        return io.BufferedReader(io.BytesIO(standard_input("--at @-").read()))
+    return io.BufferedReader(NamedFile(path, "r", path))

@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, BinaryIO, TextIO
@@ -97,7 +98,7 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
         yield shown(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     elif number is not None:
-        with standard.opened(number, path) as stream:
+        with standard.opened_number(number, path) as stream:
             yield shown(stream)
     elif path.endswith(os.sep) or not regular(path):
         with created(path, path) as stream:
@@ -269,12 +270,11 @@ def say(message: object) -> None:
 
 def for_reader(lines: list[str], stream: TextIO) -> list[str]:
     """The lines of a message as wide as the terminal that they go to, and in colour, where that is wanted."""
-    from adcli.output import colour
+    from adcli.output import wrap
     columns = columns_of(stream)
     if columns is not None:
-        from adcli.output import fitting
-        lines = list(fitting.with_carets(lines, columns))
-    return [colour.message(line) for line in lines] if colour.wanted(stream) else lines
+        lines = list(wrap.with_carets(lines, columns))
+    return [wrap.message(line) for line in lines] if wrap.wanted(stream) else lines
 
 
 LEAST = 24
@@ -310,3 +310,45 @@ def discard_unfinished() -> None:
         ending()
     WRITING.acquire(timeout=0.5)
     remove_unfinished()
+
+
+SHOWN_AFTER = 2.0
+"""Seconds before anything is shown."""
+EVERY = 0.5
+
+
+class Progress:
+    """Shows rows, rows a second and, where the size of the input is known, the time left."""
+
+    def __init__(self, size: int | None, stream: TextIO | None = None, shown: bool = True) -> None:
+        self.size, self.stream = size, stream or sys.stderr
+        self.shown = shown and self.stream.isatty()
+        self.start = self.last = time.monotonic()
+        self.written = False
+
+    def update(self, rows: int, taken: int, more: str = "") -> None:
+        now = time.monotonic()
+        if self.shown and now - self.start >= SHOWN_AFTER and now - self.last >= EVERY:
+            self.last, self.written = now, True
+            self._write(line(rows, taken, self.size, now - self.start, more))
+
+    def clear(self) -> None:
+        if self.written:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        """Rewrite the line. A terminal that has gone is no reason to stop."""
+        try:
+            self.stream.write(f"\r\x1b[K{text}")
+            self.stream.flush()
+        except OSError:
+            self.shown = self.written = False
+
+
+def line(rows: int, taken: int, size: int | None, seconds: float, more: str = "") -> str:
+    """What is shown after so many seconds, `taken` of `size` bytes read, and what `more` there is to say."""
+    shown = f"{rows:,} rows, {rows / seconds:,.0f} rows/s{more}"
+    if not size or not taken:
+        return shown
+    left = round(seconds * max(size - taken, 0) / taken)
+    return f"{shown}, {100 * min(taken, size) // size}%, {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"

@@ -167,7 +167,7 @@ class Budgets:
         """What Monte Carlo says, with as many samples as are to be kept for a picture."""
         if self.sampler is None or self.sampling is None:
             return None
-        from adcli.output.progress import Progress
+        from adcli.output.streams import Progress
         from adcli.propagate.draws import draws
         from adcli.propagate.monte_carlo import Experiment, sample
         experiment = Experiment(self.sampler.kernel, {p.name: at[p.name] for p in self.sampler.signature.inputs},

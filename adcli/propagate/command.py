@@ -26,16 +26,15 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
-from adcli.input.names import listed
 from adcli.input.points import axes, joined, several
 from adcli.input.spreads import split
-from adcli.input.values import value
+from adcli.input.values import listed, value
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import tensor_of
-from adcli.output.fitting import fitted
 from adcli.output.numbers import number_format
 from adcli.output.streams import columns_of, packed_destination, write_points
+from adcli.output.wrap import fitted
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling

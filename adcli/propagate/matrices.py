@@ -28,8 +28,7 @@ from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
 from adcli.propagate.elements import named_elements
 from adcli.propagate.given import GivenPoint
-from adcli.task.request import Request
-from adcli.task.signature import Column, Signature
+from adcli.task.request import Column, Request, Signature
 from adcli.task.tasks import prepared
 
 MANY = 1_000

@@ -23,8 +23,7 @@ from adcli.input.points import ranks
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
-from adcli.output.progress import Progress
-from adcli.output.streams import packed_destination, require_parquet, say, spooled, write_rows
+from adcli.output.streams import Progress, packed_destination, require_parquet, say, spooled, write_rows
 from adcli.rows.blocks import Done, parquet_tables
 from adcli.rows.reading import Reading
 from adcli.rows.sources import Location, locations

@@ -21,7 +21,7 @@ from adcli.rows.appended import json_field, quoted
 from adcli.rows.appended import json_text as json_value
 from adcli.rows.sum_work import quantities
 from adcli.rows.sums import Group, Key, Sums, rounded
-from adcli.task.signature import Signature
+from adcli.task.request import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 

@@ -17,7 +17,7 @@ from adcli.codegen.rows import exact_sums
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.names import Names
 from adcli.rows.sums import ExactSum, Group, Key, Sums
-from adcli.task.signature import Signature
+from adcli.task.request import Signature
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import GroupedSums

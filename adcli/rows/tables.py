@@ -20,11 +20,10 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.lang.syntax.source import other_encoding
 from adcli.output import remote
-from adcli.output.standard import NamedFile
+from adcli.output.standard import NamedFile, standard_input
 
 PIECE = 1 << 20
 """Bytes asked for at a time."""

@@ -11,8 +11,7 @@ from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.solvers.functions import TensorVectorFunction
-from adcli.task.element_matrices import ColouredReading, element_matrix, read_by_colours
-from adcli.task.matrices import sparse_array
+from adcli.task.matrices import ColouredReading, element_matrix, read_by_colours, sparse_array
 from adcli.task.verbs import MatrixKind
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.command.options import ResultOptions
-from adcli.output.fitting import fitted
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
 from adcli.output.streams import columns_of
 from adcli.output.typeset import booktabs, latex_text, markdown_table
+from adcli.output.wrap import fitted
 from adcli.propagate.budgets import pair
 from adcli.solvers.fit import Fitted
 from adcli.solvers.fit_data import Begin, packed

@@ -32,8 +32,7 @@ from adcli.lang.passes.status import with_status
 from adcli.task.derive import DerivedProgram
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.native import compiled
-from adcli.task.request import Request
-from adcli.task.signature import columns
+from adcli.task.request import Request, columns
 from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
@@ -130,7 +129,7 @@ class VectorFunction(ABC):
     @cached_property
     def components(self) -> list[str]:
         """What the components of x are called: x, W(1, 0)."""
-        from adcli.task.element_matrices import elements
+        from adcli.task.matrices import elements
         return [x for name, shape in zip(self.names, self.shapes, strict=True) for x in elements(name, shape)]
 
     @cached_property

@@ -33,7 +33,7 @@ from adcli.solvers.optimality import (
     polished,
 )
 from adcli.solvers.removable import agreed, mended
-from adcli.task.element_matrices import elements
+from adcli.task.matrices import elements
 
 Found = tuple[Vector, int, str]
 """Where a solver ends, its iterations, and its message."""

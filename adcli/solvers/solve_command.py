@@ -102,12 +102,12 @@ def command(options: SolveOptions) -> int:
 
 def emitted(program: Program, options: SolveOptions) -> int:
     """Write the equations with their Jacobian by the unknowns and by the other inputs, or the derivatives of the unknowns."""
+    from adcli.input.fixed_inputs import with_constants
     from adcli.lang.derive.derivatives import jacobian
     from adcli.lang.derive.implicit import sensitivities
     from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.solvers.conditions import with_equations
-    from adcli.task.constants import with_constants
     from adcli.task.derive import DerivedProgram
     from adcli.task.emit import emit
     from adcli.task.request import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adcli.output.columns import aligned
+from adcli.output.wrap import aligned
 
 if TYPE_CHECKING:
     from adcli.lang.derive.derivatives import DerivationStep

@@ -173,7 +173,7 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     operations on matrices, is not for this."""
     if task.slot is None or kernel.caller is not None or not kernel.plans:
         return
-    from adcli.task.nest_code import code_words
+    from adcli.task.native import code_words
     shapes, plan = next(iter(kernel.plans.items()))
     counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
     interface, succession = kernel.interface, kernel.succession

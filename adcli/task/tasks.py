@@ -17,8 +17,7 @@ from adcli.codegen.rows.compiled import kept, linked
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.output.layout import Layout
-from adcli.task.request import Request
-from adcli.task.signature import Column, Signature
+from adcli.task.request import Column, Request, Signature
 from adcli.task.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
@@ -178,8 +177,8 @@ def prepared(request: Request, options: ResultOptions, whole: Program | None = N
     if tier == "tape" and request.fast:
         raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
     if options.emit and options.at:
+        from adcli.input.fixed_inputs import with_constants
         from adcli.lang.lower.frontend import parse_source
-        from adcli.task.constants import with_constants
         whole, constants = with_constants(whole or parse_source(request.source), options.at, options.quiet)
         return replace(made(request, None, tier, options.jobs, whole), seeds=constants)
     if whole or options.no_cache or options.emit:

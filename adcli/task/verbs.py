@@ -30,8 +30,7 @@ from adcli.output.layout import Path
 if TYPE_CHECKING:
     from adcli.lang.derive.derivatives import DerivationStep
     from adcli.lang.ir import Program
-    from adcli.task.request import Request
-    from adcli.task.signature import Signature
+    from adcli.task.request import Request, Signature
 
 MatrixKind = Literal["jacobian", "hessian"]
 TEXT_FORMATS = ("text", "json", "csv", "tsv", "parquet")

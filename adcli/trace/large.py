@@ -25,7 +25,7 @@ from adcli.lang.passes.forward import jvp_with_sweep
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.status import with_status
 from adcli.lang.sizes.binding import bind, number
-from adcli.task.nest_code import native
+from adcli.task.native import native
 from adcli.trace.labels import element_labels, no_element
 
 Seeds = Mapping[str, Mapping[str, Any]]

@@ -32,8 +32,8 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
-from adcli.output.columns import folded
 from adcli.output.typeset import booktabs, markdown_table
+from adcli.output.wrap import folded
 
 
 class Cell(NamedTuple):

@@ -33,9 +33,8 @@ from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
 from adcli.input.points import Point, one_point
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.output.columns import table
-from adcli.output.fitting import fitted
 from adcli.output.streams import columns_of, packed_destination, say
+from adcli.output.wrap import fitted, table
 from adcli.verbs.timing import best, headline, timed
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.sizes.binding import bind, number
-from adcli.output.columns import table
-from adcli.task.nest_code import HASTE, native
+from adcli.output.wrap import table
+from adcli.task.native import HASTE, native
 from adcli.verbs.timing import best, headline, timed
 
 if TYPE_CHECKING:

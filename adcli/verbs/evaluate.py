@@ -153,7 +153,7 @@ def tensor_sums() -> type[SumRun]:
 
 def explained(task: Task, options: ResultOptions) -> bool:
     """Say how the derivatives are computed; whether that is all there is to do."""
-    from adcli.output.fitting import fitted
+    from adcli.output.wrap import fitted
     text = explanation_of(task, options)
     if options.emit or options.at or options.data:
         say(fitted(text.rstrip("\n"), columns_of(sys.stderr)))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adcli.command.options import NUMBER_OPTIONS, ResultOptions
-from adcli.output.fitting import fitted
 from adcli.output.streams import columns_of, destination, say
+from adcli.output.wrap import fitted
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     rows: Sequence[str] = inputs
     if of_elements:
         from adcli.answers.elements import point_of
-        from adcli.task.element_matrices import element_matrix
+        from adcli.task.matrices import element_matrix
         _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs)
     elif kind == "hessian":
         primal = simplify(primal)

@@ -29,12 +29,12 @@ from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import excerpt
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.lower.frontend import parse_source
-from adcli.output.fitting import fitted
 from adcli.output.layout import Row
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import heading as heading_of_point
 from adcli.output.report import scalars
 from adcli.output.streams import columns_of, packed_destination, say, write_points
+from adcli.output.wrap import fitted
 from adcli.task.derive import looked_at
 from adcli.why.causes import Words
 from adcli.why.groups import Explanation, WhyAt, groups_of_numbers

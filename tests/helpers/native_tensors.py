@@ -13,7 +13,7 @@ from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Program
 
-from adcli.task.nest_code import HASTE
+from adcli.task.native import HASTE
 
 LANES = (veclib.lanes(), 4, 2, 1)
 

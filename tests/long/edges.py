@@ -26,7 +26,7 @@ from back_ends import same
 from harness import Finding, Tell, announce
 from script_programs import NODE, flat, tensors_in_node, tensors_in_python
 
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 ABOUT = "constants, empty tensors and sizes of 1 through every verb and every emitted language"
 SIZES = (0, 0, 0, 1, 1, 1, 2, 3)

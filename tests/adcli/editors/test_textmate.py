@@ -13,8 +13,8 @@ from engines import program
 from places import HELPERS
 from texts_to_colour import AWKWARD, FILES, corpus
 
+from adcli.editors.grammars import grammar, scope
 from adcli.editors.kinds import tokens
-from adcli.editors.textmate import grammar, scope
 
 PACKAGES = ("vscode-textmate@9", "vscode-oniguruma@2", "shiki@3")
 ENDS = re.compile(r"\r\n|\n|\r")

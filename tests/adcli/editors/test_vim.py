@@ -7,8 +7,8 @@ import pytest
 from engines import program
 from texts_to_colour import FILES
 
+from adcli.editors.grammars import group, syntax
 from adcli.editors.kinds import tokens
-from adcli.editors.vim import group, syntax
 
 DUMP = """
 set encoding=utf-8 nomodeline

@@ -8,7 +8,7 @@ import pytest
 from engines import package, program
 from places import HELPERS
 
-from adcli.editors.vscode import files, manifest
+from adcli.editors.command import files, manifest
 
 pytestmark = pytest.mark.engine
 

@@ -14,10 +14,9 @@ from lsprotocol import types as lsp
 from places import ROOT
 from session_seed import drawn
 
-from adcli.lsp import completion, diagnostics, hover, navigation, outline
+from adcli.lsp import diagnostics, hover, navigation, outline
 from adcli.lsp.occurrences import INDEX
-from adcli.lsp.open_text import OpenText
-from adcli.lsp.positions import Positions
+from adcli.lsp.open_text import OpenText, Positions
 from adcli.lsp.server import ANSWERS
 from adcli.manual.functions import functions
 
@@ -218,7 +217,7 @@ def test_what_is_said_of_tensors_and_of_nothing():
 def labels(marked):
     opened = OpenText(URI, marked.replace("|", ""))
     params = lsp.CompletionParams(lsp.TextDocumentIdentifier(URI), opened.places.position(marked.index("|")))
-    return [i.label for i in completion.completion(opened, params).items]
+    return [i.label for i in hover.completion(opened, params).items]
 
 
 def test_completion_offers_what_has_a_meaning_here():
@@ -227,7 +226,7 @@ def test_completion_offers_what_has_a_meaning_here():
     assert {f.name for f in functions() if not f.operator} <= {*here} and "neg" not in here and here.count("v") == 0
     assert {"a", "b", "c"} <= {*labels("x = 1\ndef f(a, b) -> (u) { c = a; u = | }")[:4]}
     assert labels("v = x  # a comment |") == []
-    item = completion.resolved(next(i for i in completion.completion(OpenText(URI, ""), lsp.CompletionParams(
+    item = hover.resolved(next(i for i in hover.completion(OpenText(URI, ""), lsp.CompletionParams(
         lsp.TextDocumentIdentifier(URI), lsp.Position(0, 0))).items if i.label == "atan2"))
     assert "by x" in item.documentation.value
 

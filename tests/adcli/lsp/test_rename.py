@@ -12,8 +12,8 @@ from adcli.lang.syntax.source import normal
 from places import ROOT
 from session_seed import drawn, half
 
+from adcli.lsp.navigation import fixes_of
 from adcli.lsp.occurrences import CONSTANT, KNOWN, SIZE, occurrences
-from adcli.lsp.rename import renamed
 
 TEXTS = [p.read_text(encoding="utf-8") for p in half([*sorted((ROOT / "samples").glob("*.ad")),
                                                       *sorted((ROOT / "tests" / "programs").glob("*.ad"))])]
@@ -45,15 +45,15 @@ def test_a_renamed_program_is_the_same():
         names = sorted({m.name for m in own})
         for meaning in choose.sample(own, min(3, len(own))):
             at = choose.choice(meaning.places)
-            changed = applied(source.text, renamed(tree, at, "fresh_1"))
+            changed = applied(source.text, fixes_of(tree, at, "fresh_1"))
             again = read_through(normal(changed, "t"))[0]
             back = next(m for m in occurrences(again).meanings() if m.name == "fresh_1")
-            assert applied(changed, renamed(again, back.places[0], meaning.name)) == source.text
+            assert applied(changed, fixes_of(again, back.places[0], meaning.name)) == source.text
             if meaning.kind != SIZE:
                 assert same(parse(changed), "fresh_1", meaning.name, program)
             other = choose.choice(names)
             try:
-                moved = applied(source.text, renamed(tree, at, other))
+                moved = applied(source.text, fixes_of(tree, at, other))
             except AdError:
                 continue
             if meaning.kind != SIZE:   # two scopes may well have the same name
@@ -88,12 +88,12 @@ def test_a_name_that_cannot_be_given(text, name, new, said):
     tree = read_through(normal(text, "t"))[0]
     at = next(o for o in occurrences(tree).places if o.meaning.name == name)
     with pytest.raises(AdError) as refused:
-        renamed(tree, at, new)
+        fixes_of(tree, at, new)
     assert refused.value.message.startswith(said)
 
 
 def test_the_same_name_changes_nothing_and_letters_are_composed():
     tree = read_through(normal("v = e\u0301 * 2", "t"))[0]
     at = occurrences(tree).places[1]
-    assert renamed(tree, at, " e\u0301 ") == []
-    assert [f.text for f in renamed(tree, at, "o\u0302")] == ["\u00f4"]
+    assert fixes_of(tree, at, " e\u0301 ") == []
+    assert [f.text for f in fixes_of(tree, at, "o\u0302")] == ["\u00f4"]

@@ -1,5 +1,5 @@
 """Columns are as wide as what stands in them, and lines end where their text does."""
-from adcli.output.columns import aligned, commented
+from adcli.output.wrap import aligned, commented
 
 
 def test_words_stand_on_the_left_and_numbers_on_the_right():

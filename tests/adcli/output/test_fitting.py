@@ -9,8 +9,7 @@ from places import ROOT
 from session_seed import drawn
 from terminals import on_terminal
 
-from adcli.output.columns import folded, table, width
-from adcli.output.fitting import fitted
+from adcli.output.wrap import fitted, folded, table, width
 
 WIDTHS = (40, 60, 80, 120)
 SAMPLES = ROOT / "samples"

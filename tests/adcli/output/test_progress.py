@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from adcli.output.progress import Progress, line
+from adcli.output.streams import Progress, line
 
 
 class Terminal(io.StringIO):
@@ -27,7 +27,7 @@ def test_a_line_says_how_far_it_is(rows, taken, size, seconds, want):
 @pytest.mark.parametrize(("terminal", "shown"), [(True, True), (True, False), (False, True)])
 def test_it_is_shown_after_two_seconds_and_twice_a_second_on_a_terminal(terminal, shown, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("adcli.output.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("adcli.output.streams.time.monotonic", lambda: now[0])
     stream = Terminal() if terminal else io.StringIO()
     progress = Progress(100, stream, shown)
     at = []
@@ -49,6 +49,6 @@ def test_what_was_not_shown_is_not_wiped(monkeypatch):
     progress = Progress(None)
     progress.clear()
     assert stream.getvalue() == ""
-    monkeypatch.setattr("adcli.output.progress.time.monotonic", lambda: progress.start + 5)
+    monkeypatch.setattr("adcli.output.streams.time.monotonic", lambda: progress.start + 5)
     progress.update(10, 0)
     assert stream.getvalue() == "\r\x1b[K10 rows, 2 rows/s"

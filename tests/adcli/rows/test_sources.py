@@ -266,7 +266,7 @@ def test_many_tables_need_one_open_file(tmp_path):
 
 def test_the_progress_is_over_all_bytes(tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr("adcli.output.progress.Progress.update", lambda self, rows, taken: shown.append((rows, taken, self.size)))
+    monkeypatch.setattr("adcli.output.streams.Progress.update", lambda self, rows, taken: shown.append((rows, taken, self.size)))
     monkeypatch.setattr("adcli.rows.tables.PIECE", 16)
     monkeypatch.setattr("adcli.rows.parquet_tables.PARQUET_ROWS", 2)
     pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}).write_parquet(tmp_path / "a.parquet")

@@ -22,7 +22,7 @@ from loop_programs import LOOPS, given
 from native_tensors import assert_same_bits
 from session_seed import half
 
-from adcli.task.nest_code import HASTE
+from adcli.task.native import HASTE
 
 NET = """
 input x(N), W(N, N), int32 T

@@ -7,7 +7,7 @@ from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 NETWORK = """input W(N, N), h0(N), x(T, N)
 h(0, n) = h0(n)

@@ -20,7 +20,7 @@ from adcli.lang.passes.status import any_noted, with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from command import adcli
 
-from adcli.task.nest_code import native
+from adcli.task.native import native
 
 NAN, INF = math.nan, math.inf
 HALF = "input A(N)\nB(i) = sqrt(A(i))\n"

@@ -1,15 +1,17 @@
-"""The grammar of TextMate (manual.macromates.com/en/language_grammars), which VS Code, Sublime Text, GitHub and shiki read too.
+"""Grammars of editors: that of TextMate, which VS Code, Sublime Text, GitHub and shiki read too, and a syntax file for Vim.
 
-Its engines see one line at a time, and match the shapes of the scanner at every place in turn. What the scanner decides by the
-token before (whether `where`, `and`, `max=` are words and operators or names) is a state here: behind an operand a rule is open
-that ends with the next token, whichever line that is on. Shapes are kept to what Oniguruma, PCRE and JavaScript have in common.
+Engines of TextMate (manual.macromates.com/en/language_grammars) see one line at a time, and match the shapes of the scanner at
+every place in turn. What the scanner decides by the token before (whether `where`, `and`, `max=` are words and operators or
+names) is a state here: behind an operand a rule is open that ends with the next token, whichever line that is on. Shapes are
+kept to what Oniguruma, PCRE and JavaScript have in common. The file for Vim leaves out what depends on the token before.
 """
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from adcli.editors.kinds import KINDS, OF_TERMINAL, TokenKind, keywords, words
+from adcli.editors.kinds import CALLED, KINDS, NAMING, OF_TERMINAL, TokenKind, keywords, words
 from adcli.lang.syntax.scan import HEADER_WORDS, INVISIBLE, OPERAND_END, TERMINALS
 
 SCOPE = "source.adcli"
@@ -96,3 +98,57 @@ def scope(kind: TokenKind) -> str:
 
 AGAIN = rule("(?<=" + "|".join(rf"[ \t]{word}[ \t]" for word in HEADER_WORDS if word != "until") + f"){WORDS}", KINDS["clause"])
 """A word of a header behind another one."""
+
+
+HEAD = '''" Vim syntax file for programs of adcli (made by adcli editor vim)
+if exists("b:current_syntax")
+  finish
+endif
+'''
+SHAPES = (
+    ("wrong", r"[^[:alnum:]_[:blank:]]"),
+    ("operator", r"[-+*/^<>%?:!=]\|&&\|||\|→"),
+    ("bracket", r"[][(){}]"),
+    ("comma", ","),
+    ("end", ";"),
+    ("name", r"\<\K\k*\>"),
+    ("number", r"\k\@1<!\%(0[xX][0-9a-fA-F_]*\.\?[0-9a-fA-F_]*\%([pP][-+]\?\d\+\)\?\|\%(\d[0-9_]*\.\?[0-9_]*\|\.\d[0-9_]*\)"
+               r"\%([eE][-+]\?\d[0-9_]*\)\?\)"),
+    ("augmented", r"\%(\*\*\|[-+*/^]\|\<\%(min\|max\|lse\)\)==\@!"),
+    ("reduction", r"\%([-+*/]\|\<\%(\%(arg\)\?m\%(in\|ax\)\|lse\)\)=!"),
+    ("comment", "#.*$"),
+)
+"""Shapes in the regular expressions of Vim; of two that fit at one place it takes the later."""
+
+
+AHEAD = {CALLED: r"\s*(", NAMING: r"\s\+\k"}
+RESERVED = ("declaration", "definition", "clause", "logical")
+"""Kinds that are words. They are keywords wherever they stand."""
+
+
+def syntax() -> str:
+    """The file `syntax/adcli.vim`."""
+    lines = [matched(kind, shape) for kind, shape in SHAPES]
+    lines += [matched(kind.name, rf"\<\%({either(known)}\)\>{ahead(followed)}") for kind, known, followed in words()]
+    lines.append(matched("defined", r"\%(\<def\s\+\)\@8<=\K\k*"))
+    lines += [f"syntax keyword {group(kind)} {' '.join(keywords(KINDS[kind]))}" for kind in RESERVED]
+    lines.append(matched("clause", rf"\%(\<for\s.*\)\@<=\<\%({either(HEADER_WORDS)}\)\>\%(.*{{\)\@="))
+    used = sorted({*(kind for kind, _ in SHAPES), *(row.kind.name for row in words()), *RESERVED, "defined"})
+    lines += [f"highlight default link {group(kind)} {KINDS[kind].vim}" for kind in used]
+    return "\n".join([HEAD, *lines, "", 'let b:current_syntax = "adcli"', ""])
+
+
+def matched(kind: str, shape: str) -> str:
+    return f"syntax match {group(kind)} ~{shape}~"
+
+
+def group(kind: str) -> str:
+    return f"adcli{kind.capitalize()}"
+
+
+def either(shapes: Iterable[str]) -> str:
+    return r"\|".join(shapes)
+
+
+def ahead(followed: tuple[str, ...]) -> str:
+    return rf"\%({either(AHEAD[shape] for shape in followed)}\)\@=" if followed else ""

@@ -1,25 +1,26 @@
-"""The verb show: a program at a stage of its way to a derivative."""
+"""The verbs show and fmt: a program at a stage of its way to a derivative, and in canonical form."""
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from adcli.command.options import Options, derivative_options, option, output_option, program_options, takes
-from adcli.command.usage import EMIT, WHAT, Command, OneOf
-from adcli.editors.listing import write_listing
-from adcli.lang.ir.errors import AdError
+from adcli.command.usage import EMIT, OTHER, WHAT, Command, OneOf
+from adcli.lang.ir.errors import AdError, visible
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination, say
+from adcli.output.wrap import in_colour, wanted
 from adcli.task.shapes import shape_lines
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
-
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions(Options):
@@ -40,7 +41,7 @@ class ShowOptions(Options):
 @option(EMIT, "--shapes", is_flag=True, help="Begin with a comment that lists all shapes.")
 @output_option
 @takes(ShowOptions)
-def command(options: ShowOptions) -> int:
+def show_command(options: ShowOptions) -> int:
     """The program at a stage of its way to a derivative; the text of every stage is a program again."""
     text = stage_text(options)
     write_listing(options.output, text)
@@ -76,3 +77,51 @@ def check_style(stage: str, style: str | None) -> None:
     """The text as it was parsed has its expressions, and in normal form it has none."""
     if style not in (None, "prefix", "nested" if stage == "parsed" else "anf"):
         raise AdError(f"stage {stage} has no style {style}", help=f"that is --stage {'anf' if stage == 'parsed' else 'parsed'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions(Options):
+    """What fmt is told."""
+
+    check: bool
+
+
+@click.command("fmt", cls=Command,
+               examples=("adcli fmt -e 'v=x*(sin (y))'", "adcli fmt -e 'v=x*(sin (y))' --check || echo reformat it"))
+@program_options
+@option(OTHER, "--check", is_flag=True, help="Write nothing; exit 1 if the text is not in canonical form.")
+@output_option
+@takes(FormatOptions)
+def fmt_command(options: FormatOptions) -> int:
+    """The program in canonical form, comments kept."""
+    options.refuse(["exact_order"], "has no meaning for fmt, which changes no order")
+    options.refuse(["checkpoint"], "has no meaning for fmt, which runs nothing: write for t in 0:T checkpoint { … }")
+    source = options.source
+    formatted = format_tree(tree_and_program(source)[0])
+    if options.check:
+        options.refuse(["output"], "cannot be used with --check, which writes nothing")
+        if formatted != source.text:
+            say(f"{source.name}: not in canonical form")
+            return 1
+        return 0
+    write_listing(options.output, formatted)
+    return 0
+
+
+def write_listing(path: str | None, text: str) -> None:
+    """Write a program to `-o path`, in colour where standard output wants it."""
+    with destination(path) as stream:
+        if descriptor(path) == STDOUT and wanted(sys.stdout):
+            stream = stream.terminal if isinstance(stream, VisibleOutput) else stream
+            text = coloured(text)
+        stream.write(text.encode())
+
+
+def coloured(text: str) -> str:
+    """A program for a terminal, which obeys nothing in it but colours."""
+    from adcli.editors.kinds import tokens
+    parts, done = [], 0
+    for start, end, kind in tokens(text):
+        parts += [visible(text[done:start]), in_colour(visible(text[start:end]), kind.colour)]
+        done = end
+    return "".join([*parts, visible(text[done:])])
