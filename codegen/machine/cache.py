@@ -85,7 +85,8 @@ def surroundings() -> list[str]:
     """What compiled code depends on beside the program: this package, LLVM, the processor, the maths libraries. OSError where
     our own files cannot be read."""
     uname = os.uname() if hasattr(os, "uname") else None
-    return [remembered_content(), llvm_files(), uname.machine if uname else "", veclib.processor() or llvm_processor(), c_library()]
+    return [remembered_content(), llvm_files(), uname.machine if uname else "", veclib.processor() or llvm_processor(),
+            c_library()]
 
 
 @cache
