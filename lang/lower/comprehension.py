@@ -27,6 +27,7 @@ from adcli.lang.ir.comprehension import (
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -51,7 +52,7 @@ from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits,
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
-from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_region
+from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.in_bounds import larger_shape
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.syntax.tree import Call, Clause, Def, For, Node, TensorAssign, Token, Typed, bare, postorder, targets_of, within
@@ -74,7 +75,9 @@ class TensorStatement:
     arm: Arm | None = None
     """The arm that is gathered."""
     looking = False
-    """Whether statements are not emitted that compute subscripts."""
+    """Dry run: emit no statements for computed subscripts."""
+    rest: tuple[Affine, ...] = ()
+    """The extents of the dimensions after the subscripts of the target."""
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
@@ -295,9 +298,9 @@ class TensorStatement:
         is hardly ever meant, so it is an error; elsewhere it is remarked, unless it is the very element that is written. Where
         all elements that are read are others than those that are written, no other can be meant."""
         for a in b.accesses:
-            if a.tensor != self.name or len(a.subscripts) != len(write):
+            if a.tensor != self.name:
                 continue
-            lags = [lag(r, w) for r, w in zip(a.subscripts, write, strict=True)]
+            lags = [lag(r, w) for r, w in zip(a.subscripts, write, strict=False)]
             if ELSEWHERE in lags or not any(steps != 0 for steps in lags) or self.is_apart(a, b, write, given, guards):
                 continue
             for d, steps in enumerate(lags):
@@ -317,7 +320,7 @@ class TensorStatement:
             domain = self.arm.domain if self.arm and self.arm.domain else self.domain(b, write, given)
         except (AdError, Poisoned):
             return False
-        for read, own in zip(a.subscripts, write, strict=True):
+        for read, own in zip(a.subscripts, write, strict=False):
             box = None if read is None else box_of((read, own), domain.ranges, (*domain.guards, *guards))
             if box is not None and any(never_negative(low - high) for (_, high), (low, _) in (box, box[::-1])):
                 return True
@@ -411,15 +414,7 @@ class TensorStatement:
         domain = arm.domain or self.domain(b, write, given)
         self.remark_stated(b, domain)
         domain = replace(domain, guards=needed_guards((*domain.guards, *guards), domain.ranges))
-        for access in b.accesses:
-            fault = outside(access, domain, self.context.source)
-            if fault:
-                if access.where != EVERYWHERE:
-                    fault.help = "a read under a condition bounds no index: " + (
-                        "in a loop keep the subscript inside by max or min, as in x(max(t - 1, 0))" if self.assigned() else
-                        "say the range in where, or keep the subscript inside")
-                raise fault
-        self.check_elements(b.accesses, domain)
+        self.check_inside(b, domain)
         shape = self.shape(write, domain)
         self.remark_gaps(write, shape, domain)
         for name, node in b.lets.items():
@@ -437,6 +432,18 @@ class TensorStatement:
         op = Comprehension(ranges=domain.ranges, guards=domain.guards, write=write, shape=shape,
                            reduction=REDUCTION_OF[self.s.symbol], sources=tuple(b.sources), body=body, agreements=agreements)
         return compacted(op, b.args)
+
+    def check_inside(self, b: Elements, domain: Domain) -> None:
+        """Every element that is read is there, and has been written."""
+        for access in b.accesses:
+            fault = outside(access, domain, self.context.source)
+            if fault:
+                if access.where != EVERYWHERE:
+                    fault.help = "a read under a condition bounds no index: " + (
+                        "in a loop keep the subscript inside by max or min, as in x(max(t - 1, 0))" if self.assigned() else
+                        "say the range in where, or keep the subscript inside")
+                raise fault
+        self.check_elements(b.accesses, domain)
 
     def domain(self, b: Elements, write: tuple[Subscript, ...], given: list[Given]) -> Domain:
         known = self.declared if self.declared is not None else None if self.before is None else shape_of(self.before)
@@ -467,10 +474,10 @@ class TensorStatement:
         return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})
 
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
-        if len(known) != len(write):
-            raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, not {len(write)}", self.s.target)
+        if len(known) != (given := len(write) + len(self.rest)):
+            raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, not {given}", self.s.target)
         spans = tuple((n.start, n.end) for n in self.s.subscripts or ())
-        return Access(self.name, known, tuple(w if isinstance(w, Affine) else None for w in write), spans)
+        return Access(self.name, known[:len(write)], tuple(w if isinstance(w, Affine) else None for w in write), spans)
 
     def check_not_reduced(self, b: Elements, write: tuple[Subscript, ...]) -> None:
         left = {i for w in write if isinstance(w, Affine) for i in w.indices()}
@@ -497,7 +504,7 @@ class TensorStatement:
         if known is None and any(not isinstance(w, Affine) for w in write):
             raise self.context.fault(f"the shape of '{self.name}' is not known: its subscripts are read from a tensor",
                                      self.s.target, f"declare its shape: where float(N) {self.name}")
-        shape = known if known is not None else self.extents(write, domain)
+        shape = known if known is not None else (*self.extents(write, domain), *self.rest)
         for d, extent in enumerate(shape):
             if weight(extent) > LONGEST_EXTENT:
                 raise self.context.fault(f"the extent of dimension {d} of '{self.name}' is too long an expression",
@@ -506,7 +513,7 @@ class TensorStatement:
         if fault:
             if known is not None and not self.is_stated_shape(known):
                 needed = [greatest(n, domain.last(w) + 1) if isinstance(w, Affine) else n
-                          for n, w in zip(shape, write, strict=True)]
+                          for n, w in zip(shape, write, strict=False)]
                 fault.help = larger_shape(self.name, needed)
             raise fault
         return shape
@@ -540,10 +547,10 @@ class TensorStatement:
 
     # What the target was before.
 
-    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool,
+    def emitted(self, op: Boxed, args: list[Atom], symbol: str, before: Atom | None, last: bool,
                 whole: bool | None = None) -> Atom:
         onto, whole = before, self.whole if whole is None else whole
-        if symbol.endswith("!") or onto is None or (symbol == "=" and covers(op)):
+        if symbol.endswith("!") or onto is None or not isinstance(op, Comprehension) or (symbol == "=" and covers(op)):
             return self.equation(op, args, last, whole)
         if op.reduction not in ("*", "lse"):
             return self.equation(replace(op, onto=len(args)), [*args, onto], last, whole)
@@ -562,20 +569,21 @@ class TensorStatement:
             raise self.context.fault(f"'{self.name}' starts from a tensor", clause.nodes[0], f"write where {self.name} = D")
         return self.scope.read(node)
 
-    def equation(self, op: Comprehension, args: list[Atom], last: bool, whole: bool) -> Var:
-        out = Var(self.name, self.tensors.inlined or not last, False, op.shape, False, whole)
+    def equation(self, op: Boxed, args: Sequence[Atom], last: bool, whole: bool) -> Var:
+        unnamed = self.name.startswith("#")
+        out = Var(None if unnamed else self.name, unnamed or self.tensors.inlined or not last, False, op.shape, False, whole)
         self.keep_written(op, args, out)
         self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
         return out
 
-    def keep_written(self, op: Comprehension, args: list[Atom], out: Var) -> None:
+    def keep_written(self, op: Boxed, args: Sequence[Atom], out: Var) -> None:
         """Remember which elements of a tensor that a loop below goes on with are written; one whose shape is stated has all."""
         history = self.tensors.histories.get(self.name)
         if history is None or self.declared is not None:
             return
         before = None if op.onto is None else self.tensors.written.get(args[op.onto])
-        box = box_of(op.write, op.ranges, op.guards)
-        if box is not None and history.place < len(box) and (op.onto is None or before is not None):
+        box = written_box(op)
+        if box is not None and history.place < len(op.write) and (op.onto is None or before is not None):
             self.tensors.written[out] = (before or Gappy(history.place)).also(box, regions=[written_region(op)])
 
     # Choices by conditions on indices.

@@ -569,11 +569,11 @@ class LoopStatement(TensorStatement):
         raise self.context.fault(said, clause.nodes[0],
                                  f"write a choice in place of it: {self.s.symbol} {condition} ? {value} : {start:g}")
 
-    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool,
+    def emitted(self, op: Boxed, args: list[Atom], symbol: str, before: Atom | None, last: bool,
                 whole: bool | None = None) -> Atom:
         history = self.scope.env[self.name]
         assert isinstance(history, Var)
-        if symbol == "+=":
+        if symbol == "+=" and isinstance(op, Comprehension):
             op, args = replace(op, onto=len(args)), [*args, history]
         self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))
         return history
@@ -581,18 +581,6 @@ class LoopStatement(TensorStatement):
 
 class LoopMatrixStatement(LoopStatement, MatrixStatement):
     """One statement of a loop that is an operation on matrices."""
-
-    def __init__(self, loop: Loop, target: StepTarget) -> None:
-        self.loop, self.target = loop, target
-        MatrixStatement.__init__(self, loop.scope, loop.outer.tensors, target.statement, lambda node: node)
-        self.before = None   # a history, which keeps what is not written
-
-    def run(self) -> Atom:
-        op, args = self.made()
-        history = self.scope.env[self.name]
-        assert isinstance(history, Var)
-        self.scope.equations.append(Equation((history,), op, args, (self.s.start, self.s.end)))
-        return history
 
     def tensor(self, node: Node) -> tuple[Var, str]:
         name = node.name if type(node) is Call else node.text if type(node) is Token else ""
@@ -606,9 +594,6 @@ class LoopMatrixStatement(LoopStatement, MatrixStatement):
 
     def probed(self) -> tuple[Affine, ...]:
         return self.made()[0].shape
-
-    def declared_shape(self) -> tuple[Affine, ...] | None:
-        return LoopStatement.declared_shape(self)
 
 
 def statement_of(loop: Loop, target: StepTarget) -> LoopStatement:

@@ -6,12 +6,12 @@ becomes a statement of its own, with the indices that it reads for subscripts.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, all_fixed, identity_body
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
@@ -20,8 +20,7 @@ from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
 from adcli.lang.lower.index_conditions import limits
 from adcli.lang.lower.scope import POISON, EquationScope
-from adcli.lang.sizes.histories import Gappy, written_box
-from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
+from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, postorder
 
 Lift = Callable[[Node], Node]
@@ -37,83 +36,45 @@ def is_matrix_call(scope: EquationScope, node: Node) -> bool:
     return not any(node.name in known for known in (c.functions, c.tensors, c.below, c.broken))
 
 
-def lifted(scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift) -> TensorAssign:
-    """The statement with the operations on matrices in its expressions as statements before it."""
-    nodes = [statement.value, *[n for c in statement.clauses for n in c.nodes]]
-    if not any(is_matrix_call(scope, n) for root in nodes for n in postorder(root)):
-        return statement
-
-    def change(node: Node) -> Node | None:
-        return lifted_call(scope, tensors, node, statement.clauses, called, number=True) if is_matrix_call(scope, node) else None
-    clauses = [Clause(c.kind, c.name, [rewritten(n, change) for n in c.nodes], c.start, c.end) for c in statement.clauses]
-    s = statement
-    return TensorAssign(s.target, s.subscripts, s.symbol, rewritten(s.value, change), s.same, clauses, s.start, s.end)
-
-
-def lifted_call(scope: EquationScope, tensors: Tensors, node: Node, clauses: Sequence[Clause], called: Lift,
-                number: bool = False) -> Node:
-    """A call as a statement of its own, before the one that it stands in; what stands for it there. With `number` it must give
-    a number at every point."""
-    assert type(node) is Call
-    key = f"#{len(scope.env)}"
-    names = list(dict.fromkeys(indices_in(scope, tensors, node)))
+def apart(scope: EquationScope, tensors: Tensors, node: Call, clauses: Sequence[Clause], key: str,
+          steps: Sequence[str] = ()) -> tuple[TensorAssign, Node]:
+    """A call as a statement of its own, with the indices that it reads for subscripts, and what stands for its value."""
+    known = {*tensors.sizes, *tensors.headers, *tensors.histories, *steps, *scope.env}
+    names = [*steps, *dict.fromkeys(n for c in postorder(node) if type(c) is Call for a in c.args if type(bare(a)) is not Call
+                                    for n in names_in(a) if n not in known)]
     subscripts: list[Node] = [Token("NAME", n, node.start, node.end) for n in names]
     own = [c for c in clauses if c.kind == "range" and c.name is not None and c.name.text in names
-           and all(n in tensors.sizes or n not in names for n in used_names(c))]
+           and all(n in tensors.sizes or n not in names for n in names_in(*c.nodes))]
     target = Token("NAME", key, node.start, node.end)
-    statement = TensorAssign(target, subscripts or None, "=", node, None, own, node.start, node.end)
-    atom = MatrixStatement(scope, tensors, statement, called).run()
-    if number and len(shape_of(atom)) > len(names):
-        rest = dimensions(len(shape_of(atom)) - len(names))
-        raise scope.context.fault(f"'{node.name}' gives a tensor here, with {rest}", node,
-                                  f"give it a name first, X({', '.join(names)}) = {scope.context.text(node)}, "
-                                  "and write its elements" if names else
-                                  f"give it a name first, X = {scope.context.text(node)}, and write its elements")
-    scope.env[key] = atom
-    return Call(key, list(subscripts), node.start, node.end) if names else target
+    standing = Call(key, list(subscripts), node.start, node.end) if names else target
+    return TensorAssign(target, subscripts or None, "=", node, None, own, node.start, node.end), standing
 
 
-def lifted_in_loop(scope: EquationScope, tensors: Tensors, step: Token, s: TensorAssign, fresh: Callable[[str], str]
-                   ) -> list[TensorAssign]:
-    """A statement of a loop behind those for the numbers that operations on matrices give inside of its expression, each with the
-    step and the indices that it reads for subscripts."""
+def with_determinants(scope: EquationScope, tensors: Tensors, s: TensorAssign, steps: Sequence[str],
+                      name: Callable[[int], str]) -> list[TensorAssign]:
+    """A statement after those for the determinants in its expressions, whose targets are called `name` of their place."""
     before: list[TensorAssign] = []
-    alone = bare(s.value) if s.symbol == "=" else None
+    alone = bare(s.value) if s.symbol == "=" and steps else None
 
     def change(node: Node) -> Node | None:
-        if type(node) is not Call or node is alone or node.name != "logdet" or not is_matrix_call(scope, node):
+        if type(node) is not Call or node is alone or not is_matrix_call(scope, node) or (steps and node.name != "logdet"):
             return None
-        names = dict.fromkeys(t.text for c in postorder(node) if type(c) is Call for a in c.args for t in postorder(a)
-                              if type(t) is Token and t.type == "NAME" and t.text not in scope.env and type(bare(a)) is not Call)
-        known = {*tensors.sizes, *tensors.headers, *tensors.histories, step.text}
-        words = [step.text, *(n for n in names if n not in known)]
-        subscripts: list[Node] = [Token("NAME", n, node.start, node.end) for n in words]
-        own = [c for c in s.clauses if c.kind == "range" and c.name is not None and c.name.text in words]
-        target = Token("NAME", fresh(node.name), node.start, node.end)
-        before.append(TensorAssign(target, subscripts, "=", node, None, own, node.start, node.end))
-        return Call(target.text, list(subscripts), node.start, node.end)
-    value = rewritten(s.value, change)
-    if not before:
+        if node.name != "logdet":
+            raise scope.context.fault(f"'{node.name}' gives a tensor here", node,
+                                      f"give it a name first, X = {scope.context.text(node)}, and write its elements")
+        made, standing = apart(scope, tensors, node, s.clauses, name(len(before)), steps)
+        before.append(made)
+        return standing
+    if not any(is_matrix_call(scope, n) for root in (s.value, *(n for c in s.clauses for n in c.nodes)) for n in postorder(root)):
         return [s]
-    return [*before, TensorAssign(s.target, s.subscripts, s.symbol, value, s.same, s.clauses, s.start, s.end)]
+    clauses = [replace(c, nodes=[rewritten(n, change) for n in c.nodes]) for c in s.clauses]
+    changed = replace(s, value=rewritten(s.value, change), clauses=clauses)
+    return [*before, changed]
 
 
-def indices_in(scope: EquationScope, tensors: Tensors, node: Call) -> Iterator[str]:
-    """The names in the subscripts of operands that are neither sizes nor values."""
-    for n in postorder(node):
-        if type(n) is Call and shape_of(scope.env.get(n.name, POISON)):
-            for inner in (x for a in n.args for x in postorder(a)):
-                name = inner.text if type(inner) is Token and inner.type == "NAME" else None
-                if name and name not in scope.env and name not in tensors.sizes:
-                    yield name
-
-
-def mentions(node: Node, name: str) -> bool:
-    return any(type(t) is Token and t.text == name for t in postorder(node))
-
-
-def used_names(clause: Clause) -> set[str]:
-    return {t.text for n in clause.nodes for t in postorder(n) if type(t) is Token and t.type == "NAME"}
+def names_in(*nodes: Node) -> list[str]:
+    """The names in expressions, those of what is called apart."""
+    return [t.text for n in nodes for t in postorder(n) if type(t) is Token and t.type == "NAME"]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -130,31 +91,32 @@ class MatrixOperand:
 class MatrixStatement(TensorStatement):
     """One statement whose whole value is a call of an operation on matrices; `called` is for calls inside of operands."""
 
-    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift) -> None:
-        self.scope, self.tensors, self.s, self.context, self.called = scope, tensors, statement, scope.context, called
-        self.name, self.passed_over, self.computed, self.tests = statement.target.text, set[str](), {}, ()
+    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift = lambda node: node) -> None:
+        self.called = called
         value = bare(statement.value)
         assert type(value) is Call
         self.call, self.nodes = value, list(statement.subscripts or ())
-        self.before = scope.env.get(self.name) if self.nodes else None
-        if self.before is POISON:
-            raise Poisoned
-        self.declared = self.declared_shape()
+        super().__init__(scope, tensors, statement)
         self.agreements: list[Agreement] = []
 
-    # The statement.
+    def existing(self) -> Atom | None:
+        """The value of the target, where a part of it is assigned."""
+        atom = self.scope.env.get(self.name) if self.nodes else None
+        if atom is POISON:
+            raise Poisoned
+        return atom
 
     def run(self) -> Atom:
         """Emit the statement; the value that the target has then."""
         op, args = self.made()
-        part = isinstance(self.before, Var) and not reaches(op, op.write, op.shape)
-        if part and isinstance(op, Comprehension):
-            assert self.before is not None
-            op, args, part = replace(op, onto=len(args)), (*args, self.before), False
-        out = Var(self.target_name(), part or self.is_temp(), False, op.shape)
-        self.remember(op, out)
-        self.scope.equations.append(Equation((out,), op, args, (self.s.start, self.s.end)))
-        return self.beside(out, op, args) if part and isinstance(op, MatrixOperation) else out
+        if isinstance(op, Comprehension):
+            return self.emitted(op, [*args], "=", self.before, True)
+        if not isinstance(self.before, Var) or reaches(op, op.write, op.shape):
+            return self.emitted(op, [*args], "=", None, True)
+        fresh = self.equation(op, args, False, False)
+        own = by_elements(op, Read(len(args), op.write), turned=False)
+        copied, given = compact(own, (*args, fresh))
+        return self.emitted(copied, [*given], "=", self.before, True)
 
     def made(self) -> tuple[Boxed, tuple[Atom, ...]]:
         """The operation with its arguments."""
@@ -162,26 +124,23 @@ class MatrixStatement(TensorStatement):
         b = self.elements()
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(self.nodes)])
         operands = [self.operand(b, node) for node in self.call.args]
-        ranges, guards, write = self.box(b, write, operands)
-        rest = self.given_shape(operands)
-        shape = self.whole_shape(write, rest, ranges)
+        if not self.nodes and not b.indices and len(operands[0].rest) > 2:
+            write = self.whole_batch(b, operands)
+        self.check_ranks(operands)
+        self.rest = self.given_shape(operands)
+        domain = self.box(b, write, operands)
+        shape = self.shape(write, domain)
         require_dimensions(self.context, len(shape), self.s.target)
-        agreements = (*self.tensors.pending, *self.agreements)
+        for d, (old, new) in enumerate(zip(shape[len(write):], self.rest, strict=True), len(write)):
+            self.agree(new, old, f"dimension {d} of '{self.name}' has %d elements here, and had %d before", self.s.target)
+        agreements = (*self.tensors.pending, *self.agreements, *domain.agreements)
         self.tensors.pending.clear()
         sources = tuple([o.read for o in operands])
+        op = MatrixOperation(name=self.call.name, ranges=domain.ranges, guards=domain.guards, write=write, shape=shape,
+                             sources=sources, transposed=operands[0].transposed, agreements=agreements)
         if self.call.name == "transpose":
-            return rearranged(write, shape, sources[0], ranges, guards, agreements), tuple(b.args)
-        op = MatrixOperation(name=self.call.name, ranges=ranges, guards=guards, write=write, shape=shape, sources=sources,
-                             transposed=operands[0].transposed, agreements=agreements)
+            return by_elements(op, sources[0], turned=True), tuple(b.args)
         return compacted(op, tuple(b.args))
-
-    def remember(self, op: Boxed, out: Var) -> None:
-        """Which elements of a tensor that a loop below goes on with are written."""
-        history, box = self.tensors.histories.get(self.name), written_box(op)
-        if history is not None and box is not None and history.place < len(op.write):
-            before = self.tensors.written.get(self.before) if self.before is not None else Gappy(history.place)
-            if before is not None:
-                self.tensors.written[out] = before.also(box)
 
     def check_form(self) -> None:
         name, args = self.call.name, MATRIX_CALLS[self.call.name][0].count(",") + 1
@@ -190,7 +149,7 @@ class MatrixStatement(TensorStatement):
             raise self.context.fault(f"'{name}' takes {args} argument{'s' * (args > 1)}, not {len(self.call.args)}", self.call,
                                      f"it is {form}: {MATRIX_CALLS[name][1]}")
         if self.s.symbol != "=":
-            indices = ", ".join(dict.fromkeys(indices_in(self.scope, self.tensors, self.call)))
+            indices = ", ".join(names_in(*apart(self.scope, self.tensors, self.call, (), "")[0].subscripts or ()))
             first = f"({indices})" if indices else ""
             raise self.context.fault(f"'{name}' is assigned with '=', not '{self.s.symbol}'", self.s.target,
                                      f"give it a name first, Y{first} = {self.context.text(self.call)}, and add its elements")
@@ -198,15 +157,9 @@ class MatrixStatement(TensorStatement):
             if c.kind not in ("range", "guard", "shape"):
                 raise self.context.fault(f"where of '{name}' has ranges, conditions and a shape, nothing else", self.s.target)
 
-    def target_name(self) -> str | None:
-        return None if self.name.startswith("#") else self.name
+    # Operands.
 
-    def is_temp(self) -> bool:
-        return self.name.startswith("#") or self.tensors.inlined
-
-    # MatrixOperands.
-
-    def operand(self, b: Elements, root: Node, matrix: bool = True) -> MatrixOperand:
+    def operand(self, b: Elements, root: Node) -> MatrixOperand:
         node, turned = bare(root), False
         while is_matrix_call(self.scope, node) and type(node) is Call and node.name == "transpose" and len(node.args) == 1 \
                 and self.call.name in SOLVES and root is self.call.args[0]:
@@ -219,13 +172,19 @@ class MatrixStatement(TensorStatement):
         nodes = node.args if type(node) is Call else []
         if len(nodes) > len(atom.shape):
             raise self.context.fault(f"'{name}' has {dimensions(len(atom.shape))}, not {len(nodes)}", node)
+        rest = (None,) * (len(atom.shape) - len(nodes))
         _, subscripts = b.subscripts(name, nodes, atom.shape[:len(nodes)], node)
+        lead = b.accesses.pop()
+        b.accesses.append(Access(name, atom.shape, (*lead.subscripts, *rest), (*lead.spans, *rest)))
         self.scope.read(Token("NAME", name, node.start, node.start + len(name)))
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
 
     def lifted(self, node: Node) -> Node:
         """What stands for a call of an operation on matrices inside of an operand."""
-        return lifted_call(self.scope, self.tensors, node, self.s.clauses, self.called)
+        assert type(node) is Call
+        made, standing = apart(self.scope, self.tensors, node, self.s.clauses, f"#{len(self.scope.env)}")
+        self.scope.env[made.target.text] = MatrixStatement(self.scope, self.tensors, made, self.called).run()
+        return standing
 
     def tensor(self, node: Node) -> tuple[Var, str]:
         """The tensor that an operand names."""
@@ -248,14 +207,8 @@ class MatrixStatement(TensorStatement):
 
     # The box of the leading indices.
 
-    def box(self, b: Elements, write: tuple[Subscript, ...],
-            operands: list[MatrixOperand]) -> tuple[tuple[Range, ...], tuple[Affine, ...], tuple[Subscript, ...]]:
-        """Ranges and guards, and the leading subscripts of the result: those written, or one for each dimension that all operands
-        have before their matrix."""
-        matrix = operands[0]
-        if not self.nodes and not b.indices and len(matrix.rest) > 2:
-            return self.whole_batch(operands)
-        self.check_ranks(operands)
+    def box(self, b: Elements, write: tuple[Subscript, ...], operands: list[MatrixOperand]) -> Domain:
+        """The domain of the leading indices."""
         given = [*self.ranges_around(b), *[g for c in self.s.clauses if c.kind == "range" for g in self.given(b, c)]]
         arm, *others = self.stated_arms()
         if others:
@@ -264,19 +217,11 @@ class MatrixStatement(TensorStatement):
         guards = limits(b.affine, arm.tests)
         self.check_indices(b, write, operands, given)
         self.check_own_reads(b, write, given, guards)
-        known = self.declared if self.declared is not None else shape_of(self.before) if self.before is not None else None
-        writes = [] if known is None or len(known) < len(write) else [self.lead_access(write, known)]
-        domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write)
+        domain = self.domain(b, write, given)
         domain = replace(domain, guards=(*domain.guards, *guards))
-        for access in b.accesses:
-            if fault := outside(access, domain, self.context.source):
-                raise fault
-        self.check_elements([self.all_of(a) for a in b.accesses], domain)
-        subscripts = [w for w in write if isinstance(w, Affine)]
-        if len(subscripts) == len(write) and not all_fixed(domain.ranges, subscripts):
-            raise self.context.fault(f"two points write the same elements of '{self.name}'", self.s.target)
-        self.agreements += domain.agreements
-        return domain.ranges, domain.guards, write
+        self.check_inside(b, domain)
+        self.check_written(write, domain)
+        return domain
 
     def check_indices(self, b: Elements, write: tuple[Subscript, ...], operands: list[MatrixOperand], given: list[Given]) -> None:
         """Every index is on the left, and is read or has a range."""
@@ -285,12 +230,12 @@ class MatrixStatement(TensorStatement):
         call = self.context.text(self.call)
         for name, index in b.indices.items():
             if index not in left and all(isinstance(w, Affine) for w in write):
-                at = next((o.node for o in operands if mentions(o.node, name)), self.call)
+                at = next((o.node for o in operands if name in names_in(o.node)), self.call)
                 shown = "X" if self.name.startswith("#") else self.name
                 raise self.context.fault(f"index '{name}' on the right is not on the left of '='", at,
                                          f"write {shown}({', '.join(b.indices)}) = {call}")
             if index not in read and index not in {g.index for g in given}:
-                node = next(n for n in self.nodes if mentions(n, name))
+                node = next(n for n in self.nodes if name in names_in(n))
                 kept = [self.context.text(n) for n in self.nodes if n is not node]
                 target = self.name + (f"({', '.join(kept)})" if kept else "")
                 single = len(self.nodes) == 1 and self.s.target.end <= node.start
@@ -298,21 +243,21 @@ class MatrixStatement(TensorStatement):
                 raise self.context.fault(f"'{self.call.name}' reads nothing with index '{name}': subscripts select leading "
                                          "dimensions, those of the matrix are left out", node, f"write {target} = {call}", fix)
 
-    def whole_batch(self, operands: list[MatrixOperand]) -> tuple[tuple[Range, ...], tuple[Affine, ...], tuple[Subscript, ...]]:
-        lead = operands[0].rest[:-2]
+    def whole_batch(self, b: Elements, operands: list[MatrixOperand]) -> tuple[Affine, ...]:
+        """An index for each dimension that all operands have before their matrix; the subscripts of the result."""
+        count = len(operands[0].rest) - 2
         for o in operands:
-            own = len(o.rest) - len(lead)
+            own = len(o.rest) - count
             if o.read.subscripts or own < 1 or (own > 2 or (own == 1 and o is operands[0])):
-                raise self.rank_fault(o, len(lead))
-        indices = [Index(BATCH_INDICES[d] if d < len(BATCH_INDICES) else f"t{d}") for d in range(len(lead))]
-        here = tuple(map(affine, indices))
-        for o in operands[1:]:
-            for d, (x, y) in enumerate(zip(lead, o.rest, strict=False)):
-                said = f"dimension {d} of {self.shown(operands[0])} has %d elements, and of {self.shown(o)} %d"
-                self.agree(x, y, said, o.node)
-        for o in operands:
-            o.read, o.rest = Read(o.read.arg, here), o.rest[len(lead):]
-        return tuple([Range(i, affine(0), n) for i, n in zip(indices, lead, strict=True)]), (), here
+                raise self.rank_fault(o, count)
+        names = [BATCH_INDICES[d] if d < len(BATCH_INDICES) else f"t{d}" for d in range(count)]
+        b.indices = {name: Index(name) for name in names}
+        here = tuple(map(affine, b.indices.values()))
+        for k, o in enumerate(operands):
+            span = o.node.start, o.node.end
+            b.accesses[k] = Access(self.shown(o), o.rest[:count], here, (span,) * count)
+            o.read, o.rest = Read(o.read.arg, here), o.rest[count:]
+        return here
 
     def check_ranks(self, operands: list[MatrixOperand]) -> None:
         for o in operands:
@@ -362,62 +307,12 @@ class MatrixStatement(TensorStatement):
             return (rows, *right.rest[1:])
         return () if name == "logdet" else (rows, rows)
 
-    def whole_shape(self, write: tuple[Subscript, ...], rest: tuple[Affine, ...],
-                    ranges: tuple[Range, ...]) -> tuple[Affine, ...]:
-        """The shape of the result: the leading extents are declared, those of the value before, or what the subscripts reach."""
-        before = shape_of(self.before) if isinstance(self.before, Var) else ()
-        known = self.declared if self.declared is not None else before or None
-        if known is not None:
-            if len(known) != len(write) + len(rest):
-                raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, and this gives it "
-                                         f"{dimensions(len(write) + len(rest))}", self.s.target)
-            for d, (old, new) in enumerate(zip(known[len(write):], rest, strict=True), len(write)):
-                self.agree(new, old, f"dimension {d} of '{self.name}' has %d elements here, and had %d before", self.s.target)
-            fault = outside(self.lead_access(write, known), Domain(ranges, (), ()), self.context.source, "written")
-            if fault:
-                raise fault
-            return known
-        if any(not isinstance(w, Affine) for w in write):
-            raise self.context.fault(f"the shape of '{self.name}' is not known: its subscripts are read from a tensor",
-                                     self.s.target, f"declare its shape: where float(N, M) {self.name}")
-        domain = Domain(ranges, (), ())
-        lead = self.extents(write, domain)
-        fault = outside(self.lead_access(write, lead), domain, self.context.source, "written")
-        if fault:
-            raise fault
-        return (*lead, *rest)
 
-    def lead_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
-        spans = tuple([(n.start, n.end) for n in self.nodes])
-        return Access(self.name, known[:len(write)], tuple([w if isinstance(w, Affine) else None for w in write]), spans)
-
-    # What is not the operation itself.
-
-    def all_of(self, a: Access) -> Access:
-        """An access with all that stands behind its leading subscripts."""
-        shape = shape_of(self.scope.env.get(a.tensor, POISON))
-        rest = (None,) * (len(shape) - len(a.subscripts))
-        return Access(a.tensor, shape, (*a.subscripts, *rest), (*a.spans, *rest))
-
-    def beside(self, fresh: Var, made: MatrixOperation, args: tuple[Atom, ...]) -> Atom:
-        """What the target had before, with what the operation gave at the points of its box."""
-        assert isinstance(self.before, Var)
-        own = [Index("ij"[d]) for d in range(len(fresh.shape) - len(made.write))]
-        here = (*made.write, *map(affine, own))
-        ranges = [Range(i, affine(0), n) for i, n in zip(own, fresh.shape[len(made.write):], strict=True)]
-        op, args = compact(Comprehension(ranges=(*made.ranges, *ranges), guards=made.guards, write=here, shape=fresh.shape,
-                                         reduction="=", sources=(Read(len(args), here),), body=identity_body(),
-                                         onto=len(args) + 1), (*args, fresh, self.before))
-        out = Var(self.target_name(), self.is_temp(), False, fresh.shape)
-        self.scope.equations.append(Equation((out,), op, args, (self.s.start, self.s.end)))
-        return out
-
-
-def rearranged(write: tuple[Subscript, ...], shape: tuple[Affine, ...], read: Read, ranges: tuple[Range, ...],
-               guards: tuple[Affine, ...], agreements: tuple[Agreement, ...]) -> Comprehension:
-    """transpose(A) is a comprehension: T(i, j) = A(j, i)."""
-    i, j = Index("i"), Index("j")
-    own = tuple([Range(x, affine(0), n) for x, n in zip((i, j), shape[len(write):], strict=True)])
-    here, source = (*write, affine(i), affine(j)), Read(read.arg, (*read.subscripts, affine(j), affine(i)))
-    return Comprehension(ranges=(*ranges, *own), guards=guards, write=here, shape=shape, reduction="=", sources=(source,),
-                         body=identity_body(), agreements=agreements)
+def by_elements(op: MatrixOperation, read: Read, turned: bool) -> Comprehension:
+    """The comprehension that fills what an operation gives with the elements of a read, those of its matrices `turned` or not."""
+    own = [Index("ij"[d]) for d in range(len(op.shape) - len(op.write))]
+    ranges = [Range(i, affine(0), n) for i, n in zip(own, op.shape[len(op.write):], strict=True)]
+    inner = tuple(map(affine, own))
+    source = Read(read.arg, (*read.subscripts, *(inner[::-1] if turned else inner)))
+    return Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=(*op.write, *inner), shape=op.shape, reduction="=",
+                         sources=(source,), body=identity_body(), agreements=op.agreements if turned else ())

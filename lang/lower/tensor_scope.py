@@ -32,7 +32,7 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, names_in, planned
-from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted, lifted_in_loop
+from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.lower.tuples import apart, check_apart
 from adcli.lang.syntax.tree import (
@@ -70,7 +70,10 @@ class TensorScope(EquationScope):
             statement = self.reduced_before(statement)
             if is_matrix_call(self, bare(statement.value)) and statement.subscripts is not None:
                 return MatrixStatement(self, self.tensors, statement, self.called).run()
-            return TensorStatement(self, self.tensors, lifted(self, self.tensors, statement, self.called)).run()
+            *before, statement = with_determinants(self, self.tensors, statement, (), lambda k: f"#{len(self.env) + k}")
+            for s in before:
+                self.env[s.target.text] = MatrixStatement(self, self.tensors, s, self.called).run()
+            return TensorStatement(self, self.tensors, statement).run()
         except Poisoned:
             return POISON
 
@@ -139,8 +142,8 @@ class TensorScope(EquationScope):
             fresh = Names(self.context.tree.names).fresh
             for s in statement.body:
                 for part in apart(self, s) if isinstance(s, TupleAssign) else [s]:
-                    body += lifted_in_loop(self, self.tensors, statement.step, part, fresh) if isinstance(part, TensorAssign) \
-                        else [part]
+                    body += with_determinants(self, self.tensors, part, [statement.step.text], lambda _: fresh("logdet")) \
+                        if isinstance(part, TensorAssign) else [part]
             loop = Loop(self, replace(statement, body=body))
             return loop.run(), loop.read
         except Poisoned:
