@@ -72,7 +72,7 @@ class RowFormat:
     def header(self) -> bytes:
         """The first line, where the format has one."""
         table = self.table
-        if self.kind not in ("delimited", "columns") or (table.dialect.columns is not None and self.kind == "delimited"):
+        if self.kind != "delimited" or table.dialect.columns is not None:
             return b""
         new = [self.quoted(n.encode()) for n in self.new]
         return self.separator.join([*([] if self.only else self._old_header()), *new]) + b"\n"

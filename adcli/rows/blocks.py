@@ -29,7 +29,7 @@ from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
-    from adcli.rows.typed_blocks import TypedBlock
+    from adcli.rows.typed_columns import ColumnBlock
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading what is fast."""
@@ -42,8 +42,7 @@ class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; how many
     rows are not finite or, with --strict, not smooth, and the first of them with its line; for inputs that leave their range a
     value that does; what the rows add up to, where that is asked for; the rows in place of their bytes, where columns have
-    types. `rest` is what becomes of its other rows,
-    worked on as it is asked for."""
+    types. `rest` is what becomes of its other rows, worked on as it is asked for."""
 
     data: bytes
     rows: int
@@ -53,7 +52,7 @@ class Done:
     first: tuple[int, Row] | None
     outside: dict[str, float]
     sums: AnySums | None = None
-    typed: TypedBlock | None = None
+    typed: ColumnBlock | None = None
     rest: Iterable[Done] = ()
 
 
@@ -74,8 +73,6 @@ class Work:
         number = number_format(options.fmt, options.hexadecimal, options.precision)
         self.shortest = number in SHORTEST
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
-        self.typed = False
-        """Whether plain blocks are to be such as `typed_blocks` keeps."""
         self.ranges = {p.name: (p.low, p.high) for p in task.free
                        if p.low is not None and p.high is not None and not p.var.shape}
 
@@ -112,7 +109,8 @@ class Work:
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None or not self.holds(lines.columns):
             return self._listed(self.table.plain(block) or self.table.careful(block), block)
-        if self.shortest and (form.keeps or form.only or objects or form.separable(block)) and form.kind != "text":
+        plain = form.keeps or form.only or objects or form.separable(block)
+        if self.shortest and (plain or (form.kind == "columns" and self.table.separator)) and form.kind != "text":
             return self._in_arrays(lines, block)
         texts = list(map(self.table.start, lines.rows())) if self.table.start else lines.rows()
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
@@ -141,21 +139,21 @@ class Work:
         *results, levels = run_arrays(of_doubles(self.kernel), list(columns.values()), count)
         rough = self._rough_arrays(results, levels)
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
-        if self.typed and (typed := self._typed(lines, block, results, levels)) is not None:
+        if self.form.kind == "columns":
+            words = np.array(LEVELS)[levels.astype(np.int8)].tolist() if self.words else None
+            typed = self._typed(block, self.table.separator or b",", lines.columns, results, words)
             return Done(b"", count, count, [], len(rough), first, self._outside_arrays(columns), typed=typed)
         written = as_spelled(self.written(results), self.form.number)
         data = self._fast.write(lines, self.form, written, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
 
-    def _typed(self, lines: Any, block: bytes, results: Sequence[Any], levels: Any) -> TypedBlock | None:
-        """The block with its numbers as they are, where every column of the table is an input, or none is written."""
-        from adcli.rows.typed_blocks import typed_block
-        places = {place: lines.columns[i] for i, place in enumerate(self.table.places) if place is not None}
-        if self.form.only:
-            return typed_block(b"", b",", [], self.written(results), levels)
-        if len(places) < len(self.table.names):
-            return None
-        return typed_block(block, self.table.separator or b"", [places[k] for k in sorted(places)], self.written(results), levels)
+    def _typed(self, text: bytes, separator: bytes, given: Sequence[Any], results: Sequence[Any], words: Sequence[str] | None,
+               bad: Sequence[int] = ()) -> ColumnBlock:
+        """Rows as columns that have types."""
+        from adcli.rows.typed_columns import column_block
+        inputs = {} if self.table.tensors else {
+            p.name: x for p, x in zip(self.table.inputs, given, strict=True) if p.name in self.table.names}
+        return column_block(self.form, text, separator, inputs, self.written(results), words, bad)
 
     def _rough_arrays(self, results: Sequence[Any], levels: Any) -> list[int]:
         """The same as `_rough` for arrays of numbers, a column at a time: in most blocks there is none."""
@@ -202,8 +200,13 @@ class Work:
         rough = [i for i in self._rough(results, levels) if self.strict or i not in rows.faults]
         told = next((i for i in rough if i not in rows.faults), None)
         first = None if told is None else self._first(block, places[told], told, columns, results, levels)
-        data = self.form.rows(rows.texts, columns, self.written(results), words)
-        return Done(data, len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
+        done = Done(b"", len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
+        if self.form.kind == "columns":
+            text = b"\n".join([*rows.texts, b""])
+            done.typed = self._typed(text, b",", rows.columns, results, words, sorted(rows.faults))
+        else:
+            done.data = self.form.rows(rows.texts, columns, self.written(results), words)
+        return done
 
     def _rough(self, results: Sequence[Sequence[Any]], levels: Sequence[float]) -> list[int]:
         """The rows that are not finite or, where that is asked, not smooth."""

@@ -3,21 +3,17 @@ columns."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import BinaryIO, cast
 
 import numpy as np
 
-from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
-from adcli.output.frames import faults_kept, pl
-from adcli.output.streams import spooled
-from adcli.rows.appended import JSON_NUMBER, RowFormat
-from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
+from adcli.output.frames import pl
+from adcli.rows.lists_polars import dimensions, list_text
 from adcli.rows.parquet_files import parquet_file
 from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces, named
 
-__all__ = ["as_csv", "frames", "parquet", "parquet_lists", "parquet_types", "taken", "write_columns"]
+__all__ = ["as_csv", "frames", "parquet", "parquet_lists", "parquet_types", "taken"]
 
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
@@ -131,83 +127,3 @@ def parquet_types(path: str) -> dict[str, pl.DataType]:
 def parquet_lists(path: str) -> dict[str, int]:
     """The columns of a Parquet file that hold lists of numbers, with their dimensions."""
     return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
-
-
-def write_columns(rows: str, out: BinaryIO, to: str | None, form: RowFormat, known: Mapping[str, pl.DataType],
-                  lists: bool) -> None:
-    """A CSV table as a Parquet file or, by way of one, as arrays, for results that go `to` a file."""
-    table = typed(rows, form, known, lists)
-    if form.form == "parquet":
-        with faults_kept(out) as stream:
-            table.sink_parquet(stream)
-        return
-    from adcli.output.tensors import write_npz
-    with spooled(to) as (made, path):
-        with faults_kept(made) as stream:
-            table.sink_parquet(stream)
-        made.flush()
-        names = pl.scan_parquet(path).collect_schema()
-        write_npz(out, ((name, as_array(pl.read_parquet(path, columns=[name])[name])) for name in names))
-
-
-def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: bool) -> pl.LazyFrame:
-    """A CSV table as columns with types. Results are numbers or lists of numbers; other columns have the types that are `known`,
-    else those that every one of their fields has: whole numbers, numbers, or text; those of tensors hold `lists`, unless a bad
-    row may have anything there. Memory does not depend on the number of rows."""
-    results, comma = form.names, form.table.dialect.comma
-    real = pl.Float32() if form.table.dialect.single else pl.Float64()
-    old = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
-           **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}}
-    known = {**({} if form.only else old),   # which are left out then: a result may have the name of one
-             **{name: nested(rank, real) for name, rank in zip(results, form.ranks, strict=False) if rank}}
-    with open(rows, "rb") as file:
-        names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
-    frame = pl.scan_csv(rows, infer_schema=False)
-    if frame.head(1).collect().is_empty():
-        return pl.LazyFrame(schema={n: known.get(n, real if n in results else pl.String) for n in names})
-    others = [n for n in names if n not in results and n not in known]
-    integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", "^(?:" + JSON_NUMBER.pattern.replace(r"\.", "," if comma else r"\.") + ")$"
-    fits = frame.select(*(pl.col(n).str.contains(p).all().alias(f"{k}{n}") for n in others for k, p in
-                          (("i", integer), ("f", number)))).collect(engine="streaming") if others else pl.DataFrame()
-    columns = []
-    for name in names:
-        column = pl.col(name)
-        if name in known:
-            columns.append(as_type(column, known[name]).alias(name))
-        elif name in results:
-            columns.append(column.cast(pl.Float64).cast(real))
-        elif fits[f"i{name}"][0]:
-            columns.append(column.cast(pl.Int64))
-        elif fits[f"f{name}"][0]:
-            columns.append((column.str.replace(",", ".", literal=True) if comma else column).cast(pl.Float64))
-        else:
-            columns.append(column)
-    return frame.select(columns)
-
-
-def as_array(column: pl.Series) -> np.ndarray:
-    """A column as NumPy keeps it in a file: lists of the same sizes are one array, what would be objects there is text."""
-    if column.dtype.is_nested():
-        try:
-            return np.array(column.to_list(), float)
-        except (TypeError, ValueError):
-            raise AdError(f"column '{column.name}': tensors of different sizes are not one array", help="write Parquet or JSON") \
-                from None
-    found = column.to_numpy()
-    if found.dtype != object:
-        return found
-    words = column.cast(pl.String).fill_null("")
-    longest = cast(int, words.str.len_chars().max() or 1)
-    require_room(f"column '{column.name}' as an array of texts", 4 * longest * len(words), "write Parquet or CSV")
-    return np.array(words.to_list(), f"<U{longest}")
-
-
-def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Text as polars writes a column of a type, as that type again."""
-    if kind.is_nested():
-        return from_text(column, kind)
-    if kind == pl.Boolean:
-        return pl.when(column.is_null()).then(None).otherwise(column == "true")
-    if kind.is_temporal():
-        return column.str.strptime(kind)  # type: ignore[arg-type]  # temporal, as has been asked
-    return column.cast(kind)

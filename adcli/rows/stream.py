@@ -146,8 +146,8 @@ class TableRun:
         self.policy = options.on_error
         self.rows = self.bad = self.rough = self.taken = 0
         self.rough_row: tuple[Reading, int, Row] | None = None
-        self.typed_rows: Any = None
-        """Where rows go that have types, once their columns are known."""
+        self.columns: Any = None
+        """Where rows go whose columns have types."""
         self.known = same_in_all(task, options) if known is None else known
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
@@ -168,36 +168,22 @@ class TableRun:
         if self.form.kind != "columns":
             self._write(lambda data: write_rows(out, data))
             return
-        tables = parquet_tables("a file of typed columns")
-        if self._typed_blocks(out):
-            return
-        with spooled(self.options.output) as (rows, path):
-            self._write(rows.write)
-            rows.flush()
-            lists = not self.bad or self.policy != "mark"
-            tables.write_columns(path, out, self.options.output, self.form, self.types, lists)
+        parquet_tables("a file of typed columns")   # AdError without polars
+        from adcli.rows.lists_polars import nested
+        from adcli.rows.typed_columns import TypedColumns
+        table = self.first.table
+        lists = {p.name: nested(len(p.var.shape)) for p in table.inputs if p.var.shape}
+        with spooled(self.options.output) as (file, path):
+            self.columns = TypedColumns(file, path, self.form, {*lists, *self._types()})
+            self._write(lambda data: None)
+            if self.bad and self.policy == "mark":   # such a row may have anything there
+                lists = {}
+            self.columns.write(out, self.options.output, {**lists, **self._types()})
 
-    def _typed_blocks(self, out: BinaryIO) -> bool:
-        """Write rows of numbers as Parquet, without a text of each number; False where some need one."""
-        work, separator = self.first.work, self.first.table.separator
-        dialect = self.first.table.dialect
-        if self.form.form != "parquet" or separator is None or self.types or self.task.signature.tensors \
-                or dialect.comma or dialect.empty or dialect.single:
-            return False
-        from adcli.rows import typed_blocks
-        if not typed_blocks.possible():
-            return False
-        with spooled(self.options.output) as (file, _):
-            def put(text: bytes) -> None:
-                if self.typed_rows is None:   # it is the header
-                    made = typed_blocks.TypedRows(file, separator.decode(), text, len(self.form.names), work.words)
-                    self.typed_rows = made
-                else:
-                    self.typed_rows.add_csv(text)
-            work.typed = True
-            self._write(put)
-            self.typed_rows.write(out)
-        return True
+    def _types(self) -> dict[str, Any]:
+        """The types that columns have in all tables, by their new names."""
+        renamed = self.first.table.dialect.renamed
+        return {renamed.get(name, name): kind for name, kind in self.types.items()}
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()
@@ -211,7 +197,7 @@ class TableRun:
             if done.data:
                 put(done.data)
             if done.typed is not None:
-                self.typed_rows.add(done.typed)
+                self.columns.add(done.typed)
             self.take(done)
             self.rows += done.rows
             self.rough += done.rough
@@ -249,7 +235,6 @@ class TableRun:
         """Go on to another table; its blocks."""
         self.taken += self.reading.source.taken
         self.reading = self.kind(self.task, location, self.options, self.known)
-        self.reading.work.typed = self.first.work.typed and self.reading.table.separator == self.first.table.separator
         if self.types:
             there = self.reading.types()
             self.types = {name: kind for name, kind in self.types.items() if there.get(name) == kind}
