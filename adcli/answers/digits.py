@@ -8,25 +8,25 @@ that an element of it has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import tee
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.derivatives import of_numbers
-from adcli.answers.evaluation import without_zeros
+from adcli.answers.numbers_at import as_numbers, flat
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
+from adcli.codegen.machine.small import shape_of
 from adcli.command.options import ResultOptions
+from adcli.input.nested import arrays_of
 from adcli.input.points import need_headings
-from adcli.lang.analyse.conventions import AskedDerivative, Convention, conventions
+from adcli.lang.analyse.conventions import conventions
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
-from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError
-from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
-from adcli.output.report import csv_text, heading, json_record, text
+from adcli.output.report import csv_text, heading, json_record
 from adcli.output.streams import packed_destination, write_points
+from adcli.output.tensors import result_lines
 from adcli.output.wrap import commented
 from adcli.task.tasks import Task
 
@@ -47,62 +47,48 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
         raise AdError("--digits and --fast-math cannot be used together", help="leave out --fast-math")
     found = evaluated(task, options, watch)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
-    rows = judged_elements(task, found) if task.signature.tensors else judged(task, found)
-    form = {"csv": csv_lines, "json": json_lines}.get(options.form)
-    if form is None and task.signature.tensors:
-        form = tensor_paragraphs
+    form = {"csv": csv_lines, "json": json_lines}.get(options.form, paragraphs)
     headed = need_headings(task.free, options.at)
     with packed_destination(options.output, options.document and headed) as out:
-        write_points(out, (form or paragraphs)(layout, rows, number, headed))
+        write_points(out, form(layout, judged(task, found), number, headed))
     return watch.conclude(options.strict)
 
 
 def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
-    program, primal, asked = drop_zero_seeds(task.program), task.primal, of_numbers(task)
+    """The results with their digits. AdError where a program with tensors is too long to be written out."""
+    numbers_at = as_numbers(task, "--digits")
     for row in rows:
-        yield row, right_digits(program, row.at, row.results, conventions_at(primal, row.at, asked))
+        here = numbers_at(arrays_of({name: x for name, x in row.at.items() if name not in task.seeds}))
+        place = {p.name: (here.at[p.name],) * 2 for p in here.primal.params}
+        found = iter(right_digits(here.program, here.at, [x for result in row.results for x in flat(result)],
+                                  conventions(here.primal, place, here.asked)))
+        yield row, [digits_of(shape, found) for shape in here.shapes]
 
 
-def conventions_at(primal: Program, at: Mapping[str, float], asked: Sequence[AskedDerivative]) -> list[Convention]:
-    """The kink or jump at which each of the derivatives is a convention, at a point."""
-    return conventions(primal, {p.name: (at[p.name],) * 2 for p in primal.params}, asked)
-
-
-def judged_elements(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:
-    """The same for tensors, of each point by itself. AdError where that is too long."""
+def digits_of(shape: tuple[int, ...], found: Iterator[Digits]) -> Any:
+    """The digits of a number; those of a tensor as an array."""
+    if not shape:
+        return next(found)
     import numpy as np
-
-    from adcli.answers.derivatives import of_elements
-    from adcli.input.arrays import filled, fitting
-    from adcli.input.nested import arrays_of
-    from adcli.lang.evaluate.unfolding import unfolded
-    from adcli.task.shapes import written_out
-    program = without_zeros(task)
-    for row in rows:
-        own = arrays_of({name: x for name, x in row.at.items() if name not in task.seeds})
-        at = filled(program, own, task.seeds) if task.seeds else fitting(task.primal, own)
-        whole, primal = written_out(program, at, "--digits"), unfolded(task.primal, at)
-        numbers = [float(x) for result in row.results for x in np.ravel(result)]
-        found = iter(right_digits(whole.program, whole.at, numbers,
-                                  conventions_at(primal.program, primal.at, of_elements(task, primal, at))))
-        judged: list[Any] = []
-        for result in row.results:
-            each = np.empty(np.shape(result), object)
-            for place in np.ndindex(each.shape):
-                each[place] = next(found)
-            judged.append(each if each.shape else each[()])
-        yield row, judged
+    each = np.empty(shape, object)
+    for place in np.ndindex(shape):
+        each[place] = next(found)
+    return each
 
 
 def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
-    """The text of the results with a comment behind every number, in one column."""
-    rows, again = tee(rows)
-    for paragraph, (_, digits) in zip(text(layout, (row for row, _ in rows), number, headed), again, strict=True):
-        lines = paragraph.split("\n")
-        first = len(lines) - 1 - len(layout.names)
-        shown = slice(first, first + len(digits))
-        lines[shown] = commented(lines[shown], list(map(comment, digits)))
-        yield "\n".join(lines)
+    """The text of the results with a comment on each: behind it where it is one line, else below. Those of a program of numbers
+    begin in one column."""
+    for i, (row, judged) in enumerate(rows):
+        each = [[*result_lines(name, x, number, False)] for name, x in zip(layout.results, row.results, strict=True)]
+        said = [comment(d) if isinstance(d, Digits) else of_all(d) for d in judged]
+        if all(isinstance(d, Digits) for d in judged) and not any(map(shape_of, row.at.values())):
+            lines = commented([line for line, in each], said)
+        else:
+            lines = [line for name, shown, text in zip(layout.results, each, said, strict=True) for line in
+                     ([f"{shown[0]}  # {text}"] if len(shown) == 1 else [*shown, f"# {name}: {text}"])]
+        status = [f"{layout.status} = {LEVELS[row.level]}"] if layout.status else []
+        yield "\n".join([*[""] * (headed and i > 0), *[heading(i, row, number)] * headed, *lines, *status]) + "\n"
 
 
 def comment(d: Digits) -> str:
@@ -126,20 +112,6 @@ def words(d: Digits) -> str:
         case exact, count:
             shown = f"exactly {exact}" if exact else "exact value not proven"
             return f"{count:.1f} digits" + f", {shown}" * (count < FEW_DIGITS)
-
-
-def tensor_paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
-    """The text of results of any rank, with a comment on each: behind it where it is one line, else below."""
-    from adcli.output.tensors import result_lines
-    for i, (row, judged) in enumerate(rows):
-        lines = [""] * (headed and i > 0) + [heading(i, row, number)] * headed
-        for name, x, digits in zip(layout.results, row.results, judged, strict=True):
-            shown = list(result_lines(name, x, number, False))
-            said = comment(digits) if isinstance(digits, Digits) else of_all(digits)
-            lines += [f"{shown[0]}  # {said}"] if len(shown) == 1 else [*shown, f"# {name}: {said}"]
-        if layout.status:
-            lines.append(f"{layout.status} = {LEVELS[row.level]}")
-        yield "\n".join(lines) + "\n"
 
 
 def of_all(digits: np.ndarray) -> str:

@@ -109,10 +109,10 @@ def each_once(remark: Remark | None) -> Remark | None:
     return remark and hear
 
 
-def complete_point(task: Task, point: dict[str, Any]) -> dict[str, Any]:
-    """A point with its seeds, of shapes that fit."""
+def complete_point(task: Task, point: dict[str, Any], program: Program | None = None) -> dict[str, Any]:
+    """A point with its seeds, of shapes that fit the program, that of the task if no other."""
     from adcli.input.arrays import filled, fitting
-    return filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
+    return filled(program or task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
 
 
 @contextmanager

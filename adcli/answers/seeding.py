@@ -41,7 +41,7 @@ def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: st
         help = f"write --{kind} {','.join(f'{p.seed}=1' for p in seeds[:3])}"
         more = f" (a number fills a tensor), or read a file: --{kind} {seeds[0].seed}=@matrix.npy" if tensors else ""
         raise AdError(f"no --{kind}", help=help + more)
-    names = {p.seed for p in seeds}
+    names = [p.seed for p in seeds]
     for p in params:
         if kind == "tangent" and p.name in given and p.name not in names and not p.seed:
             raise AdError(f"--tangent: '{p.name}' is not among the inputs to differentiate",

@@ -152,7 +152,7 @@ def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
     if task.slot is None or task.counts is None:
         return None
     data = task.slot.store.get(entry_name(task.slot, task.counts, point, task.seeds))
-    found = json.loads(data) if data else None
+    found = json.loads(data) if data else {}
     kernel = stored(task.slot.store, found["code"]) if found else None
     if kernel is None:
         return None

@@ -104,9 +104,6 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
     if options.form in ("tsv", "parquet", *ARRAYS):
         options.refuse(["digits", "enclose"], "needs --format text, csv or json")
-    if options.enclose and task.signature.tensors:
-        from adcli.answers.enclose_elements import bounds_of_elements
-        return bounds_of_elements(task, options, watch)
     if options.enclose:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)

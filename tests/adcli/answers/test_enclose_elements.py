@@ -11,7 +11,7 @@ import pytest
 from adcli.lang.evaluate import unfolding
 from command import adcli, succeeds
 
-from adcli.answers import enclose_elements
+from adcli.answers import enclose
 
 MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]])
 SWAPPED = np.array([[0.0, 2.0], [1.0, 0.0]])
@@ -61,7 +61,7 @@ def test_text_has_a_line_an_element_and_seeds_are_points():
 
 def test_what_is_too_long_is_refused_before_the_ends_of_its_elements_are_made(monkeypatch):
     monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 1)
-    monkeypatch.setattr(enclose_elements, "around", None)
+    monkeypatch.setattr(enclose, "around", None)
     ended = adcli("eval", "-e", "input x(N); y +=! x(i)", "--at", "x=[1,2,3]±0.1", "--enclose")
     assert ended.code in (1, 2) and "at most 1;" in ended.err
 
