@@ -348,17 +348,21 @@ class Function(Looks):
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        from adcli.codegen.targets import EmitOptions, text
+        from adcli.lang.syntax.printer import print_program
         word("style", style)
-        return text(self._program, [], EmitOptions(style=style))
+        return print_program(self._program, style, [])
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of
         arrays, with so many elements in a vector."""
-        from adcli.codegen.targets import EmitOptions, llvm
+        from adcli.codegen.emission import EmitOptions
+        from adcli.codegen.library.code import ir
+        from adcli.codegen.targets import LANES
         if type(lanes) is not int:
             raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
-        return llvm(self._program, [], EmitOptions(lanes=lanes, fast=self._fast, precision=self._precision), self._tensors)
+        if lanes not in LANES:
+            raise AdError(f"{lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
+        return ir(self._program, [], EmitOptions(lanes=lanes, fast=self._fast, precision=self._precision))
 
     # -- values
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
+from adcli.codegen.targets import ABIS, LANES, TARGETS
 from adcli.command.usage import (
     EMIT,
     OTHER,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
-
-TARGETS = ("text", "c", "header", "js", "python", "latex", "dot", "llvm", "asm", "object", "library")
-"""The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
 """Options about the rows of tables alone."""
@@ -408,15 +406,15 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                           help="With --engine: how often a part is tried again whose worker died or failed."),
         "resume": option(WHERE, "--resume", is_flag=True,
                          help="Go on with the parts that an earlier run has not written to -o DIR/."),
-        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help=said["emit"]),
+        "emit": option(EMIT, "--emit", type=OneOf("target", tuple(TARGETS)), help=said["emit"]),
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
-        "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
+        "lanes": option(EMIT, "--lanes", type=OneOf("lane count", tuple(map(str, LANES))),
                         help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
         "symbol": option(EMIT, "--symbol", metavar="NAME",
                          help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
         "main": option(EMIT, "--main", is_flag=True, help="For C: a program, which reads rows of CSV and appends the results."),
-        "abi": option(EMIT, "--abi", type=OneOf("interface", ("plain", "casadi")),
+        "abi": option(EMIT, "--abi", type=OneOf("interface", ABIS),
                       help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
         "triple": option(EMIT, "--target", "triple", metavar="TRIPLE",
                          help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf"

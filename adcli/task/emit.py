@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adcli.codegen.targets import TARGETS, EmitOptions, Emitter
+from adcli.codegen.emission import EmitOptions
+from adcli.codegen.targets import TARGETS
 from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
-from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
@@ -35,14 +35,16 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     verb = verb or task.verb
     assert options.emit is not None
     check_options(options, options.emit)
-    emitter = emitter_of(task, options.emit)
+    target = TARGETS[options.emit]
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task.primal.source, verb.name)
+    if (other := target.symbol(name)) != name:
+        raise AdError(f"'{name}' cannot be the name of a function in {target.language}", help=f"write --symbol {other}")
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
-                      options.main, TARGETS[options.emit].language, options.abi or "plain", options.triple, options.cpu)
-    written = emitter(program, header(task, program, options, verb.header), how)
+                      options.main, options.abi or "plain", options.triple, options.cpu)
+    written = target.emit(program, header(task, program, options, verb.header), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
-        raise AdError(f"refusing to write {TARGETS[options.emit].help} to a terminal; use -o FILE")
+        raise AdError(f"refusing to write {target.help} to a terminal; use -o FILE")
     with destination(options.output) as stream:
         stream.write(written.encode() if isinstance(written, str) else written)
 
@@ -63,15 +65,6 @@ def default_symbol(source: Source | None, verb: str) -> str:
     from adcli.codegen.c.spelling import symbol
     stem = pathlib.PurePath(source.name).stem if source else ""
     return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{verb}")
-
-
-def emitter_of(task: Task, target: str) -> Emitter:
-    """What writes the task's program. AdError where a program with tensors is not written."""
-    if not task.signature.tensors:
-        return TARGETS[target].emit
-    if (emitter := TARGETS[target].tensors) is None:
-        raise needs_scalars(task.primal, f"--emit {target}", "write --emit c")
-    return emitter
 
 
 def wanted(task: Task, status: bool) -> Program:

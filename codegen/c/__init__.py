@@ -1,7 +1,6 @@
-"""Programs as C99, which any compiler of C takes and a person can read.
+"""Programs as C99, which any compiler of C takes and a person can read; and what other languages of text share with it.
 
-`spelling` says how C writes numbers, names and operations, `source` writes a program of scalars with it, as a function of two
-arrays, and `tensors` one with tensors: `loops` a comprehension, `recurrences` a loop over steps, `matrices` an operation on
-matrices. The text depends on the program
-alone. Nothing here runs a compiler or knows LLVM.
+`language` says what a language is, `spelling` is C; `plan` lays a program with tensors out in arrays, `loops` writes it in loops
+with `whole_numbers` for sizes and indices. `source` and `tensors` write functions of C, `files` the files that have them. The
+text depends on the program alone. Nothing here runs a compiler or knows LLVM.
 """

@@ -6,11 +6,10 @@ read; rows before it are written. A row has ROW bytes at most, since nothing is 
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import Template
 
-from adcli.codegen.c.header import array, defaults, quoted
 from adcli.codegen.c.source import CFunction
-from adcli.lang.ir import Program
 from adcli.lang.ir.precision import SINGLE
 
 INCLUDES = "#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
@@ -137,17 +136,11 @@ int main(void)
 """)
 
 
-def filtering(program: Program, function: CFunction) -> str:
-    """The text behind the function's that makes a program of it."""
-    name, precision = function.name, function.precision
-    single = precision is SINGLE
-    nothing = ["0"]   # C has no array without elements
-    tables = [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in program.params] or nothing),
-              *array("char *const", f"{name}_outputs", [quoted(r.name) for r in program.results] or nothing),
-              *array(precision.type, f"{name}_defaults", defaults(program, precision) or nothing)]
-    call = f"{name}_work(in, out, work)" if function.work else f"{name}(in, out)"
+def filtering(function: CFunction, inputs: int, outputs: int, tables: Sequence[str]) -> str:
+    """The text behind the function's that makes a program of it; `tables` have the names of both and the inputs' defaults."""
+    name, real, single = function.name, function.precision.type, function.precision is SINGLE
     return FILTER.substitute(
-        name=name, inputs=len(program.params), outputs=len(program.results), tables="\n".join(tables), type=precision.type,
+        name=name, inputs=inputs, outputs=outputs, tables="\n".join(tables), type=real,
         double="(double)" if single else "", fewest=6 if single else 15, most=9 if single else 17,
-        read="strtof" if single else "strtod", call=call,
-        work=f"\n    static {precision.type} work[{name}_WORK];" if function.work else "")
+        read="strtof" if single else "strtod", call=f"{name}_work(in, out, work)" if function.work else f"{name}(in, out)",
+        work=f"\n    static {real} work[{name}_WORK];" if function.work else "")

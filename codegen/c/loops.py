@@ -1,4 +1,5 @@
-"""One comprehension as loops of C99, in the order of the reference evaluation, with the comprehension itself as a comment.
+"""Operations over boxes of indices as loops of C or JavaScript, in the order of the reference evaluation, each with itself as a
+comment.
 
 Where an element of the result fixes its indices, their loops are outside and the sum is a variable inside of them; else the whole
 result is filled first, and every point goes to its element. Either way the terms of an element are summed in the order of the
@@ -8,70 +9,23 @@ all others as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
-from adcli.codegen.c.source import comment
-from adcli.codegen.c.spelling import CNames
-from adcli.codegen.c.whole_numbers import WholeNumbers
+from adcli.codegen.c.language import Statements
+from adcli.codegen.c.plan import TensorStatements
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.nest import writes_fixed
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of, substitute
-from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
+from adcli.codegen.nests.recurrences import StepLoop
+from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
+from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.matrix import Boxed
+from adcli.lang.ir.matrix import Boxed, MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
-from adcli.lang.ir.precision import Precision
-from adcli.lang.syntax.comprehension_printer import BoxText, ComprehensionText, TensorWriter
-from adcli.lang.syntax.scalar_printer import ScalarWriter
+from adcli.lang.syntax.comprehension_printer import BoxText, ComprehensionText, MatrixText
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
 LEVELS = {"+": SUM, "*": PRODUCT}
 """Of the operators that combine; min and max are functions."""
-
-
-class Surroundings(Protocol):
-    """The function that a nest stands in."""
-
-    whole: WholeNumbers
-    c_names: CNames
-    precision: Precision
-    language: LoopLanguage
-    values: dict[Var, str]
-    scratch: Mapping[Equation, Var]
-    matrices: Mapping[str, str]
-    steps: Mapping[str, str]
-    loose: set[tuple[Var, Affine, Affine]]
-    printed: TensorWriter
-
-    def local(self, hint: str, used: Counter[str]) -> str:
-        """A name for something inside of a block."""
-
-    def number(self, value: float) -> Piece:
-        """A constant."""
-
-    def combined(self, op: str, old: Piece, new: Piece) -> Piece:
-        """A function of the table of two values."""
-
-    def body(self, body: Program) -> ScalarWriter:
-        """What writes the body of a comprehension, without names so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoopLanguage:
-    """What the language of loops has other words for: before the name of an index, of a whole number and of a number that is set
-    once or more often; as which an integer is a number or a subscript; what is done where a subscript is outside; and how the
-    part of an array is written that begins with an element."""
-
-    index: str
-    whole: str
-    constant: str
-    variable: str
-    as_number: str
-    as_subscript: str
-    outside: str
-    part: str
 
 
 class BoxLoops:
@@ -81,19 +35,17 @@ class BoxLoops:
 
     op: Boxed
 
-    def __init__(self, function: Surroundings, shown: Equation | None, e: Equation, stays: bool) -> None:
+    def __init__(self, function: TensorStatements, shown: Equation | None, e: Equation, stays: bool) -> None:
         assert isinstance(e.op, Boxed)
         self.f, self.e, self.op, self.out, self.stays = function, e, e.op, e.outs[0], stays
         self.whole, self.language = function.whole, function.language
-        self.text = None if shown is None else self.shown_as(function.printed, shown)
+        text = MatrixText if isinstance(e.op, MatrixOperation) else ComprehensionText
+        self.text: BoxText | None = None if shown is None else text(function.printed, shown)
         self.used: Counter[str] = Counter()
         self.depth = 0
         self.opened: set[Index] = set()
         self.made: list[str] = []
         self.gathers: dict[str, str] = {}
-
-    def shown_as(self, printed: TensorWriter, shown: Equation) -> BoxText:
-        raise NotImplementedError
 
     def written(self) -> None:
         """The lines that compute it."""
@@ -101,7 +53,7 @@ class BoxLoops:
 
     def lines(self) -> list[str]:
         if self.text is not None:
-            self.made += comment(self.text.line().split("\n")).splitlines()
+            self.made += self.language.comment(self.text.line().split("\n"))
         self.written()
         return self.made
 
@@ -135,7 +87,7 @@ class BoxLoops:
 
     def local(self, hint: str) -> str:
         """A name for something here: outside of all loops one that no other nest has."""
-        return self.f.local(hint, self.used) if self.depth else self.f.c_names.named(hint)
+        return self.f.local(hint, self.used) if self.depth else self.f.helpers.named(hint)
 
     def open(self, index: Index, guards: list[Affine]) -> None:
         """Begin the loop of an index. A guard that fails for good as the index grows ends it."""
@@ -187,7 +139,7 @@ class BoxLoops:
         if key not in self.gathers:
             at = self.gathers[key] = self.local("at")
             if atom.whole:
-                end = self.whole.real(extent, self.f.precision.type)[0]
+                end = self.whole.real(extent)[0]
                 self.say(f"if (!({integer} >= 0 && {integer} < {end})) {self.language.outside}")
             self.say(f"{self.language.whole} {at} = {self.language.as_subscript}{integer};")
             if not atom.whole:
@@ -205,21 +157,18 @@ class BoxLoops:
     def source(self, s: BodySource) -> Piece:
         """What feeds the body."""
         if isinstance(s, Affine):
-            return self.whole.real(s, self.f.precision.type)
+            return self.whole.real(s)
         atom = self.e.args[s.arg]
         if isinstance(atom, Lit):
-            return self.f.number(atom.value)
+            return self.language.number(atom.value)
         text = self.place(atom, s.subscripts) if atom.shape else self.f.values[atom]
-        return (f"{self.language.as_number}{text}", UNARY) if atom.integer else (text, ATOM)
+        return (self.language.as_number.format(text), UNARY) if atom.integer else (text, ATOM)
 
 
 class Loops(BoxLoops):
     """Writes one comprehension."""
 
     op: Comprehension
-
-    def shown_as(self, printed: TensorWriter, shown: Equation) -> BoxText:
-        return ComprehensionText(printed, shown)
 
     def written(self) -> None:
         outer = elements(self.op)
@@ -289,13 +238,13 @@ class Loops(BoxLoops):
     def start(self) -> Piece:
         """What an element starts from."""
         if self.op.onto is None:
-            return self.f.number(NEUTRAL[self.op.reduction])
+            return self.language.number(NEUTRAL[self.op.reduction])
         return self.source(Read(self.op.onto, self.op.write))
 
     def combined(self, old: Piece, new: Piece) -> Piece:
         if level := LEVELS.get(self.op.reduction):
             return f"{enclosed(old, level)} {self.op.reduction} {enclosed(new, level + 1)}", level
-        return self.f.combined(COMBINED_BY[self.op.reduction], old, new)
+        return self.f.helpers.combined(COMBINED_BY[self.op.reduction], [old, new])
 
     # ------------------------------------------------------------ the body
 
@@ -303,7 +252,7 @@ class Loops(BoxLoops):
         """The value of the body at the point that the loops stand at; what is used more than once gets a name."""
         unnamed: dict[Atom, Atom] = {v: Var(None, True, v.truth) for e in self.op.body.equations for v in e.outs}
         body = substitute(self.op.body, unnamed)
-        own = self.f.body(body)
+        own = Body(self.f.helpers, body, {})
         for p, s in zip(body.params, self.op.sources, strict=True):
             piece = self.source(s)
             if own.uses[p.var] > 1 and piece[0] != self.plain_name(s):
@@ -331,3 +280,75 @@ class Loops(BoxLoops):
         return atom.name or "t" if isinstance(atom, Var) else "t"
 
 
+class Body(Statements):
+    """The body of a comprehension; its value stands in the expression that uses it wherever that is short."""
+
+    def single(self, e: Equation) -> bool:
+        return len(e.outs) == 1 and self.uses[e.outs[0]] == 1
+
+
+class MatrixLoops(BoxLoops):
+    """Writes one operation on matrices: a call for each point of its box."""
+
+    op: MatrixOperation
+
+    def written(self) -> None:
+        if not self.stays and self.op.shape and not covered_points(self.op):
+            self.filled(lambda at: self.language.number(0.0)[0])
+        left = list(self.op.guards)
+        for i in self.op.indices:
+            self.open(i, left)
+        self.tested(left)
+        call = f"{self.f.helpers.function(self.op.name)}({', '.join(self.arguments())})"
+        if self.op.name != "logdet":
+            self.say(f"{call};")
+        elif self.op.shape:
+            self.say(f"{self.place(self.out, self.op.write)} = {call};")
+        else:
+            self.say(f"{self.language.constant} {self.f.values[self.out]} = {call};")
+        self.close(0)
+
+    def arguments(self) -> list[str]:
+        """Extents, the matrix and the distances of its elements, right-hand sides, the result, and a place for a matrix."""
+        n = self.whole.size(matrix_extent(self.e))[0]
+        matrix, *right = [self.start(self.e.args[s.arg], s) for s in self.op.sources]
+        given = [n, *([self.whole.product(trailing(self.e)[1:])] if right else [])]
+        given += ["1", n] if self.op.transposed else [n, "1"]
+        given += [matrix, *right]
+        if self.op.name != "logdet":
+            given.append(self.start(self.out, Read(0, self.op.write)))
+        if (place := self.f.scratch.get(self.e)) is not None:
+            given.append(self.f.values[place])
+        return given
+
+    def start(self, atom: object, s: Read) -> str:
+        """Where a matrix begins."""
+        assert isinstance(atom, Var)
+        rest = len(shape_of(atom)) - len(s.subscripts)
+        name, _, place = self.place(atom, (*s.subscripts, *[affine(0)] * rest)).removesuffix("]").partition("[")
+        return name if place == "0" else self.language.part.format(name, place)
+
+
+class LoopStatements(TensorStatements):
+    """Statements with loops over single elements."""
+
+    nest, matrices = Loops, MatrixLoops
+
+    def recurrence(self, e: Equation) -> Iterator[str]:
+        loop = self.loops[e.outs[0]]
+        yield from self.comment(e)
+        yield self.head(loop) + " {"
+        for inner in loop.equations:
+            yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
+        yield "}"
+
+    def head(self, loop: StepLoop) -> str:
+        """The steps from the first to the last, or down from there."""
+        name, whole = self.steps[loop.step], self.whole
+        kind = whole.bind(loop.step, name, loop.low)
+        index, text = self.language.index or kind, whole.size if kind == "size_t" else whole.signed
+        low = text(loop.low)[0]
+        if not loop.down:
+            return f"for ({index} {name} = {low}; {whole.below(loop.step, loop.high)}; {name}++)"
+        some, high = whole.natural_test(loop.high - loop.low), text(loop.high)[0]
+        return f"for ({index} {name} = {f'{some} ? {high} : {low}' if some else high}; {name}-- > {low};)"

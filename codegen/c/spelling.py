@@ -1,17 +1,17 @@
-"""How C99 writes numbers, names and operations.
+"""C99 as a language that programs are written in: numbers, names, operations, and functions that it lacks.
 
-Operations come from the column `c` of the primitive table; a row without one is a composition, or a small function of our own in
-`HELPERS`. A piece of text travels with its level, so that parentheses stand where C needs them, and where compilers warn if there
-are none.
+A piece of text travels with its level, so that parentheses stand where C needs them, and where compilers warn if there are none.
 """
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 
-from adcli.lang.ir import Primitive
+from adcli.codegen.c.language import Language, letters, spelled, words
+from adcli.codegen.c.matrices import MATRICES
+from adcli.codegen.c.whole_numbers import FLOOR, MachineNumbers
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.notation import INFIX as LANGUAGE
@@ -22,37 +22,36 @@ OPERATORS = {**{symbol: level for name, (symbol, level) in LANGUAGE.items() if n
 """Binary operators of C and of languages that share its order, with the levels of our language, which does so too."""
 
 HELPERS = {
-    "max": ("static REAL NAME(REAL x, REAL y)", "{",
-            "    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */",
-            "    return x > y ? x : y > x ? y : x == y && x != ZERO ? x : x + y;", "}"),
-    "min": ("static REAL NAME(REAL x, REAL y)", "{",
-            "    /* the smaller; NaN where one is NaN; -0.0 is below 0.0 */",
-            "    return x < y ? x : y < x ? y : x == y && x != ZERO ? x : -(-x - y);", "}"),
-    "powi": ("static REAL NAME(REAL x, REAL n)", "{",
-             "    /* the product of n factors x; for n < 0 its reciprocal */",
-             "    REAL z = ONE;",
-             "    size_t left = (size_t)(n < ZERO ? -n : n);",
-             "    while (left > 0) {",
-             "        const REAL longer = z * x;",
-             "        const int settled = longer == z || longer == -z || longer != longer;",
-             "        left--;",
-             "        z = settled && left % 2 != 0 && signbit(x) ? -longer : longer;",
-             "        if (settled) break;",
-             "    }",
-             "    return n < ZERO ? ONE / z : z;", "}"),
+    "max": """
+static REAL $max(REAL x, REAL y)
+{
+    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */
+    return x > y ? x : y > x ? y : x == y && x != ZERO ? x : x + y;
+}""",
+    "min": """
+static REAL $min(REAL x, REAL y)
+{
+    /* the smaller; NaN where one is NaN; -0.0 is below 0.0 */
+    return x < y ? x : y < x ? y : x == y && x != ZERO ? x : -(-x - y);
+}""",
+    "powi": """
+static REAL $powi(REAL x, REAL n)
+{
+    /* the product of n factors x; for n < 0 its reciprocal */
+    REAL z = ONE;
+    size_t left = (size_t)(n < ZERO ? -n : n);
+    while (left > 0) {
+        const REAL longer = z * x;
+        const int settled = longer == z || longer == -z || longer != longer;
+        left--;
+        z = settled && left % 2 != 0 && signbit(x) ? -longer : longer;
+        if (settled) break;
+    }
+    return n < ZERO ? ONE / z : z;
+}""",
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
 only if both are, and a sum with NaN is NaN."""
-
-
-def helper_function(template: Sequence[str], name: str, precision: Precision) -> list[str]:
-    """The text of a function of our own."""
-    known = {"NAME": name, "REAL": precision.type, "ZERO": number(0.0, precision)[0], "ONE": number(1.0, precision)[0]}
-    return [re.sub("NAME|REAL|ZERO|ONE", lambda word: known[word[0]], line) for line in template]
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 KEYWORDS = words("""
@@ -88,15 +87,7 @@ CONSTANTS = re.compile(r"[A-Z][A-Z0-9_]*")
 """Names that headers may give a meaning: NAN, INFINITY, M_PI, I."""
 
 
-class CNames(Names):
-    """Names of C in use: a value keeps its own where C can have it."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        super().__init__((*KEYWORDS, *MATHS, *(f"{name}{kind}" for name in MATHS for kind in "fl"), *taken))
-
-    def named(self, hint: str) -> str:
-        """A name that C can have and that is free, close to the hint."""
-        return self.fresh(identifier(hint))
+WORDS = frozenset((*KEYWORDS, *MATHS, *(f"{name}{kind}" for name in MATHS for kind in "fl")))
 
 
 def identifier(text: str) -> str:
@@ -105,27 +96,9 @@ def identifier(text: str) -> str:
     return f"v_{name}" if CONSTANTS.fullmatch(name) and len(name) > 1 else name
 
 
-def letters(text: str) -> str:
-    """The text in ASCII letters: accents left out, Greek letters by their names, anything else as `_`. It never begins with a
-    digit or an underscore."""
-    name = re.sub(r"\W", "_", "".join(c if c.isascii() else ascii_letters(c) for c in text), flags=re.ASCII)
-    return name if name[:1].isalpha() else f"v_{name.lstrip('_')}"
-
-
 def symbol(text: str) -> str:
     """The text as the name of a function that another program can link with: none that C and its library know."""
-    return CNames(LIBRARY).named(text)
-
-
-def ascii_letters(character: str) -> str:
-    """A letter beyond ASCII: its base letters, else the last word of its name, else `_`; an accent alone is nothing."""
-    if unicodedata.combining(character):
-        return ""
-    base = "".join(c for c in unicodedata.normalize("NFKD", character) if c.isascii())
-    if base:
-        return base
-    words = unicodedata.name(character, "").split()
-    return words[-1].lower() if words[:1] == ["GREEK"] and "LETTER" in words else "_"
+    return Names((*WORDS, *LIBRARY)).fresh(identifier(text))
 
 
 def number(value: float, precision: Precision = DOUBLE) -> Piece:
@@ -141,14 +114,6 @@ def number(value: float, precision: Precision = DOUBLE) -> Piece:
     return text + precision.suffix, UNARY if text.startswith("-") else ATOM
 
 
-def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None, precision: Precision = DOUBLE) -> Piece:
-    """An operation on pieces; `helper` is the function for one that C has not."""
-    if helper is not None:
-        return call(helper, parts)
-    assert op.c is not None, op.name
-    return operator(op.c, parts, precision.suffix)
-
-
 def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
     """An operator on pieces, or a call of a function, whose name ends with the suffix."""
     if spelling == "?:":
@@ -162,3 +127,30 @@ def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
     if level < COMPARISON:   # compilers warn where && stands in || without parentheses
         left = right = COMPARISON
     return f"{enclosed(parts[0], left)} {spelling} {enclosed(parts[1], right)}", level
+
+
+@cache
+def language(precision: Precision) -> Language:
+    """C for programs of a precision."""
+    real = precision.type
+    known = {"VOID FUNCTION": "static void", "INT FUNCTION": "static int", "REAL FUNCTION": "static REAL", "BEGIN": "\n{",
+             "GIVEN ": "const REAL *", "MADE ": "REAL *", "LENGTH ": "size_t ", "FLAG ": "int ", "COUNT ": "size_t ",
+             "SIGN ": "int ", "FIXED ": "const REAL ", "NUMBER ": "REAL ", "FINITE": "isfinite", "NAN": "(REAL)NAN",
+             "INFINITY": "(REAL)INFINITY",
+             **{word: number(x, precision)[0] for word, x in (("ZERO", 0.0), ("ONE", 1.0), ("HALF", 0.5))},
+             **{word: word.lower() + precision.suffix for word in ("FABS", "SQRT", "LOG")}, "REAL": real}
+    return Language(
+        name="C", words=WORDS, identifier=identifier, number=lambda x: number(x, precision), spelling=lambda op: op.c,
+        operation=lambda e, spelling, parts: operator(spelling, parts, precision.suffix if e.op.c else ""),
+        helpers={name: spelled(text, known) for name, text in {**HELPERS, **MATRICES, "floor": FLOOR}.items()},
+        declaration=lambda var, name, text: f"const {'int' if var.truth else real} {name} = {text};",
+        comment=lambda lines: comment(lines).splitlines(),
+        expressions=lambda names, helpers: MachineNumbers(names, real, lambda: helpers.function("floor")),
+        whole="const size_t", constant=f"const {real}", variable=real, as_number=f"({real}){{}}", as_subscript="(size_t)",
+        outside="return 1;", part="&{}[{}]")
+
+
+def comment(lines: Sequence[str]) -> str:
+    """A comment of C; what would end it, or begin another, is taken apart."""
+    inside = (line.replace("*/", "* /").replace("/*", "/ *").rstrip() for line in lines)
+    return "/* " + "\n   ".join(inside) + " */\n"

@@ -1,5 +1,3 @@
-"""Programs as shared libraries: a module of LLVM IR with an interface that other programs call, and the link that makes a
-library of its object code, without a compiler of C.
-
-`plain` is the interface of C, `casadi` that of CasADi's external functions; `link` runs a linker.
+"""Programs as code of LLVM: IR, assembly, objects and shared libraries, with the interface of C or of CasADi's external functions
+(`casadi`). `link` runs a linker; no compiler of C is needed.
 """

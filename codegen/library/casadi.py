@@ -20,8 +20,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.codegen.c.header import starts
-from adcli.codegen.library.plain import LibraryModule, text
+from adcli.codegen.c.files import starts
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows.instructions import Instructions
 from adcli.codegen.rows.point import function
@@ -68,11 +67,11 @@ class External:
     defaults: Sequence[float] = ()
 
 
-def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str, flushing: str) -> LibraryModule:
-    """The library of a program; `prepared` gives a program as code is made from it, `visible` is how LLVM is told that others can
-    call a function; on the architecture `flushing` numbers below the least normal one are 0. AdError where the program has no
+def module(program: Program, name: str, prepared: Pass, instructions: Instructions, visible: str,
+           ) -> tuple[str, list[str], list[str], int]:
+    """The library of a program as a text, the functions that others see, how it is called, and its length; `prepared` gives a
+    program as code is made from it, `visible` is how LLVM is told that others can call a function. AdError where there are no
     inputs to differentiate by."""
-    instructions = Instructions(1, veclib.NO_LIBRARY, fast, flushing=flushing)
     lines, exports, length = [*helpers(name)], [], 0
     for external in functions(program, name):
         point = function(prepared(external.program), f"{external.name}.point", instructions, "internal", own=False)
@@ -80,7 +79,7 @@ def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str
         lines += [*point.lines, *interface.lines()]
         exports += interface.exports
         length += point.length
-    return LibraryModule(text([*instructions.declarations(), *lines]), tuple(exports), tuple(calling(program, name)), length)
+    return "\n".join([*instructions.declarations(), *lines, ""]), exports, list(calling(program, name)), length
 
 
 def calling(program: Program, name: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""A program of scalars as an ES module, for web pages and for node.
+"""JavaScript as a language that programs are written in, and the ES module of a program of any rank, for web pages and for node.
 
-    export const inputs = [{name: "x", value: 2, min: 0, max: 4}, …]
+    export const inputs = [{name: "x", value: 2, min: 0, max: 4}, {name: "A", shape: ["M", "N"]}, …]
     export const outputs = ["v", …]
-    export function NAME(x, …) { x = +x, …; …; return {v, …}; }
+    export function NAME(x, A, …) { x = +x, …; …; return {v, …}; }
 
 `inputs` has what a slider needs: `value` is the default, `min` and `max` the declared range, where there are any. Functions are
 those of `Math`; what it lacks, or has with other values at special points than IEEE 754 and C99 give them, is written out in
@@ -13,24 +13,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.spelling import operator, words
-from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.parts import alone, cut
-from adcli.codegen.scripts.module import (
-    LONGEST_COMPOSITION,
+from adcli.codegen.c.language import (
     WIDTH,
+    Helpers,
     Language,
-    ScriptModule,
-    ScriptStatements,
-    composition,
+    Statements,
     filled,
+    letters,
     listed,
     quoted,
+    spelled,
+    words,
     wrapped,
 )
-from adcli.lang.ir import Equation, Param, Primitive, Program, Var
+from adcli.codegen.c.matrices import MATRICES
+from adcli.codegen.c.spelling import operator
+from adcli.codegen.c.whole_numbers import WholeNumbers
+from adcli.codegen.emission import EmitOptions, commented
+from adcli.codegen.rows.instructions import DEFINITIONS
+from adcli.codegen.rows.parts import alone, cut
+from adcli.codegen.scripts.module import LONGEST_COMPOSITION, ScriptHelpers, composition
+from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors
+from adcli.lang.ir.affine import Affine, shape_text, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
+from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, enclosed
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
 
@@ -46,6 +52,7 @@ long native new null of package private protected public return set short static
 transient true try typeof var void volatile while with yield
 Array BigInt BigInt64Array Float64Array Infinity Math NaN Number Object globalThis undefined
 inputs outputs given work found
+RangeError TypeError ArrayBuffer
 """)
 """Words of the language, what our functions call, and what the module exports."""
 
@@ -219,7 +226,49 @@ function $lgamma(x) {
     while (x > 2) product *= --x;
     return Math.log(product) - Math.log1p($beyond_one(x - 1));
 }""",
+    "shape": """
+function $shape(name, given, rank) {
+    // the extents of nested arrays; behind an extent of 0 they do not say theirs
+    const found = [];
+    for (let part = given; found.length < rank; part = part?.[0]) {
+        if (!Array.isArray(part) && !ArrayBuffer.isView(part) && !(part === undefined && found.includes(0))) {
+            throw new TypeError(`'${name}' has ${rank} dimensions, and what is given has ${found.length}`);
+        }
+        found.push(part?.length);
+    }
+    return found;
+}""",
+    "elements": """
+function $elements(name, given, shape, whole) {
+    // all elements of nested arrays, one behind the other
+    const found = new Float64Array(shape.reduce((count, extent) => count && count * extent, 1));
+    let at = 0;
+    function fill(part, d) {
+        if (d < shape.length) {
+            if (part.length !== shape[d]) throw new RangeError(`'${name}' has rows of different lengths`);
+            for (const inner of part) fill(inner, d + 1);
+        } else {
+            if (whole && !Number.isInteger(+part)) throw new TypeError(`'${name}' has ${part}, which is no whole number`);
+            found[at++] = part;
+        }
+    }
+    fill(given, 0);
+    return found;
+}""",
+    "nested": """
+function $nested(elements, shape) {
+    // the elements as nested arrays
+    if (shape.length === 1) return Array.from(elements);
+    const size = shape[0] ? elements.length / shape[0] : 0;
+    return Array.from({length: shape[0]}, (_, i) => $nested(elements.subarray(i * size, (i + 1) * size), shape.slice(1)));
+}""",
 }
+MATRIX_WORDS = {
+    **dict.fromkeys(("VOID FUNCTION", "INT FUNCTION", "REAL FUNCTION"), "function"), "BEGIN": " {",
+    **dict.fromkeys(("GIVEN ", "MADE ", "LENGTH ", "FLAG "), ""), **dict.fromkeys(("COUNT ", "SIGN ", "NUMBER "), "let "),
+    "FIXED ": "const ", "FINITE": "Number.isFinite", "NAN": "NaN", "INFINITY": "Infinity", "FABS": "Math.abs",
+    "SQRT": "Math.sqrt", "LOG": "Math.log", "ZERO": "0", "ONE": "1", "HALF": "0.5"}
+"""What the words of functions on matrices are in this language."""
 
 
 def number(value: float) -> Piece:
@@ -233,11 +282,42 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"function {name}({', '.join(parameters)}) {{", *(INDENT + line for line in [*statements, f"return {value};"]), "}"]
 
 
+class ScriptNumbers(WholeNumbers):
+    """Expressions of sizes and indices, which are numbers like any others."""
+
+    def quotient(self, whole: str, divisor: int) -> Piece:
+        return f"Math.floor({whole} / {divisor})", ATOM
+
+    def modulo(self, whole: Affine, by: Affine) -> Piece:
+        x, n = enclosed(self.size(whole), PRODUCT), enclosed(self.size(by), UNARY)
+        return super().modulo(whole, by) if self.natural(whole) else (f"(({x} % {n} + {n}) % {n})", ATOM)
+
+    def extreme(self, parts: Sequence[Affine], largest: bool) -> Piece:
+        return f"Math.{'max' if largest else 'min'}({', '.join(map(self.text, parts))})", ATOM
+
+
 LANGUAGE = Language(
-    name="JavaScript", words=WORDS, spelling=lambda op: op.js, helpers=HELPERS,
-    definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)},
-    number=number, operation=lambda e, spelling, parts: operator(spelling, parts),
-    assignment=lambda name, text: f"const {name} = {text};", function=function)
+    name="JavaScript", words=WORDS, identifier=letters, spelling=lambda op: op.js, number=number,
+    helpers={**HELPERS, **{name: spelled(text, MATRIX_WORDS) for name, text in MATRICES.items()}},
+    definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)}, operation=lambda e, spelling, parts: operator(spelling, parts),
+    declaration=lambda var, name, text: f"const {name} = {text};", function=function,
+    comment=lambda lines: commented(lines, "//").splitlines(), expressions=lambda names, helpers: ScriptNumbers(names),
+    index="let", whole="const", constant="const", variable="let", part="{}.subarray({})",
+    outside='throw new RangeError("a subscript that is read is outside");')
+
+
+def symbol(text: str) -> str:
+    """The text as the name of a function."""
+    return LANGUAGE.symbol(text)
+
+
+def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    given = [p.name + (shape_text(p.var.shape) if p.var.shape else "") for p in program.params]
+    inputs, outputs = (listed([x.name for x in names]) for names in (program.params, program.results))
+    calling = [f"call: {options.name}({inputs}) gives {{{outputs}}}{'' if has_tensors(program) else ', numbers by their names'}",
+               *([f"tensors are nested arrays: {listed([x for x in given if '(' in x])}"] if has_tensors(program) else []),
+               f'load: import {{{options.name}, inputs}} from "./FILE.mjs"; in a page inside <script type="module">']
+    return commented([*header, *calling], "//") + module(program, options.name)
 
 
 def module(program: Program, name: str, size: int = PART_SIZE) -> str:
@@ -246,19 +326,27 @@ def module(program: Program, name: str, size: int = PART_SIZE) -> str:
     if len(program.params) > MOST_INPUTS:
         raise AdError(f"a function of JavaScript has at most {MOST_INPUTS} parameters; this program has {len(program.params)}",
                       help="write --emit text or c")
-    made = ScriptModule(LANGUAGE, program, name)
-    if len(made.program.equations) > size:
-        statements, results, functions = parted(made, name, size)
+    helpers, functions = ScriptHelpers(LANGUAGE, [name]), list[str]()
+    if has_tensors(program):
+        from adcli.codegen.scripts.tensors import JavaScriptTensors
+        tensors = JavaScriptTensors(helpers, program)
+        inputs, body, results = tensors.inputs, tensors.lines(), tensors.returned()
     else:
-        (statements, results), functions = made.body(), []
-    parameters = [made.values[p.var] + ("" if p.default is None else f" = {number(p.default)[0]}") for p in made.program.params]
+        writer = helpers.statements(program)
+        inputs = [writer.names[p.var] for p in program.params]
+        if len(writer.program.equations) > size:
+            body, results, functions = parted(helpers, writer, name, size)
+        else:
+            body = list(writer.computed())
+            results = [writer.piece(r.atom)[0] for r in writer.program.results]
+        body = [*numbers(inputs), *body]
+    parameters = [n if p.default is None else f"{n} = {number(p.default)[0]}"
+                  for p, n in zip(program.params, inputs, strict=True)]
     entries = [text if text == r.name else f"{key(r.name)}: {text}" for r, text in zip(program.results, results, strict=True)]
-    head = wrapped(f"export function {name}(", parameters, ") {")
-    given = numbers([made.values[p.var] for p in made.program.params])
-    body = [*(INDENT + line for line in [*given, *statements]), *wrapped(f"{INDENT}return {{", entries, "};")]
     return "\n".join([*wrapped("export const inputs = [", [described(p) for p in program.params], "];"),
                       *wrapped("export const outputs = [", [quoted(r.name) for r in program.results], "];"), "",
-                      *made.helpers, *functions, *head, *body, "}", ""])
+                      *helpers.lines, *functions, *wrapped(f"export function {name}(", parameters, ") {"),
+                      *(INDENT + line for line in body), *wrapped(f"{INDENT}return {{", entries, "};"), "}", ""])
 
 
 def numbers(names: Sequence[str]) -> list[str]:
@@ -267,17 +355,17 @@ def numbers(names: Sequence[str]) -> list[str]:
     return [*lines[:-1], lines[-1][:-1] + ";"] if lines else []
 
 
-def parted(made: ScriptModule, name: str, size: int) -> tuple[list[str], list[str], list[str]]:
+def parted(helpers: Helpers, writer: Statements, name: str, size: int) -> tuple[list[str], list[str], list[str]]:
     """A long program in functions that pass values through an array, since an engine keeps all values of one function on its
     stack: the statements that call them, the texts of the results, and the functions."""
-    program, names = made.program, made.values
+    program, names = writer.program, writer.names
     parts, slots = cut(program, size)
     lines: list[str] = []
     calls = [*wrapped("const given = [", [names[p.var] for p in program.params], "];"),
              f"const work = new Array({slots}), found = new Array({len(program.results)});"]
     for k, part in enumerate(parts):
-        writer = ScriptStatements(made, alone(program, part), names)
-        own = made.names.fresh(f"{name}_part{k}")
+        writer = Statements(helpers, alone(program, part), names)
+        own = helpers.named(f"{name}_part{k}")
         inside = [*(f"const {names[program.params[i].var]} = given[{i}];" for i in part.params),
                   *(f"const {names[var]} = work[{slot}];" for var, slot in part.loads),
                   *writer.computed(),
@@ -288,17 +376,13 @@ def parted(made: ScriptModule, name: str, size: int) -> tuple[list[str], list[st
     return calls, [f"found[{i}]" for i in range(len(program.results))], lines
 
 
-def calling(program: Program, name: str) -> list[str]:
-    """How the function is called, for the comment in front of it."""
-    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
-    return [f"call: {name}({given}) gives {{{found}}}, numbers by their names",
-            f"""load: import {{{name}, inputs}} from "./FILE.mjs"; in a page inside <script type="module">"""]
-
-
 def described(p: Param) -> str:
     """An input as an object with what a slider is made of."""
-    known = [(k, x) for k, x in (("value", p.default), ("min", p.low), ("max", p.high)) if x is not None]
-    return f"{{{', '.join([f'name: {quoted(p.name)}', *(f'{k}: {number(x)[0]}' for k, x in known)])}}}"
+    shape = f"[{', '.join(quoted(text(x)) for x in p.var.shape)}]"
+    known = [("name", quoted(p.name)), *([("shape", shape)] if p.var.shape else []),
+             *([("whole", "true")] if p.var.integer else []),
+             *((k, number(x)[0]) for k, x in (("value", p.default), ("min", p.low), ("max", p.high)) if x is not None)]
+    return f"{{{', '.join(f'{k}: {x}' for k, x in known)}}}"
 
 
 def key(name: str) -> str:
@@ -310,17 +394,16 @@ def key(name: str) -> str:
 
 def in_library(op: Primitive) -> bool:
     """Whether an operation is a function of `operations`: what JavaScript has, or `HELPERS`, and long compositions."""
-    if op.name in LANGUAGE.definitions or op.static or op.name == "dup":
+    if op.name in (LANGUAGE.definitions or ()) or op.static or op.name == "dup":
         return False
     return bool(op.llvm or op.libm) or (op.value is not None and len(composition(op, ()).equations) > LONGEST_COMPOSITION)
 
 
 def operations(name: str) -> str:
     """An object of this name with the operations of the table as functions, and what they call in front of it."""
-    made = ScriptModule(LANGUAGE, Program((), (), ()), name)
-    entries = []
+    helpers, entries = ScriptHelpers(LANGUAGE, [name]), []
     for op in filter(in_library, (*TABLE.values(), INDEX_POWER)):
-        args = tuple([Var(x, truth=op.kind(i) == "t") for i, x in enumerate("abc"[:op.arity])])
-        writer = ScriptStatements(made, made.program, {a: a.name or "" for a in args})
-        entries.append(f"{op.name}: ({', '.join('abc'[:op.arity])}) => {writer.operation(Equation((Var(),), op, args))[0]}")
-    return "\n".join([*made.helpers, f"const {name} = {{", *(f"{INDENT}{entry}," for entry in entries), "};", ""])
+        args = "abc"[:op.arity]
+        e = Equation((Var(),), op, tuple([Var(x, truth=op.kind(i) == "t") for i, x in enumerate(args)]))
+        entries.append(f"{op.name}: ({', '.join(args)}) => {helpers.operation(e, [(x, ATOM) for x in args])[0]}")
+    return "\n".join([*helpers.lines, f"const {name} = {{", *(f"{INDENT}{entry}," for entry in entries), "};", ""])

@@ -1,13 +1,13 @@
-"""A program of scalars as a module of Python that needs NumPy alone, and works on whole arrays.
+"""Python as a language that programs are written in, and the module of a program of any rank, which needs NumPy alone.
 
     inputs, outputs = ("x", …), ("v", …)
     defaults = {"x": 2.0, …}
     def NAME(x, …): …; return v, …
 
-Inputs are numbers or arrays that broadcast together; every result has their common shape. Both arms of a choice are computed, and
-what is not chosen has no effect; nothing is said of infinities and NaN. Functions are those of NumPy; what it lacks, or has with
-other values at special points than IEEE 754 and C99 give them, is written out in `HELPERS`: the special functions are those of
-Python's own `math`, one element at a time.
+Inputs of a program of scalars are numbers or arrays that broadcast together; every result has their common shape. Both arms of a
+choice are computed, and what is not chosen has no effect; nothing is said of infinities and NaN. Functions are those of NumPy;
+what it lacks, or has with other values at special points than IEEE 754 and C99 give them, is written out in `HELPERS`: the
+special functions are those of Python's own `math`, one element at a time.
 """
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ import keyword
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.spelling import operator, words
+from adcli.codegen.c.language import Language, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.spelling import operator
+from adcli.codegen.c.whole_numbers import WholeNumbers
+from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.scripts.module import Language, ScriptModule, listed, quoted, wrapped
-from adcli.lang.ir import Equation, Lit, Program
+from adcli.codegen.scripts.module import ScriptHelpers
+from adcli.lang.ir import Equation, Lit, Program, has_tensors
+from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece, call
 
 WORDS = frozenset(keyword.kwlist) | words("""
-np math Fraction False None True case match type float tuple zip ValueError OverflowError
-inputs outputs defaults
+np math Fraction False None True case match type float tuple zip ValueError OverflowError IndexError bool int len max min range
+reversed inputs outputs defaults
 """)
 """Words of the language, what our functions call, and what the module has of its own."""
 
@@ -108,6 +112,73 @@ def $elementwise(function):
         except ValueError:
             return math.inf if function is math.lgamma else math.copysign(math.inf, x) if x == 0.0 else math.nan
     return np.vectorize(safe, otypes=[float])""",
+    "tensor": """
+def $tensor(name, given, rank, kind):
+    # what is given as an array
+    found = np.asarray(given)
+    if not found.size:   # lists do not say the extents behind a 0
+        found = found.reshape(found.shape + (0,) * (rank - found.ndim))
+    if kind is int and not np.all(found == np.floor(found)):
+        raise ValueError(f"{name} has an element that is no whole number")
+    if found.ndim != rank:
+        raise ValueError(f"{name} has {rank} dimensions, and what is given has {found.ndim}")
+    return found.astype(np.int64 if kind is int else float)""",
+    "required": """
+def $required(holds, message):
+    if not holds:
+        raise ValueError(message)""",
+    "inside": """
+def $inside(subscripts, extent):
+    # subscripts that are known now, all inside of a dimension
+    if not np.all((subscripts >= 0) & (subscripts < extent)):
+        raise IndexError(f"a subscript is outside of a dimension with {extent} elements")
+    return np.asarray(subscripts).astype(np.int64)""",
+    "points": """
+def $points(indices, conditions):
+    # the points of a box where conditions hold, as lists of indices
+    indices = np.broadcast_arrays(*indices)
+    kept = np.ones(indices[0].shape, bool)
+    for holds in conditions:
+        kept &= holds
+    return [x[kept] for x in indices]""",
+    "solve": """
+def $solve(a, b):
+    # x with a @ x = b; NaN where that is not defined
+    try:
+        return np.linalg.solve(a, b) if np.isfinite(a).all() else np.full(b.shape, np.nan)
+    except np.linalg.LinAlgError:
+        return np.full(b.shape, np.nan)""",
+    "solve_lower": """
+def $solve_lower(a, b):
+    # x with a @ x = b, of a what is on and below the diagonal
+    a, x = np.tril(a), np.full(b.shape, np.nan)
+    if np.isfinite(a).all() and np.all(np.diagonal(a) != 0.0):
+        for i in range(len(a)):
+            x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+    return x""",
+    "solve_upper": """
+def $solve_upper(a, b):
+    # x with a @ x = b, of a what is on and above the diagonal
+    return $solve_lower(a[::-1, ::-1], b[::-1])[::-1]""",
+    "cholesky": """
+def $cholesky(a):
+    # x with x @ x.T = (a + a.T)/2
+    try:
+        return np.linalg.cholesky(0.5 * a + 0.5 * a.T) if np.isfinite(a).all() else np.full(a.shape, np.nan)
+    except np.linalg.LinAlgError:
+        return np.full(a.shape, np.nan)""",
+    "logdet": """
+def $logdet(a):
+    # the logarithm of the determinant
+    sign, value = np.linalg.slogdet(a) if np.isfinite(a).all() else (-1.0, np.nan)
+    return np.nan if sign < 0.0 else value""",
+    "inverse": """
+def $inverse(a):
+    # x with a @ x = 1
+    try:
+        return np.linalg.inv(a) if np.isfinite(a).all() else np.full(a.shape, np.nan)
+    except np.linalg.LinAlgError:
+        return np.full(a.shape, np.nan)""",
     **{name: f"${name} = $elementwise(math.{name})" for name in ("erf", "erfc", "gamma", "lgamma")},
 }
 
@@ -130,42 +201,77 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"def {name}({', '.join(parameters)}):", *(INDENT + line for line in [*statements, f"return {value}"])]
 
 
+class ArrayNumbers(WholeNumbers):
+    """Expressions of sizes and indices, which may be arrays."""
+
+    both, either, negation = " and ", " or ", "not "
+
+    def quotient(self, whole: str, divisor: int) -> Piece:
+        text, level = super().quotient(whole, divisor)
+        return text.replace(" / ", " // "), level
+
+    def extreme(self, parts: Sequence[Affine], largest: bool) -> Piece:
+        shown, *others = map(self.text, parts)
+        if not any(isinstance(i, Index) for p in parts for i in atoms(p)):
+            return f"{'max' if largest else 'min'}({', '.join([shown, *others])})", ATOM
+        for text in others:
+            shown = f"np.{'maximum' if largest else 'minimum'}({shown}, {text})"
+        return shown, ATOM
+
+
 LANGUAGE = Language(
-    name="Python", words=WORDS, spelling=lambda op: op.python, helpers=HELPERS, definitions=DEFINITIONS, number=number,
-    operation=spelled, assignment=lambda name, text: f"{name} = {text}", function=function, prefix="_")
+    name="Python", words=WORDS, identifier=letters, spelling=lambda op: op.python, number=number, helpers=HELPERS,
+    definitions=DEFINITIONS, operation=spelled, declaration=lambda var, name, text: f"{name} = {text}", function=function,
+    comment=lambda lines: commented(lines, "#").splitlines(), expressions=lambda names, helpers: ArrayNumbers(names),
+    as_number="np.float64({})", prefix="_")
+
+
+def symbol(text: str) -> str:
+    """The text as the name of a function."""
+    return LANGUAGE.symbol(text)
+
+
+def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
+    kinds = "tensors are arrays or nested lists, with the shapes above" if has_tensors(program) else \
+        "numbers, or arrays that broadcast together"
+    calling = f"call: {options.name}({given}) gives {found}; {kinds}"
+    return commented([*header, calling], "#") + module(program, options.name)
 
 
 def module(program: Program, name: str) -> str:
     """The module of a program, without its comment."""
-    made = ScriptModule(LANGUAGE, program, name)
-    arrays, results = made.function("arrays"), made.function("results")
-    statements, values = made.body()
-    inputs = [made.values[p.var] for p in program.params]
+    helpers = ScriptHelpers(LANGUAGE, [name])
+    if has_tensors(program):
+        from adcli.codegen.scripts.arrays import ArrayTensors
+        tensors = ArrayTensors(helpers, program)
+        inputs, body, results = tensors.inputs, list(tensors.computed()), tensors.returned()
+        before = list(tensors.taken())
+        returned = wrapped("return (", results, ")") if len(results) > 1 else [f"return {results[0]}"]
+    else:
+        inputs, before, body, returned = on_arrays(helpers, program)
+    computed = ['with np.errstate(all="ignore"):', *(INDENT + line for line in body)] if body else []
     defaults = [f"{quoted(p.name)}: {number(p.default)[0]}" for p in program.params if p.default is not None]
-    imports = [line for word, line in IMPORTS.items() if any(word in line for line in made.helpers)]
-    lines = [*imports, *wrapped("inputs = (", tuple_items([quoted(p.name) for p in program.params]), ")"),
-             *wrapped("outputs = (", tuple_items([quoted(r.name) for r in program.results]), ")"),
-             *(wrapped("defaults = {", defaults, "}") if defaults else []), "", "",
-             *(part for line in made.helpers for part in ([line] if line else ["", ""])),
-             *wrapped(f"def {name}(", parameters(program, inputs), "):")]
-    if inputs:
-        lines += joined(wrapped(f"{INDENT}[", inputs, "] = "), wrapped(f"{INDENT}{arrays}(", inputs, ")"))
+    imports = [line for word, line in IMPORTS.items() if any(word in line for line in (*helpers.lines, *computed, *returned))]
+    return "\n".join([
+        *imports, *wrapped("inputs = (", tuple_items([quoted(p.name) for p in program.params]), ")"),
+        *wrapped("outputs = (", tuple_items([quoted(r.name) for r in program.results]), ")"),
+        *(wrapped("defaults = {", defaults, "}") if defaults else []), "", "",
+        *(part for line in helpers.lines for part in ([line] if line else ["", ""])),
+        *wrapped(f"def {name}(", parameters(program, inputs), "):"),
+        *(INDENT + line for line in [*before, *computed, *returned]), ""])
+
+
+def on_arrays(helpers: ScriptHelpers, program: Program) -> tuple[list[str], list[str], list[str], list[str]]:
+    """A program of scalars on arrays: its inputs, the statement that makes arrays of these, the others, and what it returns."""
+    arrays, results = helpers.function("arrays"), helpers.function("results")
+    writer = helpers.statements(program)
+    body = list(writer.computed())
+    values = [writer.piece(r.atom)[0] for r in writer.program.results]
+    inputs = [writer.names[p.var] for p in writer.program.params]
+    before = joined(wrapped("[", inputs, "] = "), wrapped(f"{arrays}(", inputs, ")")) if inputs else []
     shape = f"{inputs[0]}.shape" if inputs else "()"
-    returned = wrapped(f"{INDENT}return {results}(", [shape, *values], ")" if len(values) > 1 else ")[0]")
-    computed = [f'{INDENT}with np.errstate(all="ignore"):', *(2 * INDENT + line for line in statements)] if statements else []
-    return "\n".join([*lines, *computed, *returned, ""])
-
-
-def calling(program: Program, name: str) -> list[str]:
-    """How the function is called, for the comment in front of it."""
-    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
-    return [f"call: {name}({given}) gives {found}; numbers, or arrays that broadcast together"]
-
-
-def tensor_calling(program: Program, name: str) -> list[str]:
-    """How the function of a program with tensors is called."""
-    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
-    return [f"call: {name}({given}) gives {found}; tensors are arrays or nested lists, with the shapes above"]
+    return inputs, before, body, wrapped(f"return {results}(", [shape, *values], ")" if len(values) > 1 else ")[0]")
 
 
 def tuple_items(items: Sequence[str]) -> list[str]:

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.targets import TARGETS, EmitOptions
+from adcli.codegen.emission import EmitOptions
+from adcli.codegen.targets import TARGETS
 from adcli.lang.lower.frontend import parse
 from native_programs import long_program
 

@@ -10,7 +10,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from adcli.codegen.c.tensors import CTensorFunction, tensor_source
+from adcli.codegen.c.source import CFunction
+from adcli.codegen.c.tensors import tensor_source
 from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, has_tensors, shape_of
@@ -68,7 +69,7 @@ void show(const double *x, size_t n) { for (size_t i = 0; i < n; i++) printf("%a
 """
 
 
-def caller(k: int, program: Program, f: CTensorFunction) -> list[str]:
+def caller(k: int, program: Program, f: CFunction) -> list[str]:
     """A function of C that reads sizes, lengths and numbers, calls, and prints what comes back."""
     sizes = [f"s{i}" for i in range(len(f.sizes))]
     lines = [f"static int call{k}(void)", "{", *(f"    const size_t {s} = one();" for s in sizes)]
@@ -79,23 +80,23 @@ def caller(k: int, program: Program, f: CTensorFunction) -> list[str]:
         lines += [f"    const size_t n{i} = one();", f"    {'int32_t' if p.var.integer else 'double'} *x{i} = {kind}(n{i});"]
         given.append(f"x{i}" if p.var.shape else f"*x{i}")
         held.append(f"x{i}")
-        if f.work and p.name in f.counted:
+        if f.work_head and p.name in f.counted:
             counted.append(f"(size_t)*x{i}")
     for i in range(len(program.results)):
         lines += [f"    const size_t m{i} = one();", f"    double *y{i} = space(m{i});"]
     outs = [f"y{i}" for i in range(len(program.results))]
-    if f.work:
+    if f.work_head:
         lines += [f"    const size_t w = {f.name}_work_size({', '.join([*sizes, *counted])});",
                   f"    double *work = space(w < {LONGEST} ? w : 0);"]
-    lines += [f"    const int code = {f.name}({', '.join([*sizes, *given, *outs, *(['work'] if f.work else [])])});",
+    lines += [f"    const int code = {f.name}({', '.join([*sizes, *given, *outs, *(['work'] if f.work_head else [])])});",
               '    printf("%d ", code);',
               *(f"    show({y}, m{i});" for i, y in enumerate(outs)),
-              '    printf("\\n");', *(f"    free({x});" for x in [*held, *outs, *(["work"] if f.work else [])]),
+              '    printf("\\n");', *(f"    free({x});" for x in [*held, *outs, *(["work"] if f.work_head else [])]),
               "    return 0;", "}"]
     return lines
 
 
-def main_program(programs: Sequence[Program], functions: Sequence[CTensorFunction], declared: bool) -> str:
+def main_program(programs: Sequence[Program], functions: Sequence[CFunction], declared: bool) -> str:
     """The program that runs them; `declared`: their text is somewhere else."""
     heads = [f"{head};" for f in functions for head in (f.head, f.work_head) if declared and head]
     calls = [line for k, (p, f) in enumerate(zip(programs, functions, strict=True)) for line in caller(k, p, f)]

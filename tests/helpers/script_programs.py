@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.scripts import javascript, python
-from adcli.codegen.scripts.arrays import array_module
-from adcli.codegen.scripts.tensors import tensor_module
 from adcli.lang.ir import Program
 from c_tensors import Point as TensorPoint
 
@@ -86,7 +84,7 @@ def given(program: Program, point: TensorPoint) -> list[Any]:
 def tensors_in_node(folder: pathlib.Path, programs: list[Program], points: list[list[TensorPoint]]) -> list[Any]:
     """The results of each program with tensors at each of its points, or 'refused'."""
     for k, program in enumerate(programs):
-        (folder / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
+        (folder / f"f{k}.mjs").write_text(javascript.module(program, "f"), encoding="utf-8")
     (folder / "run.mjs").write_text(RUN_TENSORS, encoding="utf-8")
     said = [[given(p, at) for at in row] for p, row in zip(programs, points, strict=True)]
     (folder / "points.json").write_text(json.dumps(said), encoding="utf-8")
@@ -100,7 +98,7 @@ def tensors_in_python(programs: list[Program], points: list[list[TensorPoint]]) 
     found: list[Any] = []
     for program, row in zip(programs, points, strict=True):
         scope: dict[str, Any] = {}
-        exec(compile(array_module(program, "f"), "f.py", "exec"), scope)
+        exec(compile(python.module(program, "f"), "f.py", "exec"), scope)
         for at in row:
             try:
                 arrays = [np.asarray(at[0][p.name]) for p in program.params]   # lists do not say the extents behind a 0

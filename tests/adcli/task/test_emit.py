@@ -8,7 +8,6 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
 from command import adcli, succeeds
 from places import WORKED
@@ -219,7 +218,6 @@ TENSORS = "input x(N)\nk = 2\nv +=! k * x(i)\noutput v"
 
 
 @pytest.mark.parametrize("words, what, help", [
-    *((("--emit", name), f"--emit {name}", "write --emit c") for name, target in TARGETS.items() if not target.tensors),
     *((("--emit", name, "--target", machine), f"code for {full}, where sizes have 32 bits,",
        "write --emit c, and compile it there")
       for name, machine, full in (("llvm", "wasm32", "wasm32"), ("object", "arm", "arm-linux-gnueabihf"))),

@@ -214,15 +214,6 @@ def test_version():
         assert succeeds(*line).out == "adcli, version 0.1.0\n"
 
 
-def test_the_targets_in_the_help_are_those_there_are():
-    from adcli.codegen.targets import LANES, TARGETS
-
-    from adcli.command import options
-    assert list(TARGETS) == list(options.TARGETS)
-    emit = next(line for line in verb_help("grad").splitlines() if "--lanes" in line)
-    assert f"[{'|'.join(map(str, LANES))}]" in emit
-
-
 def test_json_reads_with_any_reader():
     line = adcli("eval", "-e", "Größe = x", "--at", "x=1", "--format", "json").data
     assert json.loads(line)["value"] == {"Größe": 1.0}

@@ -6,11 +6,12 @@ import pathlib
 
 import numpy as np
 import pytest
-from adcli.codegen.c.matrices import FUNCTIONS, called
+from adcli.codegen.c.language import Helpers
+from adcli.codegen.c.spelling import language
 from adcli.codegen.c.tensors import tensor_source
 from adcli.codegen.nests.standalone import emit
 from adcli.codegen.rows.jit import baseline, object_code
-from adcli.lang.ir.precision import SINGLE
+from adcli.lang.ir.precision import DOUBLE, SINGLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC
@@ -64,8 +65,10 @@ def test_the_numbers_of_the_reference(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_file_has_the_functions_that_it_calls() -> None:
-    assert called(["solve_lower"]) == ["undefined", "finite", "solve_lower"]
-    assert called(["solve", "cholesky"]) == ["undefined", "eliminated", "finite", "solve_upper", "solve", "cholesky"]
-    assert called([]) == [] and called(FUNCTIONS) == list(FUNCTIONS)
+    helpers = Helpers(language(DOUBLE), ["f"], "f_")
+    helpers.function("solve_lower")
+    assert [name for name, _ in helpers.known] == ["solve_lower", "finite", "undefined"]
+    assert [line.split("(")[0] for line in helpers.lines if line.startswith("static")] == [
+        "static int f_finite", "static void f_undefined", "static void f_solve_lower"]
     single = tensor_source(parse("input A(N, N)\nv = logdet(A)"), "f", precision=SINGLE).text
     assert "static float f_logdet(" in single and "logf(fabsf(" in single and "double *" not in single

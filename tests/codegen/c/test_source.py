@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from adcli.codegen.c import source as c_source
-from adcli.codegen.c.source import comment, source
+from adcli.codegen.c.source import source
+from adcli.codegen.c.spelling import comment
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate

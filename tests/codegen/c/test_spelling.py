@@ -5,7 +5,9 @@ import math
 import re
 
 import pytest
-from adcli.codegen.c.spelling import KEYWORDS, MATHS, CNames, identifier, number, symbol
+from adcli.codegen.c.language import Helpers
+from adcli.codegen.c.spelling import KEYWORDS, MATHS, identifier, language, number, symbol
+from adcli.lang.ir.precision import DOUBLE
 from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law
@@ -37,7 +39,7 @@ def test_names(name: str, letters: str) -> None:
 @law(40)
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=20))
 def test_every_name_is_one_of_c_and_no_two_are_the_same(hints: list[str]) -> None:
-    names = CNames(("f",))
+    names = Helpers(language(DOUBLE), ["f"])
     given_names = [names.named(hint) for hint in hints]
     assert len(set(given_names)) == len(given_names)
     for name in given_names:

@@ -9,7 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 from adcli.codegen.c.tensors import tensor_source, unused
-from adcli.codegen.targets import TARGETS, EmitOptions
+from adcli.codegen.emission import EmitOptions
+from adcli.codegen.library.code import object_file
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import SINGLE
@@ -34,9 +35,7 @@ def test_samples_and_programs_of_other_people(tmp_path: pathlib.Path) -> None:
 
 def machine_code(program: Program, k: int, lanes: int = 1) -> bytes:
     """The program as an object file with a function f0, f1, …"""
-    emit = TARGETS["object"].tensors
-    assert emit is not None
-    return bytes(emit(program, [], EmitOptions(lanes=lanes, name=f"f{k}")))
+    return object_file(program, [], EmitOptions(lanes=lanes, name=f"f{k}"))
 
 
 @compiled

@@ -6,7 +6,6 @@ import pathlib
 
 import pytest
 from adcli.codegen.library.link import linked
-from adcli.codegen.library.plain import text
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows import jit, llvm, point
 from adcli.codegen.rows.expand import for_machine
@@ -35,7 +34,7 @@ def test_random_programs_long_ones_and_every_operation(tmp_path: pathlib.Path, m
         lines = [line for function in made for line in function.lines]
         names = [function.name for function in made]
         (tmp_path / f"{size}.so").write_bytes(
-            linked(jit.object_code(text([*instructions.declarations(), *lines]), jit.baseline()), names, None))
+            linked(jit.object_code("\n".join([*instructions.declarations(), *lines, ""]), jit.baseline()), names, None))
         library = ctypes.CDLL(str(tmp_path / f"{size}.so"))
         for name, program in zip(names, programs, strict=True):
             points = [[at[p.name] for p in program.params] for at in mixed_points(r, program, 4)] if program.params else [[]]

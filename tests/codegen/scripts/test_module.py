@@ -9,10 +9,10 @@ import subprocess
 from functools import cache
 
 import pytest
+from adcli.codegen.c.language import filled, listed, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.scripts import javascript, python
-from adcli.codegen.scripts.module import filled, listed, wrapped
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
@@ -242,5 +242,5 @@ def test_every_real_operation_is_spelled() -> None:
     """By the table, by other operations, or by a text of the language's own."""
     for language in (javascript.LANGUAGE, python.LANGUAGE):
         for op in TABLE.values():
-            own = op.name in language.helpers or op.name in language.definitions
+            own = op.name in language.helpers or op.name in (language.definitions or ())
             assert op.name == "dup" or (language.spelling(op) is None) == (own or op.value is not None), (language.name, op)

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.scripts.arrays import array_module
-from adcli.codegen.scripts.tensors import tensor_module
+from adcli.codegen.scripts import javascript, python
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.syntax.printer import print_program
@@ -93,17 +91,10 @@ WRONG = [
     ("input a, int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t)/2 }", [1, -1], "T is below 0")]
 
 
-def test_what_the_module_calls_is_no_name_of_its_function() -> None:
-    for write, name in ((tensor_module, "nested"), (array_module, "range")):
-        with pytest.raises(AdError, match=f"'{name}' cannot be the name of a function in") as error:
-            write(parse("input x(N)\ny(i) = x(i)"), name)
-        assert error.value.help == f"write --symbol {name}_1"
-
-
 def test_what_does_not_fit_is_an_error_of_python() -> None:
     for text, at, message in WRONG:
         scope: dict[str, Any] = {}
-        exec(compile(array_module(parse(text), "f"), "f.py", "exec"), scope)
+        exec(compile(python.module(parse(text), "f"), "f.py", "exec"), scope)
         with pytest.raises((ValueError, IndexError), match=message.replace("*", r"\*")):
             scope["f"](*at)
 
@@ -112,7 +103,7 @@ def test_what_does_not_fit_is_an_error_of_python() -> None:
 def test_nested_arrays_do_not_say_the_extents_behind_a_0(tmp_path: pathlib.Path) -> None:
     text = ("input A(N, M), B(M, K), C(2, L+1), D(0, 3)\nz(j) +=! A(i, j)\ny(j) = z(j) + 1\n"
             "u(k) +=! B(j, k)\nw +=! C(i, j)\nv +=! D(i, j)\noutput y, u, w, v")
-    (tmp_path / "f.mjs").write_text(tensor_module(parse(text), "f"), encoding="utf-8")
+    (tmp_path / "f.mjs").write_text(javascript.module(parse(text), "f"), encoding="utf-8")
     (tmp_path / "run.mjs").write_text("import {f} from './f.mjs'; console.log(JSON.stringify("
                                       "[f([], [[1], [2]], [[5], [6]], []), f([[], []], [], [[5], [6]], [])]))", encoding="utf-8")
     said = subprocess.run([str(NODE), "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
@@ -123,7 +114,7 @@ def test_nested_arrays_do_not_say_the_extents_behind_a_0(tmp_path: pathlib.Path)
 def test_what_does_not_fit_is_an_error_of_javascript(tmp_path: pathlib.Path) -> None:
     programs = [parse(text) for text, *_ in WRONG]
     for k, program in enumerate(programs):
-        (tmp_path / f"f{k}.mjs").write_text(tensor_module(program, "f"), encoding="utf-8")
+        (tmp_path / f"f{k}.mjs").write_text(javascript.module(program, "f"), encoding="utf-8")
     calls = [f"import {{f as f{k}}} from './f{k}.mjs'; try {{ f{k}(...{json.dumps(at)}); }}"
              " catch (e) { console.log(e.message); }"
              for k, (_, at, _) in enumerate(WRONG)]

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.c.header import declarations
+from adcli.codegen.c.files import emit_header
 from adcli.codegen.c.source import source
+from adcli.codegen.emission import EmitOptions
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import hessian, jacobian
 from adcli.lang.ir import Lit, Program
@@ -31,10 +32,14 @@ int main(void)
 """
 
 
+def header(program: Program) -> str:
+    return emit_header(program, [], EmitOptions(name="f"))
+
+
 def printed(program: Program, kind: str, folder: pathlib.Path) -> list[str]:
     """What a program prints that goes by the header alone."""
     function = source(for_machine(program), "f")
-    (folder / "f.h").write_text(declarations(for_machine(program), function))
+    (folder / "f.h").write_text(header(program))
     (folder / "f.c").write_text(function.text)
     (folder / "main.c").write_text(MAIN.replace("KIND", kind))
     subprocess.run([str(CC), *WARNINGS, "f.c", "main.c", "-o", "f", "-lm"], cwd=folder, check=True)
@@ -56,14 +61,14 @@ def test_a_hessian_by_the_columns_of_its_upper_triangle(tmp_path: pathlib.Path) 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_c_plus_plus_reads_it(tmp_path: pathlib.Path) -> None:
     program = for_machine(jacobian(parse(PROGRAM)))
-    (tmp_path / "f.h").write_text(declarations(program, source(program, "f")))
+    (tmp_path / "f.h").write_text(header(program))
     (tmp_path / "f.cpp").write_text('#include "f.h"\nint main() { double in[f_IN] = {}, out[f_OUT]; return f(in, out); }')
     subprocess.run(["g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", "f.cpp"], cwd=tmp_path, check=True)
 
 
 def test_a_program_without_inputs_or_derivatives_has_no_empty_arrays() -> None:
     program = parse("v = 3")
-    text = declarations(program, source(program, "f"))
+    text = header(program)
     assert "{}" not in text
     assert "#define f_IN 0\n#define f_OUT 1\n" in text
     assert isinstance(program.results[0].atom, Lit)

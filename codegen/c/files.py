@@ -1,4 +1,5 @@
-"""The header of a function of C: its declaration, what its arrays hold, and which derivatives are not zero by construction.
+"""The files of a function of C: the function itself, and its header, which has its declaration, what its arrays hold, and which
+derivatives are not zero by construction.
 
     NAME_IN, NAME_OUT                  lengths of the arrays
     NAME_inputs[], NAME_outputs[]      names, in order
@@ -11,7 +12,7 @@ output that is no derivative, and of the Hessian's upper triangle, with a row fo
     NAME_hessian_row[]                 the row of an entry
     NAME_hessian_at[]                  its place in `out`
 
-C and C++ read it; the function's own file does not need it.
+C and C++ read it; the function's own file does not need it. With tensors it has ranks, and the names of sizes, instead.
 """
 from __future__ import annotations
 
@@ -22,45 +23,73 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from adcli.codegen.c.source import CFunction
-from adcli.codegen.c.spelling import number
-from adcli.codegen.c.tensors import CTensorFunction
-from adcli.lang.ir import Lit, Program, Result, shape_of
+from adcli.codegen.c.filter import INCLUDES, filtering
+from adcli.codegen.c.source import CFunction, source
+from adcli.codegen.c.spelling import comment, number
+from adcli.codegen.c.tensors import tensor_source
+from adcli.codegen.emission import EmitOptions
+from adcli.codegen.rows.expand import for_machine
+from adcli.lang.ir import Lit, Program, Result, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import Precision
+from adcli.lang.passes.pipeline import evaluation_program
 
 Entry = tuple[int, int, int]
 """Column, row, and place among the results."""
 
 
-def declarations(program: Program, function: CFunction) -> str:
-    """The header of a program's function, without its comment. C++ has no `restrict`, which makes no other function."""
-    name, ins, outs = function.name, program.params, program.results
-    lines = [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
-             *([f"#define {name}_WORK {function.work}"] if function.work else []), "",
-             *array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
-             *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
-             *array(function.precision.type, f"{name}_defaults", defaults(program, function.precision)),
-             *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
-               for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
-    maths = ["#include <math.h>", ""] if any(p.default is None for p in ins) else []
-    head = function.head.replace("restrict ", "")
-    return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", *maths, *lines, "",
-                      "#ifdef __cplusplus", 'extern "C"', "#endif", f"{head};", "", "#endif", ""])
+def emit_source(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    """The file of the function."""
+    function, program = function_of(program, options)
+    before, behind = "", ""
+    if options.main:
+        if has_tensors(program):
+            raise AdError("--main reads rows of numbers; this program has tensors or int32 inputs",
+                          help="leave out --main, and call the function")
+        nothing = ["0"]   # C has no array without elements
+        tables = [*names(program, function.name, nothing),
+                  *array(options.real.type, f"{function.name}_defaults", defaults(program, options.real) or nothing)]
+        before, behind = INCLUDES, filtering(function, len(program.params), len(program.results), tables)
+    compiled = f"compile: cc -std=c99 -O2 -ffp-contract={'fast' if options.fast else 'off'}, and link with -lm"
+    return comment([*header, *function.calling, compiled]) + before + function.text + behind
 
 
-def tensor_declarations(program: Program, function: CTensorFunction) -> str:
-    """The header of the function of a program with tensors, without its comment, which has the shapes."""
+def emit_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    """The header for callers of the function. C++ has no `restrict`, which makes no other function."""
+    function, program = function_of(program, options)
     name, ins, outs = function.name, program.params, program.results
-    lines = [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
-             *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
-             *array("int", f"{name}_input_ranks", [str(len(p.var.shape)) for p in ins]),
-             *array("int", f"{name}_output_ranks", [str(len(shape_of(r.atom))) for r in outs]),
-             *array("char *const", f"{name}_sizes", [quoted(n) for n in function.sizes])]
+    includes = ["stddef", "stdint"] if has_tensors(program) else ["math"] if any(p.default is None for p in ins) else []
+    lines = [*(f"#include <{h}.h>" for h in includes), *([""] if includes else [])]
+    if has_tensors(program):
+        lines += [*names(program, name),
+                  *array("int", f"{name}_input_ranks", [str(len(p.var.shape)) for p in ins]),
+                  *array("int", f"{name}_output_ranks", [str(len(shape_of(r.atom))) for r in outs]),
+                  *array("char *const", f"{name}_sizes", [quoted(n) for n in function.sizes])]
+    else:
+        lines += [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
+                  *([f"#define {name}_WORK {function.work}"] if function.work else []), "", *names(program, name),
+                  *array(function.precision.type, f"{name}_defaults", defaults(program, function.precision)),
+                  *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
+                    for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
     heads = [h.replace("restrict ", "") + ";" for h in (function.work_head, function.head) if h]
-    return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", "#include <stddef.h>", "#include <stdint.h>", "", *lines, "",
-                      "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads, "#ifdef __cplusplus", "}", "#endif", "",
-                      "#endif", ""])
+    return comment(header) + "\n".join([
+        f"#ifndef {name}_H", f"#define {name}_H", "", *lines, "", "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads,
+        "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
+
+
+def function_of(program: Program, options: EmitOptions) -> tuple[CFunction, Program]:
+    """The function of a program, and the program that it computes."""
+    if has_tensors(program):
+        program = evaluation_program(program)
+        return tensor_source(program, options.name, options.fast, options.real), program
+    program = for_machine(program)
+    return source(program, options.name, options.fast, precision=options.real), program
+
+
+def names(program: Program, name: str, nothing: Sequence[str] = ()) -> list[str]:
+    """Arrays of the names of inputs and outputs, with `nothing` in those that would be empty."""
+    return [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in program.params] or nothing),
+            *array("char *const", f"{name}_outputs", [quoted(r.name) for r in program.results] or nothing)]
 
 
 def defaults(program: Program, precision: Precision) -> list[str]:

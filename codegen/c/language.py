@@ -1,0 +1,200 @@
+"""How programs become statements of a language: a row `Language` for each, and the functions of our own that a text calls.
+
+What an operation is called is a column of the primitive table; an operation without one is a function of the text itself: one of
+the row's `helpers`, in which `$name` stands for another such function, or in scripts a composition of the table. A temporary that
+is used once stands inside the expression that uses it.
+"""
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.notation import ATOM, INDENT, Piece
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import Statics, statics
+from adcli.lang.syntax.scalar_printer import ScalarWriter
+
+if TYPE_CHECKING:
+    from adcli.codegen.c.whole_numbers import WholeNumbers
+    from adcli.codegen.rows.expand import Definitions
+
+HELPER = re.compile(r"\$(\w+)")
+MANY = 12
+"""Names that a comment lists."""
+WIDTH = 120
+"""Characters of a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """How a language writes: its names (`words` are those that values cannot have), constants, operations by their `spelling` in
+    the primitive table, `declaration` of a value by its name and text, and comments.
+
+    For loops over elements: the types of an index, a whole number, a constant and a variable, an integer as a number and as a
+    subscript, the statement where a subscript is `outside`, the `part` of an array from an element on, and the texts of `whole`
+    expressions. In scripts also `definitions` of operations by others, and a `function` of its name, parameters, statements and
+    value.
+    """
+
+    name: str
+    words: Iterable[str]
+    identifier: Callable[[str], str]
+    number: Callable[[float], Piece]
+    spelling: Callable[[Primitive], str | None]
+    operation: Callable[[Equation, str, Sequence[Piece]], Piece]
+    helpers: Mapping[str, str]
+    declaration: Callable[[Var, str, str], str]
+    comment: Callable[[Sequence[str]], list[str]]
+    expressions: Callable[[Mapping[str, str], Helpers], WholeNumbers]
+    index: str = ""
+    whole: str = ""
+    constant: str = ""
+    variable: str = ""
+    as_number: str = "{}"
+    as_subscript: str = ""
+    outside: str = ""
+    part: str = ""
+    prefix: str = ""
+    definitions: Definitions | None = None
+    function: Callable[[str, Sequence[str], Sequence[str], str], list[str]] | None = None
+
+    def symbol(self, text: str) -> str:
+        """The text as the name of a function."""
+        return Names(self.words).fresh(self.identifier(text))
+
+
+class Helpers:
+    """The names of a text, and the functions of our own that it has so far, each after those that it calls."""
+
+    def __init__(self, language: Language, taken: Iterable[str], prefix: str = "") -> None:
+        self.language, self.prefix = language, prefix or language.prefix
+        self.names = Names((*language.words, *taken))
+        self.known: dict[tuple[str, Statics], str] = {}
+        self.lines: list[str] = []
+
+    def named(self, hint: str) -> str:
+        """A name that the language can have and that is free, close to the hint."""
+        return self.names.fresh(self.language.identifier(hint))
+
+    def function(self, name: str, static: Statics = ()) -> str:
+        """The name of the function for an operation or a helper, which is written where the text has it not yet."""
+        if (name, static) not in self.known:
+            order = "".join(f"_{x:g}" for _, x in static)
+            own = self.known[name, static] = self.names.fresh(f"{self.prefix}{name}{order}")
+            text = self.language.helpers.get(name)
+            written = self.composed(own, name, static) if text is None else \
+                HELPER.sub(lambda m: self.function(m[1]), text.strip("\n")).splitlines()
+            self.lines += [*written, ""]
+        return self.known[name, static]
+
+    def composed(self, own: str, name: str, static: Statics) -> list[str]:
+        """The function for a composition of the table. AdError where nothing defines the operation by others."""
+        raise AdError(f"{self.language.name} has no '{name}', and the table does not define it by other operations",
+                      help="write --emit text or c")
+
+    def operation(self, e: Equation, parts: Sequence[Piece]) -> Piece:
+        """An operation on pieces, without those that its row wants as constants."""
+        static = statics(e)
+        spelling = self.language.spelling(e.op) or self.function(e.op.name, static)
+        return self.language.operation(e, spelling, [p for i, p in enumerate(parts) if i not in dict(static)])
+
+    def combined(self, name: str, parts: Sequence[Piece]) -> Piece:
+        """An operation of the table on values."""
+        return self.operation(Equation((Var(),), TABLE[name], tuple(Var() for _ in parts)), parts)
+
+
+class Statements(ScalarWriter):
+    """Writes a program as statements; `names` has every value."""
+
+    def __init__(self, helpers: Helpers, program: Program, names: dict[Var, str]) -> None:
+        super().__init__(program, "nested", names)
+        self.helpers, self.language = helpers, helpers.language
+
+    def computed(self) -> Iterator[str]:
+        """The statements, without what returns the results."""
+        for e in self.program.equations:
+            yield from self.equation(e)
+
+    def assignment(self, e: Equation, text: str) -> str:
+        return self.language.declaration(e.outs[0], self.names[e.outs[0]], text)
+
+    def operation(self, e: Equation) -> Piece:
+        try:
+            return self.helpers.operation(e, [self.piece(a) for a in e.args])
+        except AdError as cannot:
+            raise AdError(cannot.message, e.span, cannot.help, self.program.source) from None
+
+    def piece(self, atom: Atom) -> Piece:
+        if isinstance(atom, Lit):
+            return self.language.number(atom.value)
+        return self.inline.pop(atom, None) or (self.names[atom], ATOM)
+
+
+# ---------------------------------------------------------------- names and lines
+
+def letters(text: str) -> str:
+    """The text in ASCII letters: accents left out, Greek letters by their names, anything else as `_`. It never begins with a
+    digit or an underscore."""
+    name = re.sub(r"\W", "_", "".join(c if c.isascii() else ascii_letters(c) for c in text), flags=re.ASCII)
+    return name if name[:1].isalpha() else f"v_{name.lstrip('_')}"
+
+
+def ascii_letters(character: str) -> str:
+    """A letter beyond ASCII: its base letters, else the last word of its name, else `_`; an accent alone is nothing."""
+    if unicodedata.combining(character):
+        return ""
+    base = "".join(c for c in unicodedata.normalize("NFKD", character) if c.isascii())
+    if base:
+        return base
+    words = unicodedata.name(character, "").split()
+    return words[-1].lower() if words[:1] == ["GREEK"] and "LETTER" in words else "_"
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def spelled(text: str, words: Mapping[str, str]) -> str:
+    """A text with each of these words replaced, in their order."""
+    for word, spelling in words.items():
+        text = text.replace(word, spelling)
+    return text
+
+
+def wrapped(before: str, items: Sequence[str], after: str) -> list[str]:
+    """Items with commas between them, on one line where they have room."""
+    line = f"{before}{', '.join(items)}{after}"
+    if len(line) <= WIDTH:
+        return [line]
+    indent = " " * (len(before) - len(before.lstrip()))
+    inner = indent + INDENT
+    return [before, *(inner + row for row in filled(items, WIDTH - len(inner))), indent + after]
+
+
+def filled(items: Sequence[str], width: int) -> list[str]:
+    """Rows of items, each with a comma behind it."""
+    rows: list[str] = []
+    for item in items:
+        if rows and len(rows[-1]) + len(item) + 2 <= width:
+            rows[-1] += f" {item},"
+        else:
+            rows.append(f"{item},")
+    return rows
+
+
+def quoted(text: str) -> str:
+    """A string, as scripts write it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names with commas between them; of many the first ones and the last."""
+    shown = names if len(names) <= MANY else [*names[:2], "…", names[-1]]
+    return ", ".join(shown)

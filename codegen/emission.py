@@ -1,0 +1,43 @@
+"""What all targets of `--emit` share: their options, and the comment in front of a text."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adcli.lang.ir import Program
+from adcli.lang.ir.precision import PRECISIONS, Precision
+
+
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    """The options of an emitter: `style` for text, the function's `name` for all others, `lanes` for LLVM and below, `abi` for
+    libraries.
+
+    `fast` licenses a compiler to round otherwise, and machine code to take subnormal numbers for 0; `main` makes a program of a
+    function of C; `triple` and `cpu` name another machine than this one, or another processor of it.
+    """
+
+    style: str = "nested"
+    lanes: int = 1
+    name: str = "kernel"
+    fast: bool = False
+    precision: str = "double"
+    main: bool = False
+    abi: str = "plain"
+    triple: str | None = None
+    cpu: str | None = None
+
+    @property
+    def real(self) -> Precision:
+        return PRECISIONS[self.precision]
+
+
+def commented(lines: Sequence[str], mark: str) -> str:
+    """Lines as comments of a language that begins them with a mark."""
+    return "".join(f"{mark} {line}".rstrip() + "\n" for line in lines)
+
+
+def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    """The program as text that reads back to it."""
+    from adcli.lang.syntax.printer import print_program
+    return print_program(program, options.style, header)

@@ -1,0 +1,161 @@
+"""Programs as code of LLVM: its IR, assembly, object files, and shared libraries, which need no compiler of C.
+
+Rows of numbers are computed by a function on columns; a program with tensors, and in libraries any program, is the function that
+`--emit c` writes. `casadi` has the interface of CasADi instead; `link` runs a linker.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from adcli.codegen.emission import EmitOptions, commented
+from adcli.codegen.machine import veclib
+from adcli.codegen.rows import cross_compile, flushing, jit, llvm
+from adcli.codegen.rows.expand import expand, for_machine
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
+from adcli.codegen.rows.platforms import EXTREMA, Platform, for_processor, platform
+from adcli.codegen.rows.point import function
+from adcli.lang.ir import Program, has_tensors
+from adcli.lang.ir.elementwise import needs_scalars
+from adcli.lang.ir.errors import AdError
+
+LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
+"""The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier
+ones cannot select on x86; and everywhere pointers without a type, which LLVM 14 reads with `-opaque-pointers`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeModule:
+    """LLVM IR that defines the functions `exports` and no other that can be seen; `calling` says in the terms of C how they are
+    called, and `length` how much work it is for LLVM."""
+
+    text: str
+    exports: Sequence[str]
+    calling: Sequence[str]
+    length: int
+
+
+# ---------------------------------------------------------------- targets
+
+def ir(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    machine = machine_of(options)
+    made = module(program, options, flushed(options) if machine else "")   # else this text is for all machines
+    written = commented([*header, *made.calling, f"needs LLVM {llvm_needed(made.text)} or newer"], ";") + made.text
+    if machine is None:
+        jit.verify(written)
+        return written
+    return cross_compile.made(written, machine, 0, "text", options.real.type).decode()
+
+
+def assembly(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    machine, made = machine_of(options), module(program, options, flushed(options))
+    mark = machine.comment if machine else "#"
+    return commented([*header, *made.calling], mark) + translated(made.text, options, made.length, "assembly").decode()
+
+
+def object_file(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
+    """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
+    return object_code(module(program, options, flushed(options)), header, options)
+
+
+def library(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
+    """The header is where that of an object file is."""
+    from adcli.codegen.library.link import linked
+    made = library_module(program, options)
+    return linked(object_code(made, header, options), made.exports, machine_of(options) if options.triple else None)
+
+
+def object_code(made: CodeModule, header: Sequence[str], options: EmitOptions) -> bytes:
+    return translated(made.text + llvm.identification([*header, *made.calling]), options, made.length, "object")
+
+
+def translated(text: str, options: EmitOptions, length: int, kind: Literal["assembly", "object"]) -> bytes:
+    """The text as assembly or an object of the machine that is asked for, by default of the least processor of this one."""
+    level, machine = llvm.level(length), machine_of(options)
+    if machine is not None:
+        return cross_compile.made(text, machine, level, kind, options.real.type)
+    return jit.assembly(text, jit.baseline(), level).encode() if kind == "assembly" else \
+        jit.object_code(text, jit.baseline(), level)
+
+
+# ---------------------------------------------------------------- modules
+
+def module(program: Program, options: EmitOptions, flushing: str) -> CodeModule:
+    """The program as a function on rows; with tensors as that of C. On the architecture `flushing` subnormal numbers are 0."""
+    if has_tensors(program):
+        return tensor_module(program, options, flushing, "")
+    made = llvm.emit(prepared(program, options), options.lanes, name=options.name, fast=options.fast, precision=options.real,
+                     flushing=flushing)
+    entry, real = made.entry, options.real.type
+    several = f"; their number is a multiple of {entry.lanes}" if entry.lanes > 1 else ""
+    work = f"{entry.work_bytes} bytes that no other call uses meanwhile" if entry.work_bytes else "not used, may be null"
+    return CodeModule(made.text, (entry.name,), (
+        f"call: void {entry.name}(const {real} *const *in, {real} *const *out, int64_t begin, int64_t end, void *work);",
+        "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
+        f"rows: begin to end - 1{several}", f"work: {work}"), made.length)
+
+
+def tensor_module(program: Program, options: EmitOptions, flushing: str, visible: str) -> CodeModule:
+    """A program with tensors; `visible` is how LLVM is told that others can call its function."""
+    from adcli.codegen.c.tensors import tensor_source
+    from adcli.codegen.nests.standalone import emit
+    from adcli.lang.passes.pipeline import evaluation_program
+    machine = machine_of(options)
+    if machine and machine.narrow:
+        raise needs_scalars(program, f"code for {machine.name}, where sizes have 32 bits,",
+                            "write --emit c, and compile it there")
+    program = evaluation_program(program)
+    called = tensor_source(program, options.name, precision=options.real)
+    made = emit(program, options.lanes, options.name, options.fast, visible, options.real, flushing)
+    return CodeModule(made.text, called.exports, called.calling, made.length)
+
+
+def library_module(program: Program, options: EmitOptions) -> CodeModule:
+    """The program as the function of C, or those of CasADi."""
+    machine, flushing = machine_of(options), flushed(options)
+    visible = machine.visible if machine else "dllexport" if os.name == "nt" else ""
+    if has_tensors(program):
+        if options.abi != "plain":
+            raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
+        return tensor_module(program, options, flushing, visible)
+    instructions = Instructions(1, veclib.NO_LIBRARY, options.fast, options.real, flushing)
+    if options.abi == "casadi":
+        from adcli.codegen.library import casadi
+        if options.precision != "double":
+            raise AdError("--abi casadi has functions of doubles", help="leave out --precision")
+        return CodeModule(*casadi.module(program, options.name, lambda p: prepared(p, options), instructions, visible))
+    made = function(prepared(program, options), options.name, instructions, visible)
+    return CodeModule("\n".join([*instructions.declarations(), *made.lines, ""]), (made.name,), (
+        f"call: {made.head}; it returns 0",
+        "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
+        *([f"work: {made.work} {made.type}s that no other call uses meanwhile"] if made.work else [])), made.length)
+
+
+# ---------------------------------------------------------------- machines
+
+def machine_of(options: EmitOptions) -> Platform | None:
+    """The machine that code is for; None for the least processor of this one."""
+    if options.triple is not None:
+        return for_processor(platform(options.triple), options.cpu)
+    return for_processor(cross_compile.here(), options.cpu) if options.cpu is not None else None
+
+
+def flushed(options: EmitOptions) -> str:
+    """The architecture on which machine code has bits set that make subnormal numbers 0; none without `fast`."""
+    machine = machine_of(options)
+    if not options.fast:
+        return ""
+    return flushing.able(machine.architecture) if machine else flushing.here()
+
+
+def prepared(program: Program, options: EmitOptions) -> Program:
+    """The program in terms of what its machine has."""
+    machine, program = machine_of(options), for_machine(program)
+    return expand(program, {**DEFINITIONS, **EXTREMA}) if machine and machine.extrema else program
+
+
+def llvm_needed(text: str) -> int:
+    """The first version of LLVM that can be given this IR."""
+    return next(version for part, version in LLVM_NEEDED if part in text)
