@@ -46,7 +46,7 @@ TESTED_AS = {
     "lang/derive/test_element_sparsity.py": ("lang/derive/element_flows",),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
-    "lang/analyse/test_differences.py": ("lang/analyse/decisions", "lang/analyse/precise_differences", "lang/evaluate/complex"),
+    "lang/analyse/test_differences.py": ("lang/analyse/decisions", "lang/analyse/precise_differences"),
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/partials", "lang/ir/polygamma", "lang/ir/rule_programs"),

@@ -99,11 +99,10 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         check_of,
         differentiated,
         drawn_points,
+        run,
         usable_points,
-        with_held,
     )
     from adcli.check.report import html_report, record, text_report
-    from adcli.check.subject import Subject
     from adcli.input.arrays import fitting
     for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
         if given is not None:
@@ -125,18 +124,16 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
     check = check_of(primal, inputs, options)
     said = list[str]()
     if found:
-        numbers = isinstance(check, Subject)
-        at_points = points(primal, found, MOST_POINTS) if numbers else [fitting(primal, whole_point(primal, found))]
+        at_points = points(primal, found, MOST_POINTS) if check.scalars else [fitting(primal, whole_point(primal, found))]
         at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)
-    check, at_points = with_held(check, at_points, inputs, options, heard(said))
-    check.run(at_points)
+    run(check, at_points, heard(said))
     told = View("check", record(check, summary, float), in_python(text_report(check, summary)),
                 in_python(html_report(check, summary)), tuple(said))
     if plot:
         from adcli.check.pictured import picture
-        return beside(told, picture(check, at_points))
+        return beside(told, picture(check))
     return told
 
 

@@ -22,7 +22,7 @@ from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
 from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
 from adcli.lang.derive.derivatives import canonical, gradient
-from adcli.lang.ir import LEVELS, SMOOTH, Var
+from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
 from adcli.lang.ir.errors import AdError, Span, plural
 from adcli.lang.ir.names import tensor_of
 
@@ -72,27 +72,32 @@ class Against:
     tally: Tally = field(init=False)
     held: dict[EntryKey, list[Held]] = field(default_factory=dict)
     singles: bool = True
+    replies: Iterator[Answer] = field(default_factory=lambda: iter(()))
 
     def __post_init__(self) -> None:
         self.tally = Tally(f"against {self.foreign.title}")
 
-    def run(self, subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
-        """Ask for all points and compare."""
+    def ask(self, primal: Program, wrt: Sequence[str], points: Sequence[Point], arrays: bool) -> None:
+        """Ask for all points."""
+        most = MOST if arrays else Returned(primal, wrt, self.what).longest
+        self.replies = iter(self.foreign.answers([p.name for p in primal.params], points, most, arrays))
+
+    def pass_over(self) -> None:
+        """Leave out a point that is too large to be looked at element by element."""
+        next(self.replies, None)
+        self.tally.skip("too large for single elements")
+
+    def run(self, subject: Subject, seen: Sequence[Seen]) -> None:
+        """Compare their next answers, which are those at the points seen."""
         self.subject = subject
-        returned = Returned(subject.primal, subject.wrt, self.what)
-        answers = self.answers(seen, returned.longest)
+        answers = list(islice(self.replies, len(seen)))
         if missing := len(seen) - sum(not a.everywhere for a in answers):
             self.tally.skip("no answer", missing)
-        theirs = list(self.understood(returned, zip(seen, answers, strict=False)))
+        theirs = list(self.understood(Returned(subject.primal, subject.wrt, self.what), zip(seen, answers, strict=False)))
         order = max((len(wrt) for _, found in theirs for _, wrt in found), default=0)
         ours = self.ours(order)
         for s, found in theirs:
             self.compare(s, found, ours)
-        return [self.tally]
-
-    def answers(self, seen: Sequence[Seen], most: int) -> Sequence[Answer]:
-        """What they say at these points."""
-        return self.foreign.answers([p.name for p in self.subject.primal.params], [s.at for s in seen], most)
 
     def understood(self, returned: Returned,
                    answers: Iterable[tuple[Seen, Answer]]) -> Iterator[tuple[Seen, dict[EntryKey, float]]]:
@@ -185,7 +190,9 @@ class Against:
         return [entry for entry in found if entry[1]]
 
     def explanation(self, worst: Compared) -> WrongEntry | None:
-        """What explains the worst entry at every point; None where nothing known does."""
+        """What explains the worst entry, or all elements of its derivative, at every point; None where nothing known does."""
+        if (whole := tensor_of(worst.name)) != worst.name and (found := self.of_all_elements(whole)):
+            return found
         key = next((k for k in self.held if called(k) == worst.name), None)
         if key is None or not math.isfinite(worst.got):
             return None
@@ -266,30 +273,6 @@ class Against:
         term = cut(text, LONGEST_TERM)
         part = f"{name} comes from '{term}' alone, and that" if found.whole else f"in {name}, the part that comes from '{term}'"
         return WrongEntry(f"{part} {told(found.factor)}", span, operation)
-
-
-@dataclass
-class AgainstArrays(Against):
-    """The same of a program with tensors, for a function of arrays: it is asked at all points first, and compared at one after
-    the other, element by element."""
-
-    replies: Iterator[Answer] = field(default_factory=lambda: iter(()))
-
-    def ask(self, inputs: Sequence[str], points: Sequence[Point]) -> None:
-        """Ask for all points."""
-        self.replies = iter(self.foreign.answers(inputs, points, MOST, arrays=True))
-
-    def answers(self, seen: Sequence[Seen], most: int) -> Sequence[Answer]:
-        return list(islice(self.replies, len(seen)))
-
-    def pass_over(self) -> None:
-        """A point that is too large to be looked at element by element."""
-        next(self.replies, None)
-        self.tally.skip("too large for single elements")
-
-    def explanation(self, worst: Compared) -> WrongEntry | None:
-        """What is wrong with all elements of the derivative, or else with one."""
-        return self.of_all_elements(tensor_of(worst.name)) or super().explanation(worst)
 
     def of_all_elements(self, name: str) -> WrongEntry | None:
         """The factor by which a derivative is wrong in all elements at every point."""

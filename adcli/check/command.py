@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,18 +19,17 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
-from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.ir.primitives import TABLE
 from adcli.output.streams import columns_of, packed_destination, say
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
-    from adcli.check.elements import AnyCheck
+    from adcli.check.points import Check
     from adcli.input.sampling import Point
-
-Theirs = TypeVar("Theirs", bound="Against")
 
 MOST_POINTS = 100_000
 """Points in one run."""
@@ -89,9 +88,9 @@ class CheckOptions(Options):
 @option(WRITTEN, "-q", "--quiet", is_flag=True, help="Only the verdict, and no notes on standard error.")
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
-    """Compare first and second derivatives, in both modes, native and interpreted, with differences, complex steps, multiple
-    precision, products and Taylor remainders; and the status of operations with limits from both sides. Exits with 1 if any of
-    them disagree, or if there was nothing to compare.
+    """Compare first and second derivatives, in both modes, native and interpreted, with differences in multiple precision,
+    products and Taylor remainders; and the status of operations with limits from both sides. Exits with 1 if any of them
+    disagree, or if there was nothing to compare.
 
     Tolerances widen where cancellation loses digits, and the report says so; kinks, poles and overflow are counted, not
     compared.
@@ -107,42 +106,28 @@ def command(options: CheckOptions) -> int:
         require_place(options.plot, options.form, options.output)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
-    check, points = with_held(check, points, inputs, options, (lambda text: None) if options.quiet else say)
-    check.run(points)
+    run(check, points, (lambda text: None) if options.quiet else say)
     code = report(check, summary, options)
     if options.plot:
         from adcli.check.pictured import picture
         from adcli.pictures.destinations import write_beside
-        write_beside(picture(check, points), options.plot)
+        write_beside(picture(check), options.plot)
     return code
 
 
-def with_held(check: AnyCheck, points: Sequence[Point], inputs: list[str], options: CheckOptions,
-              remark: Callable[[str], object]) -> tuple[AnyCheck, list[Point]]:
-    """The check to run, and its points in numbers of its precision: in a program of numbers, what `stop` holds is an input.
-    AdError where somebody's derivatives are to be compared with those of such a program."""
+def run(check: Check, points: Sequence[Point], remark: Callable[[str], object]) -> None:
+    """Look at points, in numbers of the check's precision."""
     from adcli.answers.evaluation import rounded_point
-    from adcli.check.subject import Subject, held
-    points = [rounded_point(at, check.precision) for at in points]
-    program, points = held(check.primal, points) if isinstance(check, Subject) else (check.primal, points)
-    if program is check.primal:
-        return check, points
-    if options.against is not None:
-        raise AdError("--against cannot be used with a program that has stop", help="give what stop holds as an input: param k")
-    remark("what stop holds is kept at its value at each point: derivatives are compared for that")
-    return check_of(program, inputs, options), [{n: check.precision.rounded(x) for n, x in at.items()} for at in points]
+    if check.holds:
+        remark("what stop holds is kept at its value at each point: derivatives are compared for that")
+    check.run([rounded_point(at, check.precision) for at in points])
 
 
-def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCheck:
-    """The methods for a program: of numbers, or of the elements of tensors."""
-    from adcli.check.against import Against, AgainstArrays
-    agreed, precision = 10.0 ** -options.digits, PRECISIONS[options.precision or "double"]
-    if all(type(e.op) is Primitive for e in primal.equations) and not any(p.var.shape or p.var.integer for p in primal.params):
-        from adcli.check.methods import Check
-        return Check(primal, inputs, options.seed, options.everything, precision, agreed, others(primal, options, Against))
-    from adcli.check.elements import TensorCheck
-    return TensorCheck(primal, inputs, options.seed, options.everything, agreed, precision,
-                       against=others(primal, options, AgainstArrays))
+def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> Check:
+    """The check that options ask for."""
+    from adcli.check.points import Check
+    return Check(primal, inputs, options.seed, options.everything, PRECISIONS[options.precision or "double"],
+                 10.0 ** -options.digits, others(primal, options))
 
 
 def differentiated(program: Program, outputs: list[str] | None, inputs: list[str] | None) -> tuple[Program, list[str]]:
@@ -155,23 +140,26 @@ def differentiated(program: Program, outputs: list[str] | None, inputs: list[str
     return primal, inputs
 
 
-def others(primal: Program, options: CheckOptions, kind: type[Theirs]) -> Theirs | None:
-    """Somebody's derivatives, where there are any to compare with, of this kind."""
+def others(primal: Program, options: CheckOptions) -> Against | None:
+    """Somebody's derivatives, where there are any to compare with."""
     if options.against is None:
         options.refuse(("symbol", "returns", "time_limit"), "says more of --against, which is not given")
         return None
-    from adcli.check.against import AgainstArrays
+    from adcli.check.against import Against
     from adcli.check.foreign import foreign
+    from adcli.check.points import of_scalars
     from adcli.task.emit import default_symbol
     names = [default_symbol(primal.source, verb) for verb in ("grad", "hessian", "jacobian", "eval")]
     asked = foreign(options.against, names, options.symbol, options.time_limit)
-    if kind is AgainstArrays and asked.kind != "python":
+    if not of_scalars(primal) and asked.kind != "python":
         raise AdError("of a program with tensors or loops, --against asks a Python function",
                       help="write --against model.py:grad: it takes the inputs by their names, as numbers and NumPy arrays")
-    return kind(asked, options.returns)
+    if of_scalars(primal) and any(e.op is TABLE["stop"] for e in primal.equations):
+        raise AdError("--against cannot be used with a program that has stop", help="give what stop holds as an input: param k")
+    return Against(asked, options.returns)
 
 
-def given_points(check: AnyCheck, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
+def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
     """The `usable_points` of --at."""
     from adcli.input.points import checked, points_of, within
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
@@ -182,14 +170,14 @@ def given_points(check: AnyCheck, primal: Program, options: CheckOptions) -> tup
     return usable_points(check, list(within(primal.params, points_of(primal.params, found), remark, primal.source)))
 
 
-def usable_points(check: AnyCheck, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
+def usable_points(check: Check, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
     """The points at which something can be looked at: inputs are numbers, and so is a value."""
-    outputs = len(check.chosen.results)
+    outputs = len(check.primal.results)
     good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
     return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}
 
 
-def drawn_points(check: AnyCheck, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
+def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
     """Drawn points at which all values are finite. AdError where none is found."""
     from adcli.input.sampling import usable
     points, failed = usable(check.draw(seed), count, lambda batch: all_finite(check, batch))
@@ -199,7 +187,7 @@ def drawn_points(check: AnyCheck, count: int, seed: int) -> tuple[list[Point], d
     return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
 
 
-def all_finite(check: AnyCheck, at: Sequence[Point]) -> list[bool]:
+def all_finite(check: Check, at: Sequence[Point]) -> list[bool]:
     """At which drawn points all is finite; it is not where drawn whole numbers are no subscripts or sizes that fit."""
     try:
         return [all(finite) for finite in check.finite(at)]
@@ -207,7 +195,7 @@ def all_finite(check: AnyCheck, at: Sequence[Point]) -> list[bool]:
         return [all_finite(check, [p])[0] for p in at] if len(at) > 1 else [False]
 
 
-def report(check: AnyCheck, points: dict[str, Any], options: CheckOptions) -> int:
+def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:
     """Write the figures; returns the exit code."""
     from adcli.check.report import json_report, text_report, verdict
     if options.form == "json":

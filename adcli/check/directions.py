@@ -1,4 +1,4 @@
-"""A point that is too large to be written out: derivatives along random directions, all from native code in doubles.
+"""Derivatives along random directions, all from native code in doubles: for points too large to be written out.
 
 What rounding does is measured, for no bound of it is known: the same is computed at points that differ from the given one in
 the last bits (the idea of CESTAC: J. Vignes, A stochastic arithmetic for reliable scientific computation, Mathematics and
@@ -6,20 +6,18 @@ Computers in Simulation 35, 1993). Methods that need every operation by itself a
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
-from adcli.check.methods import in_precision, settle
-from adcli.check.sweeps import TensorDerivatives
+from adcli.check.elements import TensorDerivatives
+from adcli.check.methods import MARGIN, in_precision
 from adcli.check.tally import Tally
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.input.points import Point
-from adcli.lang.analyse.differences import extrapolated
+from adcli.lang.analyse.differences import Quotient, extrapolated
 from adcli.lang.analyse.rounding import ULP, Bounded
-from adcli.lang.analyse.taylor_remainder import ORDERS
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
@@ -36,9 +34,8 @@ NOISE, ROUNDED = 32.0, 512.0
 """Rounding may do so many times what is measured, and beside so many units in the last place of the sum of all terms."""
 LONGEST_STEP, HALVINGS = 2.0 ** -5, 20
 """Steps along a direction, as parts of the size of the inputs: the first, and how many there are, each half of the one before."""
-LAST_SLOPES = 3
-"""The slope of a remainder is the largest of so many at the smallest steps that show one: a kink that one of them crosses is no
-fault."""
+RESOLVED_PART = 1e-3
+"""An error bar wider than this part of an entry says nothing about it."""
 MOST_EVALUATED = 20_000_000_000
 """Operations of all evaluations along directions; beyond, all inputs move together, along one."""
 MOST_BY_REFERENCE = 3_000_000
@@ -62,17 +59,15 @@ class DirectionalCheck:
         self.outputs = [r.name for r in of.primal.results]
         self.direction = {x: self.along(of.primal.param(x)) for x in of.wrt}
         self.weights = {v: self.random.uniform(-1, 1, np.shape(self.values[0][v])) for v in self.outputs}
-        self.tallies: list[Tally] = []
 
     @cached_property
     def value(self) -> TensorKernel:
         return native(self.of.primal)
 
     @cached_property
-    def adjoints_moved(self) -> Program:
-        """The tangents of the adjoints: the products with the Hessian of a weighted sum of the outputs."""
-        adjoints = self.of.adjoints.results[len(self.outputs):]
-        return tangent_program(self.of.adjoints, self.of.wrt, [r.name for r in adjoints])
+    def tangents(self) -> dict[str, list[dict[str, np.ndarray]]]:
+        """By input the tangents along its direction, at all points."""
+        return {x: self.swept(self.of.ahead, self.direction, [x]) for x in self.of.wrt}
 
     def moved_a_little(self, precision: Precision) -> list[dict[str, np.ndarray]]:
         """The point, and others that differ from it in the last bits of a precision."""
@@ -89,17 +84,15 @@ class DirectionalCheck:
         found = size * self.random.uniform(0.5, 1, x.shape) * self.random.choice((-1.0, 1.0), x.shape)
         return found.astype(self.of.precision.code).astype(float)
 
-    def run(self) -> None:
-        """Look at the point with every method that there is here."""
-        tangents = {x: self.swept(self.of.ahead, self.direction, [x]) for x in self.of.wrt}
-        level = int(next(iter(tangents.values()))[0][self.of.ahead.program.results[-1].name]) if tangents else SMOOTH
-        found = {t.method: t for t in (self.by_reference(), *self.in_singles(), self.products(tangents),
-                                       *self.quotients(tangents, level), self.symmetry())}
+    def run(self) -> list[Tally]:
+        """The figures of every method, also of those that are left out here."""
+        tallies = self.by_reference(), *self.in_singles(), self.products(), self.differences(), self.symmetry()
+        found = {t.method: t for t in tallies}
         methods = ("forward against reverse", "native against reference", in_precision(self.of.precision),
-                   "differences of the value", "complex step", "multiple precision", "program in multiple precision",
+                   "multiple precision", "program in multiple precision", "differences along directions",
                    "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives", "status of operations",
                    "Taylor remainder, gradient", "Taylor remainder, Hessian")
-        self.tallies = [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods if name]
+        return [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods if name]
 
     # ---------------------------------------------------------------- sweeps
 
@@ -121,7 +114,7 @@ class DirectionalCheck:
 
     # ---------------------------------------------------------------- methods
 
-    def products(self, tangents: Mapping[str, list[dict[str, np.ndarray]]]) -> Tally:
+    def products(self) -> Tally:
         """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for the derivative of every output by every input."""
         tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
         ahead = self.derivative_names(self.of.ahead.program, self.outputs)
@@ -129,18 +122,19 @@ class DirectionalCheck:
         for v in self.outputs:
             adjoints = self.swept(self.of.back, self.weights, [v])
             for x in self.of.wrt:
-                left, a = self.total(tangents[x], {v: ahead[v]}, self.weights)
+                left, a = self.total(self.tangents[x], {v: ahead[v]}, self.weights)
                 right, b = self.total(adjoints, {x: back[x]}, self.direction)
                 tally.compare(f"⟨w, d{v}_d{x}·v⟩", self.numbers, left, right, a + b)
         return tally
 
     def symmetry(self) -> Tally:
-        """⟨u, Hv⟩ against ⟨Hu, v⟩, where H is the Hessian of a weighted sum of the outputs."""
+        """⟨u, Hv⟩ against ⟨Hu, v⟩, where H is the Hessian of a weighted sum of the outputs: by tangents of the adjoints."""
         tally = Tally("symmetry of second derivatives")
-        program = self.adjoints_moved
-        kernel, own = native(program), len(self.of.adjoints.results)
-        names = dict(zip(self.of.wrt, [r.name for r in program.results[own:]], strict=True))
-        weights = {p.name: self.weights[p.seed] for p in self.of.adjoints.params if p.seed}
+        adjoints = self.of.adjoints
+        program = tangent_program(adjoints, self.of.wrt, [r.name for r in adjoints.results[len(self.outputs):]])
+        kernel = native(program)
+        names = dict(zip(self.of.wrt, [r.name for r in program.results[len(adjoints.results):]], strict=True))
+        weights = {p.name: self.weights[p.seed] for p in adjoints.params if p.seed}
         other = {x: self.along(self.of.primal.param(x)) for x in self.of.wrt}
         found = []
         for u, v in ((other, self.direction), (self.direction, other)):
@@ -197,35 +191,33 @@ class DirectionalCheck:
             allowed = NOISE * noise + ROUNDED * precision.ulp(1.0) * float(np.abs(want).max()) + precision.smallest
             tally.compare(name, self.numbers, float(got[k]), float(want[k]), allowed, int(name not in self.outputs))
 
-    def quotients(self, tangents: Mapping[str, list[dict[str, np.ndarray]]], level: int) -> list[Tally]:
-        """Derivatives of every output along a direction of every input: against extrapolated differences, and what is left of
-        Taylor's expansion."""
-        differences, remainders = tallies = [Tally("differences of the value"), Tally("Taylor remainder, gradient")]
+    def differences(self) -> Tally:
+        """Derivatives of every output along a direction of every input, against extrapolated differences."""
+        tally, status = Tally("differences along directions"), self.of.ahead.program.results[-1].name
+        level = max((int(found[0][status]) for found in self.tangents.values()), default=SMOOTH)
         if holds(self.of.primal):
-            for t in tallies:
-                t.note = "not run: stop holds values that a step moves"
-            return tallies
-        if level != SMOOTH:
-            for t in tallies:
-                t.skip(f"{LEVELS[level]} at the point")
-            return tallies
-        parts = [[x] for x in self.of.wrt]
-        if 2 * HALVINGS * len(parts) * self.effort > MOST_EVALUATED:
-            parts = [self.of.wrt]
-            differences.note = remainders.note = "all inputs move together"
+            tally.note = "not run: stop holds values that a step moves"
+        elif level != SMOOTH:
+            tally.skip(f"{LEVELS[level]} at the point")
+        else:
+            parts = [[x] for x in self.of.wrt]
+            if 2 * HALVINGS * len(parts) * self.effort > MOST_EVALUATED:
+                parts, tally.note = [self.of.wrt], "all inputs move together"
+            for some in parts:
+                self.compare_along(tally, some)
+        return tally
+
+    def compare_along(self, tally: Tally, some: Sequence[str]) -> None:
+        """Enter the derivatives of all outputs along the direction of some inputs."""
         names = self.derivative_names(self.of.ahead.program, self.outputs)
         steps = [LONGEST_STEP / 2 ** k for k in range(HALVINGS)]
-        for some in parts:
-            slopes = tangents[some[0]] if len(some) == 1 else self.swept(self.of.ahead, self.direction, some)
-            above, below = ([self.projected(self.stepped(some, sign * h)) for h in steps] for sign in (1, -1))
-            for v in self.outputs:
-                slope, centre = self.total(slopes, {v: names[v]}, self.weights), self.total(self.values, {v: v}, self.weights)
-                name = f"⟨w, d{v}_d{some[0]}·v⟩" if len(some) == 1 else f"⟨w, d{v}·v⟩"
-                quotient = extrapolated([2 * h for h in steps], [x[v] for x in above], [x[v] for x in below], *centre)
-                settle(differences, name, self.numbers, slope, quotient)
-                shown = remainder_slope(steps, [x[v] for x in above], centre, slope)
-                remainders.enter_slope(name, self.numbers, shown, 2, shown >= ORDERS[0])
-        return tallies
+        slopes = self.tangents[some[0]] if len(some) == 1 else self.swept(self.of.ahead, self.direction, some)
+        above, below = ([self.projected(self.stepped(some, sign * h)) for h in steps] for sign in (1, -1))
+        for v in self.outputs:
+            slope, centre = self.total(slopes, {v: names[v]}, self.weights), self.total(self.values, {v: v}, self.weights)
+            name = f"⟨w, d{v}_d{some[0]}·v⟩" if len(some) == 1 else f"⟨w, d{v}·v⟩"
+            quotient = extrapolated([2 * h for h in steps], [x[v] for x in above], [x[v] for x in below], *centre)
+            settle(tally, name, self.numbers, slope, quotient)
 
     def stepped(self, some: Collection[str], h: float) -> Arrays:
         """The values a step along the direction of some inputs."""
@@ -236,13 +228,17 @@ class DirectionalCheck:
         return {v: float((self.weights[v] * values[v]).sum()) for v in self.outputs}
 
 
-def remainder_slope(steps: Sequence[float], moved: Sequence[float], centre: Bounded, slope: Bounded) -> float:
-    """With which power of the step that falls which is left after the first derivative, at the smallest steps at which it is more
-    than rounding; infinite where nothing is left."""
-    rests = [(abs(f - centre[0] - h * slope[0]), 2 * (centre[1] + h * slope[1])) for h, f in zip(steps, moved, strict=True)]
-    shown = [k for k, (rest, noise) in enumerate(rests) if rest > noise]
-    pairs = [k for k in shown if k and math.isfinite(rests[k - 1][0])][-LAST_SLOPES:]
-    return max((math.log2(rests[k - 1][0] / rests[k][0]) for k in pairs if rests[k - 1][0]), default=math.inf)
+def settle(tally: Tally, name: str, at: Point, derivative: Bounded, quotient: Quotient) -> None:
+    """Compare a derivative with a difference quotient where its error bar leaves anything to compare."""
+    got, bound = derivative
+    if quotient.problem:
+        tally.skip(quotient.problem)
+        return
+    wide = quotient.bar > RESOLVED_PART * max(abs(got), abs(quotient.value))
+    if wide and got and abs(got - quotient.value) <= quotient.bar:
+        tally.skip("error bar too wide")
+        return
+    tally.compare(name, at, got, quotient.value, quotient.bar + MARGIN * bound)
 
 
 def holds(program: Program) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from adcli.check.methods import directions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 
 if TYPE_CHECKING:
-    from adcli.check.elements import AnyCheck
-    from adcli.input.sampling import Point
+    from adcli.check.points import Check
 
 STEPS = tuple(10.0 ** (-k / 2) for k in range(16, -1, -1))
 """Steps along the direction, in parts of the scale of each input."""
@@ -22,28 +22,26 @@ LONG = 2000
 ORDERS = ("value", "gradient", "Hessian")
 
 
-def picture(check: AnyCheck, points: Sequence[Point]) -> Picture:
+def picture(check: Check) -> Picture:
     """The remainders at the first point where the program is smooth, along a random direction, in multiple precision."""
-    from adcli.check.elements import TensorCheck
     if find_spec("mpmath") is None:
         raise missing("the picture of remainders", "mpmath")
-    if isinstance(check, TensorCheck):
-        if not check.by_element:
-            raise AdError("--plot draws remainders in multiple precision, for which this point is too large",
-                          help="give smaller tensors; without --at, small ones are drawn")
-        first = check.by_element[0]
-        check, points = first, [first.written.at]
-    outputs = [r.name for r in check.primal.results]
+    if not check.subjects:
+        raise AdError("--plot draws remainders in multiple precision, for which this point is too large",
+                      help="give smaller tensors; without --at, small ones are drawn")
+    subject = check.subjects[0]
+    outputs = [r.name for r in subject.primal.results]
     if len(outputs) > MOST_OUTPUTS:
         raise AdError(f"--plot draws up to {MOST_OUTPUTS} outputs, and there are {len(outputs)}",
                       help=f"choose: --of {','.join(outputs[:MOST_OUTPUTS])}")
-    seen = next((s for s in check.see(points) if not s.level), None)
+    seen = next((s for s in subject.seen if not s.level), None)
     if seen is None:
         raise AdError("--plot needs a point where the program is smooth", help="give another point")
     from adcli.lang.analyse.taylor_remainder import sizes
-    once = check.tangents
-    derivatives = (check.tangents_twice if len(once.equations) <= LONG else None) or once
-    found = sizes(check.primal, derivatives, seen.at, check.direction(seen), STEPS)
+    once = subject.tangents
+    derivatives = (subject.tangents_twice if len(once.equations) <= LONG else None) or once
+    direction = {x: part * subject.length(seen, x, local=False) for x, part in directions(subject).items()}
+    found = sizes(subject.primal, derivatives, seen.at, direction, STEPS)
     panels = tuple(panel(name, list(zip(*rows, strict=True))) for name, rows in found.items())
     at = ", ".join(f"{n} = {x:.6g}" for n, x in list(seen.at.items())[:6])
     names = ("h", *(f"{name}_{order}" for name, rows in found.items() for order in range(len(rows[0]))))

@@ -7,21 +7,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter, named, shown
-from adcli.check.methods import unanswered
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.numbers import json_text, non_finite, shortest
 from adcli.output.wrap import fitted, table
 
 if TYPE_CHECKING:
-    from adcli.check.elements import AnyCheck
+    from adcli.check.points import Check
     from adcli.check.tally import Compared, Tally
     from adcli.lang.analyse.wrong_rules import Culprit
     from adcli.lang.ir.errors import Source, Span
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
-PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "single", "dot", "symmetry",
+PREFERRED = ("status", "multiple", "differences", "program", "forward", "native", "single", "dot", "symmetry",
              "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
@@ -30,7 +29,7 @@ EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULA
 """What values on both sides of a point show."""
 
 
-def text_report(check: AnyCheck, points: dict[str, Any], columns: int | None = None) -> str:
+def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
     """The table, what was not compared, the worst entry where there is a fault, and the verdict; in so many columns."""
     lines = [*heading(check, points), "", *table([HEADINGS, *map(row, check.tallies)], SIDES, columns)]
     if skipped := not_compared(check):
@@ -40,7 +39,7 @@ def text_report(check: AnyCheck, points: dict[str, Any], columns: int | None = N
     return fitted("\n".join([*lines, "", verdict(check), ""]), columns)
 
 
-def html_report(check: AnyCheck, points: dict[str, Any]) -> str:
+def html_report(check: Check, points: dict[str, Any]) -> str:
     """The same for notebooks."""
     from adcli.output import html
     parts = [*map(html.paragraph, heading(check, points)),
@@ -52,7 +51,7 @@ def html_report(check: AnyCheck, points: dict[str, Any]) -> str:
     return "".join([*parts, html.emphasized(verdict(check))])
 
 
-def not_compared(check: AnyCheck) -> Counter[str]:
+def not_compared(check: Check) -> Counter[str]:
     """How often methods could not compare, by reason."""
     skipped: Counter[str] = Counter()
     for t in check.tallies:
@@ -60,7 +59,7 @@ def not_compared(check: AnyCheck) -> Counter[str]:
     return skipped
 
 
-def heading(check: AnyCheck, points: dict[str, Any]) -> list[str]:
+def heading(check: Check, points: dict[str, Any]) -> list[str]:
     """How many points and which entries."""
     if points["how"] == "drawn":
         lines = [f"points: {points['usable']} drawn (seed {points['seed']})"]
@@ -104,7 +103,7 @@ def relative(w: Compared) -> tuple[str, str]:
     return f"{w.relative(abs(w.got - w.expected)):.1e}", f"{w.relative(w.allowed):.1e}"
 
 
-def verdict(check: AnyCheck) -> str:
+def verdict(check: Check) -> str:
     """The last line: ok, FAIL or nothing compared, with the counts."""
     compared, failed = sum(t.compared for t in check.tallies), sum(t.failed for t in check.tallies)
     if failed:
@@ -112,25 +111,25 @@ def verdict(check: AnyCheck) -> str:
         return f"FAIL: {failed} of {plural(compared, 'comparison')} failed, in {methods} of {len(check.tallies)} methods"
     if not compared:
         return "nothing compared: no method applies at any of these points"
-    if (method := unanswered(check)) is not None:
+    if (method := check.unanswered) is not None:
         return f"nothing compared: no entry of {method.method.removeprefix('against ')} can be told at these points"
     return f"ok: {plural(compared, 'comparison')}, no disagreement"
 
 
 # ---------------------------------------------------------------- the fault
 
-def worst(check: AnyCheck) -> Tally:
+def worst(check: Check) -> Tally:
     """The method whose worst entry is shown."""
     failed = [t for t in check.tallies if t.failed]
     return min(failed, key=lambda t: PREFERRED.index(t.method.split()[0]))
 
 
-def fault_lines(check: AnyCheck) -> list[str]:
+def fault_lines(check: Check) -> list[str]:
     """The worst entry, and the operation it comes from."""
     t = worst(check)
     w = t.worst
     if not t.derivatives:
-        return [diagnostic("error", *misjudged(check), check.primal.source)]
+        return [diagnostic("error", *misjudged(t), check.primal.source)]
     lines = finding_lines(t)
     if w is None or w.ratio <= 1:
         return lines
@@ -157,12 +156,12 @@ def finding_lines(t: Tally) -> list[str]:
     return lines[::-1][:MOST_FINDINGS]
 
 
-def foreign(check: AnyCheck, t: Tally) -> bool:
+def foreign(check: Check, t: Tally) -> bool:
     """Whether a method compares with somebody else's derivatives."""
     return check.against is not None and t is check.against.tally
 
 
-def foreign_lines(check: AnyCheck, w: Compared) -> list[str]:
+def foreign_lines(check: Check, w: Compared) -> list[str]:
     """What is wrong on their side: how far, where else, and what explains it."""
     against = check.against
     assert against is not None
@@ -186,16 +185,16 @@ def blame(found: Culprit) -> tuple[str, Any]:
             f" differences of the operation give {shortest(found.expected)}", found.equation.span)
 
 
-def misjudged(check: AnyCheck) -> tuple[str, Any]:
+def misjudged(t: Tally) -> tuple[str, Any]:
     """What is wrong with a status, and where the operation stands."""
-    equation, operands, found = check.misjudged[0]
+    equation, operands, found = t.misjudged[0]
     at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
     along = f" along {letter(found.position)}" if found.position is not None and len(operands) > 1 else ""
     return (f"the status of {described(equation, '')} is {LEVELS[found.claimed]} at {at};"
             f" values on both sides show {EVIDENCE[found.shown]}{along}", equation.span)
 
 
-def elsewhere(check: AnyCheck) -> str:
+def elsewhere(check: Check) -> str:
     """Where the fault must be if no rule is wrong."""
     failed = {t.method for t in check.tallies if t.failed}
     if check.too_large:
@@ -228,12 +227,12 @@ def entry(t: Tally, number: Written) -> dict[str, Any]:
             "expected": written(w.expected), "allowed": number(w.allowed)}
 
 
-def json_report(check: AnyCheck, points: dict[str, Any]) -> str:
+def json_report(check: Check, points: dict[str, Any]) -> str:
     """Everything as one JSON object."""
     return json_text(record(check, points, number)) + "\n"
 
 
-def record(check: AnyCheck, points: dict[str, Any], number: Written) -> dict[str, Any]:
+def record(check: Check, points: dict[str, Any], number: Written) -> dict[str, Any]:
     """The figures of all methods, the fault, and the verdict."""
     source = check.primal.source
     return {
@@ -250,7 +249,7 @@ def record(check: AnyCheck, points: dict[str, Any], number: Written) -> dict[str
     }
 
 
-def fault_record(check: AnyCheck, number: Written) -> dict[str, Any]:
+def fault_record(check: Check, number: Written) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
     source = check.primal.source
@@ -265,8 +264,8 @@ def fault_record(check: AnyCheck, number: Written) -> dict[str, Any]:
         return {"method": t.method, **entry(t, number), **(blamed(why.message, why.operation, why.span, source) if why else
                                                   blamed("no part of the formula explains it", None, None, source))}
     found = check.culprit(t.worst.at) if t.derivatives else None
-    equation = found.equation if found else None if t.derivatives else check.misjudged[0][0]
-    message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(check)[0]
+    equation = found.equation if found else None if t.derivatives else t.misjudged[0][0]
+    message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(t)[0]
     operation, span = (equation.op.spelled or equation.op.name, equation.span) if equation else (None, None)
     return {"method": t.method, **entry(t, number), **blamed(message, operation, span, source)}
 

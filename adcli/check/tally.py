@@ -5,10 +5,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.lang.analyse.taylor_remainder import ORDERS
 from adcli.lang.ir.precision import DOUBLE, Precision
+
+if TYPE_CHECKING:
+    from adcli.lang.analyse.wrong_status import Judged, Operands
+    from adcli.lang.ir import Equation
 
 NO_DIGIT = "rounding leaves no digit"
 """Why a number is not compared whose error has no bound."""
@@ -55,8 +59,8 @@ class ForeignFault(NamedTuple):
 @dataclass
 class Tally:
     """The figures of one method. `note` says why it did not run, or of what it looked at a part; `derivatives` whether it
-    compares derivatives, and not levels of smoothness by their place in the order. Each finding counts as a comparison that
-    failed."""
+    compares derivatives, and not levels of smoothness by their place in the order, those that are wrong in `misjudged`. Each
+    finding counts as a comparison that failed."""
 
     method: str
     compared: int = 0
@@ -68,6 +72,7 @@ class Tally:
     note: str | None = None
     derivatives: bool = True
     findings: list[ForeignFault] = field(default_factory=list)
+    misjudged: list[tuple[Equation, Operands, Judged]] = field(default_factory=list)
 
     def compare(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float,
                 order: int = 1) -> None:
@@ -131,5 +136,6 @@ def joined(tallies: Sequence[Tally]) -> Tally:
     found.worst = max((t.worst for t in tallies if t.worst), key=lambda w: w.severity, default=None)
     found.digits = min((t.digits for t in tallies if t.digits is not None), default=None)
     found.slope = min((t.slope for t in tallies if t.slope is not None), default=None)
+    found.misjudged = [one for t in tallies for one in t.misjudged]
     found.note = next((t.note for t in tallies if t.note), None)
     return found

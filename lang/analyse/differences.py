@@ -4,26 +4,16 @@ The quotient (f(x+h) − f(x−h))/2h has an error series in h², so halving h a
 Richardson 1911; A. Neville 1934); C. J. F. Ridders (Accurate computation of F′(x) and F′(x)F″(x), 1982) takes the entry whose
 neighbours differ least, and their difference as its error. To that is added what rounding of the values can do to the entry.
 
-Steps are parts of the scale of the input. A step across which a comparison turns, a step function jumps or a value ceases to
-be finite sees another function; such steps are left out, with all that are longer.
+Steps at which a value is not finite are left out, with all that are longer.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from adcli.lang.analyse.decisions import DIV, decisions
-from adcli.lang.ir import Lit, Program, Result, Var
-from adcli.lang.ir.build import Builder, apply
-from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
-from adcli.lang.passes.simplify import simplify
 
-LONGEST_STEP, HALVINGS, MOST_HALVINGS = 2.0 ** -3, 30, 200
-"""The first step as a part of the scale, and how many there are, each half of the one before; more where scales differ."""
 TABLEAU_COLUMNS = 6
 """Columns of the tableau: beyond, rounding only grows."""
 FEWEST_STEPS = 4
@@ -44,40 +34,6 @@ class Quotient:
     value: float = math.nan
     bar: float = math.inf
     problem: str | None = None
-
-
-def scale(x: float, low: float | None, high: float | None) -> float:
-    """A length over which a function of x may be expected to be smooth: its size; at 0 the width of its range, else 1."""
-    if x:
-        return abs(x)
-    return high - low if low is not None and high is not None and 0 < high - low < math.inf else 1.0
-
-
-def steps(x: float, length: float, shortest: float | None = None) -> list[tuple[float, float]]:
-    """Pairs of points above and below x, the farthest first, as doubles that differ from x: a part of `length`, and its halves
-    until they are small parts of the shortest length."""
-    halvings = min(MOST_HALVINGS, HALVINGS + math.frexp(length)[1] - math.frexp(shortest or length)[1])
-    pairs = [(x + length * LONGEST_STEP / 2 ** k, x - length * LONGEST_STEP / 2 ** k) for k in range(halvings)]
-    return [(a, b) for a, b in pairs if a > x > b and a < math.inf and b > -math.inf]
-
-
-def sided(program: Program) -> Program:
-    """A derivative program with one more result: a number that changes where a comparison turns (they decide which piece is
-    taken), a step function jumps, or a denominator changes sign."""
-    b = Builder()
-    b.equations.extend(program.equations)
-    total, weight = b.expr(Lit(0.0)), 1.0
-    for e in decisions(program):
-        weight = math.fmod(weight * 1.6180339887498949 + 0.7548776662466927, 1.0) + 0.5
-        out = b.expr(e.outs[0])
-        if e.op.truth:
-            total = total + apply(TABLE["select"], out, weight, 0.0)
-        elif e.op.pieces == "step":
-            total = total + weight * out
-        elif e.op is DIV and isinstance(e.args[1], Var):
-            total = total + apply(TABLE["select"], b.expr(e.args[1]) < 0, weight, 0.0)
-    side = Result(Names.of(program).fresh("side"), total.atom)
-    return simplify(replace(program, equations=tuple(b.equations), results=(*program.results, side)))
 
 
 def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float,
@@ -141,13 +97,3 @@ def _one_slope(rows: Sequence[QuotientRow], at: int) -> bool:
     """Whether the slopes of the two sides approach each other there, as they do not at a kink or a pole."""
     at = max(at, 1)
     return rows[at].sides <= APPROACH * rows[at - 1].sides + 8 * rows[at].noise
-
-
-def stencil(at: Mapping[str, float], name: str, pairs: Sequence[tuple[float, float]]) -> list[dict[str, float]]:
-    """The points x ± h in order: above, below, above, …"""
-    return [{**at, name: x} for pair in pairs for x in pair]
-
-
-def masked(column: Sequence[float], sides: Sequence[float], centre: float) -> list[float]:
-    """Values of the points that are on the same side of everything as the centre; NaN for the others."""
-    return [x if side == centre else math.nan for x, side in zip(column, sides, strict=True)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.lang.analyse.decisions import decisions
+from adcli.lang.analyse.decisions import decided
 from adcli.lang.analyse.precise_differences import spare_digits
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program
@@ -46,13 +46,13 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     arithmetic makes of nothing."""
     exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
     terms = _terms(program, derivatives, at, direction, exact)
-    centre = _decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
+    centre = decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
     found: dict[str, Remainder | None] = {r.name: None for r in program.results}
     orders = len(terms) // len(found) // 2
     for size in RELATIVE_STEPS:
         h = exact.constant(size)
         runs = [every_value(program, _point(at, direction, s, exact), exact) for s in (h, h / 2)]
-        if any(_decided(program, run, exact) != centre for run in runs):
+        if any(decided(program, run, exact) != centre for run in runs):
             continue
         for i, r in enumerate(program.results):
             known = found[r.name]
@@ -109,17 +109,3 @@ def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any)
 
 def _point(at: Mapping[str, float], direction: Mapping[str, float], h: Any, exact: Arithmetic) -> dict[str, Any]:
     return {n: exact.constant(x) + h * exact.constant(direction.get(n, 0.0)) for n, x in at.items()}
-
-
-def _decided(program: Program, values: Mapping[Any, Any], exact: Arithmetic) -> list[object]:
-    """What decides between pieces: comparisons, the order of what max or abs sees, steps; and the signs of denominators."""
-    found: list[object] = []
-    for e in decisions(program):
-        if e.op.truth or e.op.pieces == "step":
-            found.append(values[e.outs[0]])
-        else:
-            args = [read(values, a, exact) for a in e.args]
-            found += [x < y for x in args for y in (*args, 0)]
-            if e.op.pieces == "sawtooth" and args[1]:
-                found.append(exact.functions["floor"](2 * (args[0] - values[e.outs[0]]) / args[1]))
-    return found

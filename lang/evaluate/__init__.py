@@ -1,8 +1,8 @@
 """What a Program means: an interpreter over any arithmetic.
 
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
-made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals and complex
-numbers have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
+made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals have
+modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
 
 The room `evaluate` has one file for each arithmetic, with all its functions; a new arithmetic is a new file. It knows the IR and
 nothing else: not the text of programs, nor their derivatives, nor machines.

@@ -11,7 +11,7 @@ from c_programs import CC
 from adcli.check.against import Against
 from adcli.check.command import drawn_points
 from adcli.check.foreign import foreign
-from adcli.check.methods import Check
+from adcli.check.points import Check
 
 needs_c = pytest.mark.skipif(CC is None, reason="no C compiler")
 TEXT = "input x in [1, 2], y in [1, 2]\nv = x*sin(y) + 3*x/y\n"
@@ -25,14 +25,19 @@ def looked_at(text=TEXT, samples=4, seed=0):
     program = parse(text)
     check = Check(program, [p.name for p in program.params if p.active], seed)
     points, _ = drawn_points(check, samples, seed)
-    return check, list(check.see(points))
+    return check.subject, check.subject.see(points)
 
 
 def held(what, text=TEXT, symbol=None, returns=None, seconds=20.0, names=(), samples=4):
     """The method alone, with what it has to say of its worst entry."""
-    check, seen = looked_at(text, samples)
     against = Against(foreign(str(what), names, symbol, seconds), returns)
-    against.run(check, seen)
+    return asked(against, *looked_at(text, samples))
+
+
+def asked(against, subject, seen):
+    """The method after a run."""
+    against.ask(subject.primal, subject.wrt, [s.at for s in seen], arrays=False)
+    against.run(subject, seen)
     return against
 
 

@@ -15,7 +15,7 @@ from command import adcli, succeeds
 from places import ROOT
 from sample_files import SCALARS
 from session_seed import drawn, half
-from somebody import BY_X, BY_Y, TEXT, VALUE, compiled, held, looked_at, needs_c
+from somebody import BY_X, BY_Y, TEXT, VALUE, asked, compiled, held, looked_at, needs_c
 
 from adcli.check.against import Against
 from adcli.check.foreign import Answer, Foreign
@@ -240,7 +240,7 @@ def written(e, r):
 class Ours(Foreign):
     """The derivatives of a text, by native code in this process."""
 
-    def answers(self, inputs, points, most):
+    def answers(self, inputs, points, most, arrays=False):
         native = Native(gradient(parse(self.what), list(inputs)))
         return [Answer(tuple(row)) for row in zip(*native(points), strict=True)]
 
@@ -253,8 +253,8 @@ def test_another_association_passes_and_a_planted_sign_fails():
         other = f"input x, y, z\nv = exp(x + y*z) + ({' + '.join(f'({written(e, r)})' for e in parts[::-1])})"
         check, seen = looked_at(text, 6)
         right, wrong = (Against(Ours(t, 1.0, "")) for t in (other, other.replace("v = ", "v = -")))
-        assert right.run(check, seen)[0].failed == 0, (text, other, right.tally.worst)
-        assert wrong.run(check, seen)[0].failed > 0, (text, other)
+        assert asked(right, check, seen).tally.failed == 0, (text, other, right.tally.worst)
+        assert asked(wrong, check, seen).tally.failed > 0, (text, other)
         told_of += wrong.explanation(wrong.tally.worst) is not None
     assert told_of >= 3
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from adcli.lang.analyse.wrong_rules import culprit
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
-from adcli.lang.ir.build import When
+from adcli.lang.ir.build import When, apply
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import forward, pipeline, reverse
@@ -15,6 +15,7 @@ from command import adcli, succeeds
 from planted_faults import planted, wrong_rule, wrong_status
 from session_seed import half
 
+from adcli.check import elements
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
 
@@ -86,6 +87,29 @@ def test_a_piece_that_is_taken_the_wrong_way_round():
     with rules("max", lambda t, z, u, *xs: When(u < z, t)):
         ended = adcli("check", "-e", "v = x*max(x*x, y)")
     assert ended.code == 1 and "the rule of max(u, v)" in ended.out
+
+
+SECOND = {"scalar": "v = sin(x*y)*x", "tensor": "input x(N), y; v +=! sin(x(i)*y)*x(i)"}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("text", SECOND.values(), ids=SECOND)
+def test_a_rule_that_only_second_derivatives_use(text, change):
+    with wrong_rule("cos", 0, change):
+        record = adcli("check", "-e", text, "--samples", 2, "--format", "json").records[0]
+    assert record["verdict"] == "FAIL" and not any(m["failed"] for m in record["methods"] if "gradient" in m["method"])
+
+
+@pytest.mark.parametrize("most", [0, elements.MOST_WRITTEN], ids=["large", "small"])
+@pytest.mark.parametrize("precise", [False, True], ids=["doubles", "multiple precision"])
+def test_a_rule_that_is_wrong_at_one_element_only(most, precise, monkeypatch):
+    monkeypatch.setattr(elements, "MOST_WRITTEN", most)
+    if not precise:
+        monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
+    text, at = "input x(N); v +=! sin(x(i))*x(i)", "x=[0.5,-0.7,0.2,2,0.9]"
+    succeeds("check", "-e", text, "--at", at)
+    with rules("sin", lambda t, z, x: t * cos(x) * apply(TABLE["select"], x > 1, 1 + 1e-5, 1.0)):
+        assert adcli("check", "-e", text, "--at", at).code == 1
 
 
 # ---------------------------------------------------------------- what rows say of smoothness

@@ -14,8 +14,9 @@ from one_operation import REAL, program, samples
 from session_seed import half
 
 import adcli as api
-from adcli.check import elements, subject, sweeps
-from adcli.check.methods import Check
+from adcli.check import elements, subject
+from adcli.check.methods import other_precision
+from adcli.check.subject import Subject
 
 METHOD = "single precision against double"
 NUMBERS = "v = x*sin(y) + exp(x)/y"
@@ -43,9 +44,9 @@ def test_a_large_point_is_looked_at_along_directions(monkeypatch: pytest.MonkeyP
 def test_every_operation_stays_within_its_bound(op: Any) -> None:
     """With its derivatives to second order, in both modes."""
     p = program(op)
-    check = Check(p, [x.name for x in p.params if x.name.startswith("x")], precision=SINGLE)
-    seen = list(check.see([{n: SINGLE.rounded(x) for n, x in at.items()} for at in samples(op, 3)]))
-    (tally,) = check.in_singles(seen)
+    looked_at = Subject(p, [x.name for x in p.params if x.name.startswith("x")], precision=SINGLE)
+    seen = looked_at.see([{n: SINGLE.rounded(x) for n, x in at.items()} for at in samples(op, 3)])
+    (tally,) = other_precision(looked_at, seen)
     assert not tally.failed and tally.compared, tally.worst
 
 
@@ -68,7 +69,7 @@ def test_wrong_code_for_numbers_is_caught_and_named(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("most", [0, elements.MOST_WRITTEN], ids=["large", "small"])
 def test_wrong_code_for_tensors_is_caught(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = sweeps.native
+    right = elements.native
 
     def wrong(p: Program, precision: str) -> Any:
         kernel = right(p, precision=precision)
@@ -78,7 +79,7 @@ def test_wrong_code_for_tensors_is_caught(most: int, monkeypatch: pytest.MonkeyP
             return {n: np.asarray(x) * (1 + 1e-3) if n == "s" and precision == "single" else x for n, x in found.items()}
         called.program = kernel.program   # type: ignore[attr-defined]
         return called
-    monkeypatch.setattr(sweeps, "native", wrong)
+    monkeypatch.setattr(elements, "native", wrong)
     monkeypatch.setattr(elements, "MOST_WRITTEN", most)
     ended, method = checked("input x(N), a; s +=! tanh(x(i)) * a")
     assert ended.code == 1 and method["failed"] and method["worst"]["entry"] == "s"

@@ -1,32 +1,32 @@
-"""Derivatives by differences and by complex steps, against multiple precision."""
+"""Derivatives by extrapolated differences, against multiple precision."""
 from __future__ import annotations
 
 import math
 
 import pytest
-from adcli.codegen.rows.expand import expand
-from adcli.lang.analyse.differences import extrapolated, steps
+from adcli.lang.analyse.differences import extrapolated
 from adcli.lang.analyse.precise_differences import derivative
 from adcli.lang.evaluate import evaluate
-from adcli.lang.evaluate.complex import complex_step, continues, step
 from one_operation import REAL, samples
 from one_operation import program as one_operation
 
 
+def steps(x, length):
+    """Pairs of points above and below x, the farthest first."""
+    return [(x + length * 2.0 ** -k, x - length * 2.0 ** -k) for k in range(3, 33) if x + length * 2.0 ** -k > x]
+
+
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
-def test_complex_step_and_differences_agree_with_multiple_precision(op):
+def test_differences_agree_with_multiple_precision(op):
     """Every row of the table, at points of its domain."""
     program = one_operation(op)
-    machine, size = expand(program), {"z": 100.0}
+    size = {"z": 100.0}
     for at in samples(op):
         for name in at:
             want = derivative(program, at, [{name: 1.0}], 1e-25, size, {"z": 1e-18}).values.get("z")
             assert want is not None or op.name in ("lgamma", "select")
             if want is None:
                 continue
-            if continues(machine) is None:
-                got = complex_step(machine, at, name, step(abs(at[name])))["z"][0]
-                assert abs(got - want) <= 1e-13 * max(1, abs(want)), (at, name)
             pairs = steps(at[name], abs(at[name]) / 16)
             values = [[evaluate(program, {**at, name: p[i]})["z"] for p in pairs] for i in (0, 1)]
             centre = evaluate(program, at)["z"]
