@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import pathlib
 import re
+import sys
 
 import gate
+import gate_times
+import pytest
 
 
 def test_a_record_compared_with_itself_and_with_a_planted_difference(tmp_path: pathlib.Path, capsys) -> None:
@@ -26,3 +29,10 @@ def test_the_list_has_every_verb_and_every_sample() -> None:
     listed = gate.selected(pathlib.Path("/tmp"), re.compile("^(?!.*wrong)"), 1)
     verbs = {command[0] for command in listed if command}
     assert set(gate.VERBS) <= verbs
+
+
+def test_times_of_one_version_beside_itself(capsys) -> None:
+    gate_times.main([sys.executable, sys.executable, "--only", "emit", "--rounds", "1"])
+    _, line, summary = capsys.readouterr().out.splitlines()
+    before, after, ratio = map(float, line.removeprefix("emit C").split())
+    assert 0 < before and ratio == pytest.approx(after / before, abs=1e-2) and summary.startswith("1 figures")
