@@ -1,7 +1,6 @@
 """What is done with one block of a table: read, compute, write. Blocks are worked on in several threads at once.
 
-Each block takes the fastest way that is certain to give the bytes the careful way gives: native code, then the plain reader,
-then the careful one.
+Native code reads a block where it is certain to give the bytes that the careful reader gives.
 """
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
     from adcli.rows.typed_columns import ColumnBlock
 
-LARGE = 256 << 10
-"""Bytes of a block that are worth loading what is fast."""
+LARGE = 192 << 10
+"""Bytes of a block that are worth loading native code: as long as that takes, this much is read with care."""
 FEW_RESULTS = 16
 """Programs with more results have blocks of fewer rows, so that memory does not depend on their number either."""
 
@@ -108,7 +107,7 @@ class Work:
         objects = form.kind == "ndjson" and not form.only
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None or not self.holds(lines.columns):
-            return self._listed(self.table.plain(block) or self.table.careful(block), block)
+            return self._listed(self.table.careful(block), block)
         plain = form.keeps or form.only or objects or form.separable(block)
         if self.shortest and (plain or (form.kind == "columns" and self.table.separator)) and form.kind != "text":
             return self._in_arrays(lines, block)

@@ -1,7 +1,6 @@
 """Rows of a table as numbers: what a field may be, what is wrong with a row, and in words that name the row.
 
-`Table.careful` reads row by row and is the definition of what a table means. `Table.plain` reads a block of rows that have
-nothing special about them several times faster and gives None for any other; `tables_native` does the same faster still.
+`Table.careful` reads row by row and defines what a table means; `tables_native` reads blocks without a bad row many times faster.
 """
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from adcli.input.fields import COMMA, Fault, field_number, shown
+from adcli.input.fields import Fault, field_number, shown
 from adcli.input.values import DECIMAL
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
@@ -24,8 +23,6 @@ from adcli.output.numbers import NON_FINITE
 from adcli.rows.dialect import Dialect
 from adcli.rows.tables import field_pattern, row_pattern
 
-UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
-"""What the plain reader leaves to the careful one: quotes, stray carriage returns, blank lines, what float() takes otherwise."""
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 
 
@@ -318,34 +315,6 @@ class Table:
         with suppress(Fault):
             return field_number(field, self.dialect.comma)
         return None
-
-    def plain(self, block: bytes) -> Rows | None:
-        """The same for rows of the right length with plain decimal numbers; None where any row is not so."""
-        text = block.replace(b"\r\n", b"\n")
-        if self.separator is None or self.tensors or text.startswith(b"\n") or UNUSUAL.search(text):
-            return None
-        if any(word in text for word in self.dialect.empty) or (self.utf8 and not is_text(text)):
-            return None
-        texts = text[:-1].split(b"\n")
-        rows = [row.split(self.separator) for row in texts]
-        if set(map(len, rows)) != {len(self.names)}:
-            return None
-        if self.dialect.comma:
-            rows = [[field.translate(COMMA) for field in row] for row in rows]
-        try:
-            columns = [self._column(rows, p, place) for p, place in zip(self.inputs, self.places, strict=True)]
-        except ValueError:
-            return None
-        if not all(math.isfinite(sum(c)) and self.dialect.holds(c) for c in columns):
-            return None
-        return Rows(list(map(self.start, texts)) if self.start else texts, columns, {}, {}, len(texts))
-
-    @staticmethod
-    def _column(rows: list[list[bytes]], p: Param, place: int | None) -> list[float]:
-        if place is not None:
-            return [float(row[place]) for row in rows]
-        assert p.default is not None
-        return [p.default] * len(rows)
 
 
 def unquoted(field: bytes, number: int) -> bytes:

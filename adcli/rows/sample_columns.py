@@ -49,7 +49,7 @@ class SampleTable(NamedTuple):
         fast = fast_tables(self.keep) if len(text) >= LARGE else None
         if fast and (lines := fast.read(table, text)) is not None:
             return lines.columns, {}
-        found = table.plain(text) or table.careful(text)
+        found = table.careful(text)
         return [*found.columns], {row: self._bad(line + found.places[row], fault) for row, fault in found.faults.items()}
 
     def _bad(self, line: int, fault: Fault) -> BadTable:

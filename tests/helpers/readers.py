@@ -1,5 +1,4 @@
-"""The three readers of tables: row by row, the plain one, and native code. Any of them alone, and blocks that end in odd
-places."""
+"""The two readers of tables, row by row and native code, each alone, and blocks that end in odd places."""
 from __future__ import annotations
 
 import contextlib
@@ -9,9 +8,8 @@ from unittest import mock
 from command import Ended, adcli
 
 from adcli.rows import blocks
-from adcli.rows.rows import Table
 
-READERS = ("careful", "plain", "native")
+READERS = ("careful", "native")
 
 
 @contextlib.contextmanager
@@ -21,8 +19,6 @@ def reader(name: str, cut: bool = False) -> Iterator[None]:
         fast = blocks.fast_tables(True) if name == "native" else None
         patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda keep: fast))
         patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
-        if name == "careful":
-            patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
         if cut:
             patches.enter_context(mock.patch("adcli.rows.tables.BLOCK", 24))
             patches.enter_context(mock.patch("adcli.rows.tables.PIECE", 7))
