@@ -10,13 +10,9 @@ from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nest import (
-    BAND,
     GROUP,
-    GROUP_OF_BANDS,
     LONG_SUM,
     PIECE,
-    POINTS_OF_A_ROW,
-    SHORTEST_BAND,
     Nest,
 )
 from adcli.codegen.nests.teams import Team
@@ -75,8 +71,6 @@ class Addresses(FunctionWriter):
         """The mask of the lanes where guards hold, of those of `tail`, where guards differ from lane to lane."""
         self.piece: tuple[str, str] | None = None
         """The first value and the one after the last, where the range of an index is done in pieces."""
-        self.unrolled = False
-        """Whether several turns of the innermost loop are being written."""
         self.copies = 0
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
         self.rows_now = 1
@@ -260,25 +254,6 @@ class Addresses(FunctionWriter):
             return self.among_all_points(kept, s, width)
         return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin, self.points())
 
-    def place_in_band(self, s: Read) -> Placed:
-        """Where the copies of a tile's rows are, which stand together for each point of the reduced indices."""
-        assert self.nest.tile is not None and self.band is not None
-        memory, points = self.own_band(s)
-        return self.among_points(memory, self.nest.rows, self.nest.tile, self.band[0], points)
-
-    def own_band(self, s: Read) -> tuple[str, str]:
-        """Memory on the stack for the rows of a band, and for how many points each row has room there."""
-        points = self.points()
-        size = self.product([str(BAND), points])
-        return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("band", s)), points
-
-    def band_rows(self) -> str:
-        """How many rows are done for all panels of a group before others are."""
-        units = self.quotient(self.points(), 0, POINTS_OF_A_ROW * SHORTEST_BAND)
-        rows = self.place(0, f"mul i64 {units}, {SHORTEST_BAND}", ("rows", units)), 0
-        some = self.extreme(rows, (str(SHORTEST_BAND), 0), True)
-        return self.extreme(some, (str(BAND), 0), False)[0]
-
     def among_points(self, at: str, width: int, along: Index, begin: str, points: str) -> Placed:
         """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index, and
         have room for so many points at each of its values."""
@@ -321,7 +296,7 @@ class Addresses(FunctionWriter):
         group."""
         width = self.lanes * self.nest.blocks
         points = self.at_least_one(self.points())
-        numbers = (GROUP_OF_BANDS if self.nest.banded else GROUP) // len(self.nest.packed) // width
+        numbers = GROUP // len(self.nest.packed) // width
         most = self.at_least_one(self.once(f"sdiv i64 {numbers}, {points}"))
         panels = self.panels()
         halves = self.once(f"add i64 {self.once(f'shl i64 {panels}, 1')}, {most}")
@@ -361,8 +336,8 @@ class Addresses(FunctionWriter):
         others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
                                if x.index in self.nest.inner and x.index is not r.index])
         some = self.extreme((others, 0), ("1", 0), True)[0]
-        points = str(PIECE if self.nest.goes_on else LONG_SUM)
-        if not self.nest.goes_on and not self.nest.adds:
+        points = str(LONG_SUM)
+        if not self.nest.adds:
             points = self.place(0, f"select i1 {self.short_sum()}, i64 {LONG_SUM}, i64 {PIECE}", ("points of a piece",))
         most = self.place(0, f"sdiv i64 {points}, {some}", ("piece", some))
         few = self.extreme((most, 0), ("1", 0), True)

@@ -30,8 +30,6 @@ class BodyValue:
     level: int
 
 
-AHEAD = 16
-"""Points of a sum by which what a tile reads of a panel is asked for earlier, where panels come from the second cache."""
 NOBODYS = BodyValue([], False, True, 0)
 """A value that is computed on the way to another one, which alone reads it."""
 
@@ -230,11 +228,7 @@ class BodyWriter:
             return BodyValue([[at.scalars.constant(atom.value)]], False, False, 0)
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
-            if at.unrolled and nest.banded:
-                at.fetch(address, AHEAD * at.copies, at.copies)
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
-        if at.band is not None and s in nest.banded and self.rows > 1:
-            return self.rows_of_band(s)
         moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
         tiled = any(movement(s.subscripts, i) != STILL for i in nest.across)
         texts, known, level = list[list[str]](), dict[str, list[str]](), 0
@@ -261,13 +255,6 @@ class BodyWriter:
         at = self.at
         begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
         return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes}")
-
-    def rows_of_band(self, s: Read) -> BodyValue:
-        """The rows of a tile, of what was copied for a band of them."""
-        at = self.at
-        address, level = at.place_in_band(s)
-        places = [at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {t}") for t in range(self.rows)]
-        return BodyValue([[at.place(level, f"load {at.scalar}, ptr {x}, align {at.bytes}")] for x in places], True, False, level)
 
     def as_number(self, level: int, load: str, atom: Var, lanes: int) -> str:
         got = self.at.place(level, load)

@@ -27,8 +27,6 @@ class IndexLoops(TileGuards):
         self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
         self.begins = ""
         """Whether what a piece comes to is not added to what is there."""
-        self.continues = ""
-        """Whether a piece goes on with the sums of the piece before; no text where none does."""
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
@@ -68,16 +66,8 @@ class IndexLoops(TileGuards):
 
     def rows(self, inside: Callable[[int], None]) -> None:
         assert self.nest.tile is not None
-        self.in_tiles(self.nest.tile, *self.rows_in_band(), self.nest.rows, lambda step: self.columns(step, inside))
-
-    def rows_in_band(self) -> tuple[str, str]:
-        """The first value of the tile's index and the one after the last, of the band where there is one."""
-        assert self.nest.tile is not None
-        low, high = self.limits(self.nest.tile)
-        if self.band is not None:
-            low, high = (self.put(f"call i64 @llvm.{name}.i64(i64 {x}, i64 {end})")
-                         for name, x, end in zip(("smax", "smin"), (low, high), self.band, strict=True))
-        return low, high
+        low, high = self.band or self.limits(self.nest.tile)
+        self.in_tiles(self.nest.tile, low, high, self.nest.rows, lambda step: self.columns(step, inside))
 
     def columns(self, rows: int, inside: Callable[[int], None]) -> None:
         """The index beside the tile's, if there is one; `inside` is told how many points the tile has."""
@@ -130,8 +120,7 @@ class IndexLoops(TileGuards):
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
         most = self.nest.blocks
-        fewer = {most, most - 1} - {0} if self.nest.banded else {1, most, min(most, FEWER_BLOCKS)}
-        for blocks in sorted(fewer, reverse=True):
+        for blocks in sorted({1, most, min(most, FEWER_BLOCKS)}, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
             found.append((low, end, step, blocks))

@@ -26,8 +26,6 @@ from adcli.lang.ir.affine import Index
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
-TURNS = 4
-"""Turns that the innermost loop of a tile does at a time where its rows lie apart."""
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
@@ -96,7 +94,7 @@ class NestWriter(IndexLoops):
         if self.nest.last is not None:
             self.side_by_side(self.nest.last, blocks, neutral)
             return
-        sums = self.so_far(rows, blocks, neutral)
+        sums = [neutral] * (rows * blocks)
         if not self.nest.inner and not self.nest.reduces:
             values = self.point(rows, blocks, sums)
         else:
@@ -106,19 +104,6 @@ class NestWriter(IndexLoops):
             values = [self.across(values[t * blocks:(t + 1) * blocks]) for t in range(rows)]
             places = [(t, 0) for t in range(rows)]
         self.store(places, values, 1 if self.nest.reduces else self.lanes)
-
-    def so_far(self, rows: int, blocks: int, neutral: str) -> list[str]:
-        """What the accumulators of a tile start from: nothing, or what the piece before has left."""
-        places = [(t, u) for t in range(rows) for u in range(blocks)]
-        if not self.continues:
-            return [neutral] * len(places)
-        masks = [self.stored_lanes(t, u) for t, u in places] if self.nest.late else [None] * len(places)
-        self.open_condition(self.continues, [(self.real, neutral)] * len(places))
-        found = []
-        for (t, u), self.mask in zip(places, masks, strict=True):
-            found.append(self.loaded(self.step_over(self.address(self.out, self.op.write, t)[0], u), self.lanes))
-        self.mask = None
-        return self.close_condition(found)
 
     def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
         """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
@@ -165,46 +150,17 @@ class NestWriter(IndexLoops):
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
         saved = self.floor, list(self.undecided)
-        turns = self.turns(rows, blocks)
-        whole = left[:-1] if self.nest.by_rows or turns > 1 else left
+        whole = left[:-1] if self.nest.by_rows else left
         for index in whole:
             sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
         if self.nest.by_rows:
             sums = self.last_by_rows(left[-1], rows, blocks, sums)
-        elif turns > 1:
-            sums = self.several_turns(left[-1], turns, rows, blocks, sums)
         else:
             sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
         for index in reversed(whole):
             sums = self.close(index, sums)
         self.floor, self.undecided = saved
         return sums
-
-    def turns(self, rows: int, blocks: int) -> int:
-        """How many turns the innermost loop of a tile does at a time: several in whole tiles that read copies along the vector,
-        and more of them where the rows lie apart, as one address serves several turns there."""
-        if not self.nest.packed or self.nest.powers or rows == 1 or blocks != self.nest.blocks:
-            return 1
-        return 2 if self.nest.banded else TURNS
-
-    def several_turns(self, index: Index, turns: int, rows: int, blocks: int, sums: list[str]) -> list[str]:
-        """The innermost loop by so many values of its index at a time, where all of them have points, then one by one by those
-        that are left, in the same order."""
-        low, high = self.limits(index)
-        if not self.undecided:
-            begin, low = low, self.whole(low, high, turns)
-            sums = self.open_loop(index, begin, low, turns, [(self.real, s) for s in sums])
-            if self.nest.banded:
-                self.chunks.pop()   # lines stay in their order, so that what is read for one turn is needed no longer than that
-            level, now = len(self.frames) - 1, self.frames[-1].index
-            self.unrolled = True
-            for k in range(turns):
-                self.bound[index] = self.place(level, f"add nsw i64 {now}, {k}") if k else now, level
-                sums = self.point(rows, blocks, sums)
-            self.unrolled = False
-            sums = self.close(index, sums)
-        sums = self.open_loop(index, low, high, 1, [(self.real, s) for s in sums])
-        return self.close(index, self.point(rows, blocks, sums))
 
     def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
         """The innermost loop in three: first where some rows have points, then where all have, and where some have again."""

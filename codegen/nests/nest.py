@@ -15,40 +15,25 @@ from adcli.lang.sizes.binding import number
 
 ALONE = 3.0
 """How much longer a row takes that is in no whole tile."""
-ALONE_IN_ROW = 0.5
-"""How much longer a register takes that is alone in the rows of a tile, where others read copies."""
 SHARED_EVENLY = 16
 """Values of an index beyond which it is shared, whatever stands inside of it."""
 STILL, CONSECUTIVE, STRIDED, WILD = range(4)
 """How an access moves with an index: not at all, to the next element, by a constant number of elements, in another way."""
 COSTS = (0.3, 1.0, 8.0)
-COPIED = 2.0
-TRANSPOSED = 6.0
-"""What copying the rows of a tile takes for a point of the sum, beside fetching them; and where each lies along the sum."""
-LONGER_TEXT = 1.4e5
-"""What the copies of rows must be worth in a run: the text of a nest is twice as long by them, and takes as long to compile."""
-IN_ORDER = 0.5
-"""What a point of the sum takes less where the rows of a tile lie together: no address is computed."""
 ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 17
 """Numbers in copies that are made; they lie on the stack."""
 PIECE = 256
-"""Points of a sum that are done for all elements before others are: the copies of a panel, and of the rows of a tile, fill about
-the first cache."""
+"""Points of a sum that are done for all elements before others are: the copies of a panel fill about the first
+cache."""
 LONG_SUM = 512
-"""Points of a sum beyond which each piece has sums of its own, which are added up. A shorter one is one piece where no rows are
-copied; else each piece goes on with the sums of the piece before. What is read along a vector for more points takes twice as
-long, if it is not copied to one place."""
-BAND, SHORTEST_BAND = 32, 16
-"""Rows that are done for all panels of a group before others are, at most and at least; whole tiles."""
-POINTS_OF_A_ROW = 4
-"""Points of a sum for each row of a band: where few make a panel's elements, those of the next panel, which stand beside them in
-memory, are written as soon as these."""
+"""Points of a sum beyond which each piece has sums of its own, which are added up; a shorter one is one piece. What is read
+along a vector for more points takes twice as long, if it is not copied to one place."""
+BAND = 32
+"""Rows that are done for all panels of a group before others are; whole tiles."""
 GROUP = 1 << 15
 """Numbers in the copies that are made together, at most, unless one panel has more."""
-GROUP_OF_BANDS = 1 << 17
-"""The same where rows are copied, too, for each group again."""
 FIRST_CACHE, SECOND_CACHE = 1 << 12, 1 << 17
 """Numbers over which what is read along a vector may spread that the next tiles of rows find in a cache again."""
 FROM_SECOND, FROM_AFAR = 0.25, 6.0
@@ -96,13 +81,12 @@ class Nest:
     The loops are over `outer`, the `tile` index, the `vector` index where it is in the result, `inner`, and the `vector` index
     where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
-    read along it, the same for all rows, is copied first to where it lies together; and so is what is `banded`, whose rows lie
-    together at each of many places, for a band of rows. The copies of what is `kept` are made outside of the nest, each in a
-    tensor of its own. With `last` that index of the result runs innermost of all, inside of the reduced vector index, and each
-    of its values has accumulators in memory. Guards that are `late` say of an element whether it is stored: whole tiles are
-    computed wherever it is for any of their elements. Those that are `by_rows` limit the innermost index differently for the
-    rows of a tile, which have most of its range in common. With `beside` a tile has `columns` values of that index, too: number
-    t of its points is row t mod `rows` of column t div `rows`.
+    read along it, the same for all rows, is copied first to where it lies together. The copies of what is `kept` are made outside
+    of the nest, each in a tensor of its own. With `last` that index of the result runs innermost of all, inside of the reduced
+    vector index, and each of its values has accumulators in memory. Guards that are `late` say of an element whether it is
+    stored: whole tiles are computed wherever it is for any of their elements. Those that are `by_rows` limit the innermost index
+    differently for the rows of a tile, which have most of its range in common. With `beside` a tile has `columns` values of that
+    index, too: number t of its points is row t mod `rows` of column t div `rows`.
     """
 
     op: Comprehension
@@ -117,7 +101,6 @@ class Nest:
     scatter: bool = False
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
-    banded: tuple[Read, ...] = ()
     kept: tuple[tuple[Read, Var], ...] = ()
     windows: tuple[Window, ...] = ()
     powers: tuple[IndexPower, ...] = ()
@@ -134,11 +117,6 @@ class Nest:
         other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are
         stored."""
         return self.inner[0] if self.packed and self.op.onto is None and len(self.late) == len(self.op.guards) else None
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether pieces of a short sum go on with what pieces before have left. Where several calls add to a result none can."""
-        return bool(self.banded) and not self.adds
 
     @property
     def adds(self) -> bool:
@@ -219,12 +197,7 @@ class Nest:
             times = {s: 1 / steps for s, _ in self.kept}
             copied = sum((COSTS[movement(s.subscripts, self.vector)] + 1 + self.far(s, lengths, sizes)) * times.get(s, 1)
                          for s in self.packed if self.vector is not None)
-            registers = -(-lengths[self.vector] // lanes) if self.vector is not None else 1
-            if self.banded and registers % self.blocks == 1:
-                total *= 1 + ALONE_IN_ROW / registers
-            banding = sum(self.banding(s, lengths, sizes, lanes) for s in self.banded)
-            total *= self.per_point + banding / (self.rows * self.blocks) + copied / max(1, lengths[self.tile])
-            return total + (LONGER_TEXT if self.banded else 0)
+            return total * (self.per_point + copied / max(1, lengths[self.tile]))
         for p in self.powers:
             if p.along is None:
                 total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
@@ -250,22 +223,6 @@ class Nest:
             stride, spread = stride * length, spread + stride * min(length, steps)
         return 0.0 if spread < FIRST_CACHE else FROM_SECOND if spread < SECOND_CACHE else FROM_AFAR
 
-    def banding(self, s: Read, lengths: Mapping[Index, int], sizes: Mapping[str, int], lanes: int) -> float:
-        """What copying the rows of a tile for each group of panels takes longer than reading them where they lie for each panel,
-        for a point of the sum. A row that lies alone comes from as far as all that lies between the first and the last: it is
-        on a page of its own, and where that is a multiple of a large power of two in the way of others in the caches."""
-        width = lanes * self.blocks
-        panels = max(1, -(-lengths[self.vector] // width)) if self.vector is not None else 1
-        points = min(PIECE, max(1, prod(lengths[i] for i in self.inner)))
-        together = max(1, GROUP_OF_BANDS // len(self.packed) // width // points)
-        far = self.far(s, lengths, sizes)
-        last = self.inner[-1]
-        whole = movement(s.subscripts, last) == CONSECUTIVE and lengths[last] >= self.rows
-        copied = TRANSPOSED if whole else 2.0 * self.rows   # each element by itself
-        if self.tile is not None and movement(s.subscripts, self.tile) == CONSECUTIVE:
-            copied = COPIED
-        return -(-panels // together) / panels * (far + copied) - far - IN_ORDER
-
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
         """The least and the greatest value of a sum of multiples of indices, or near them."""
         low, high = bounds(x, {i: (self.range(i).low, self.range(i).high - 1) for i in x.indices()})
@@ -276,8 +233,8 @@ class Nest:
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner}
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
-            lengths[i] = min(lengths[i], max(1, (PIECE if self.goes_on else LONG_SUM) // max(1, others)))
-        each = lanes * self.blocks * (len(self.packed) - len(self.kept)) + BAND * len(self.banded)
+            lengths[i] = min(lengths[i], max(1, LONG_SUM // max(1, others)))
+        each = lanes * self.blocks * (len(self.packed) - len(self.kept))
         return each * prod(lengths.values())
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 
 from adcli.codegen.nests.nest import (
     CONSECUTIVE,
@@ -128,7 +127,6 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, si
         best = found[0]
         most += sum(n.tile is not best.tile for n in found if (n.vector, n.per_point) == (best.vector, best.per_point))
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    found += [n for n in (_banded(n, wide) for n in found) if n is not None]
     return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))]
 
 
@@ -267,22 +265,6 @@ def _packed(nest: Nest) -> Nest | None:
         return None
     per_point = nest.per_point - sum(COSTS[movement(s.subscripts, nest.vector)] - COSTS[CONSECUTIVE] for s in reads) / nest.rows
     return replace(nest, packed=tuple(reads), per_point=per_point)
-
-
-def _banded(nest: Nest, wide: bool) -> Nest | None:
-    """The nest with copies of the rows, too: what a tile reads lies in the order of reading, no address is computed, and
-    registers are free for one more accumulator in each row."""
-    def differs(s: Read) -> bool:
-        value, how = nest.args[s.arg], partial(movement, s.subscripts)
-        return (isinstance(value, Var) and not value.integer and not value.truth and nest.tile is not None
-                and nest.vector is not None and how(nest.tile) in (CONSECUTIVE, STRIDED) and how(nest.vector) == STILL
-                and all(how(i) != WILD for i in nest.inner))
-    rows = tuple(s for _, s in nest.op.reads() if differs(s))
-    if not rows or not nest.packed or len(nest.late) != len(nest.op.guards):
-        return None
-    blocks = nest.blocks + 1 if wide and nest.blocks == 2 and len(nest.op.body.equations) <= SHORT_BODY else nest.blocks
-    less = [_per_point(nest.op, nest.vector, False, nest.tile, nest.rows, n) for n in (nest.blocks, blocks)]
-    return replace(nest, banded=rows, blocks=blocks, per_point=nest.per_point + less[1] - less[0])
 
 
 def _with_columns(nest: Nest) -> Nest | None:

@@ -2,28 +2,26 @@
 
     for each piece of a reduced index
         for each group of panels: copy them
-            for each band of rows: copy those that lie apart from point to point
-                for each tile of the band, for each panel of the group
+            for each band of rows
+                for each panel of the group, for each tile of the band
 
 The copies of a group stay in the second cache (K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication,
-2008): each tile reads them all in their order, and asks for them before it does. Where rows are not copied the panels are the
-outer loop: each is read by all tiles of a band from the first cache. The order of the points of an element is that of the pieces.
+2008), and all tiles of a band read a panel from the first. The order of the points of an element is that of the pieces.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from adcli.codegen.nests.bands import band_copied
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nest import CONSECUTIVE, movement
+from adcli.codegen.nests.nest import BAND, CONSECUTIVE, movement
 from adcli.lang.ir.comprehension import Range, Read
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     """All elements by tiles of rows and registers, for each piece of a reduced index: the first piece makes the sums, what the
-    others of a long sum come to is added; in a shorter one they go on with the sums, as if there were one piece."""
+    others come to is added."""
     index = f.nest.pieces
     if index is None:
         in_panels(f, tile)
@@ -34,14 +32,10 @@ def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     level, begin = len(f.frames) - 1, f.frames[-1].index
     end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
     f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
-    if f.nest.goes_on:
-        short = f.short_sum()
-        f.continues = f.place(level, f"and i1 {short}, {f.place(level, f'xor i1 {f.begins}, true')}")
-        f.begins = f.place(level, f"or i1 {short}, {f.begins}")
     if (first := f.first_box()) is not None:
         f.begins = f.place(level, f"and i1 {f.begins}, {first}")
     in_panels(f, tile)
-    f.piece, f.continues = None, ""
+    f.piece = None
     f.close_loop([])
 
 
@@ -66,15 +60,10 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
 
     if mine:
         panels_copied(f, mine, each_panel)
-    rows = f.nest.range(f.nest.tile)
-    f.open_loop(None, f.number(rows.low)[0], f.number(rows.high)[0], f.band_rows(), ())
+    f.open_loop(None, *f.limits(f.nest.tile), BAND, ())
     top = f.frames[-1].index
-    f.band = top, f.put(f"add i64 {top}, {f.band_rows()}")
-    if f.nest.banded:
-        band_copied(f)
-        f.rows(lambda rows: each_panel(lambda count: one_tile(f, rows, count, tile)))
-    else:
-        each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
+    f.band = top, f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {top}, {BAND}')}, i64 {f.frames[-1].last})")
+    each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
     f.band = None
     f.close_loop([])
     f.close_loop([])

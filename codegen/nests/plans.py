@@ -26,7 +26,7 @@ from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.codegen.nests.sweeps import Sweeps
-from adcli.codegen.nests.teams import FROM, ONE_EACH, TO, WHOLE
+from adcli.codegen.nests.teams import FROM, TO, WHOLE
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
@@ -159,15 +159,14 @@ class CallPlanner:
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
         if len(ends) > 1:
             return 0.0
-        lanes, one_each = self.module.entry.lanes, bool(nest.banded) and nest.shared is nest.vector
-        self.enter(k, *ends.pop(), cells, lanes if one_each else nest.whole(lanes), one_each)
+        self.enter(k, *ends.pop(), cells, nest.whole(self.module.entry.lanes))
         return taken
 
-    def enter(self, number: int, low: int, high: int, cells: Any, whole: int = 1, one_each: bool = False) -> None:
-        """Enter values of an index for a team; `whole`, `one_each`: see `adcli.codegen.nests.teams`."""
+    def enter(self, number: int, low: int, high: int, cells: Any, whole: int = 1) -> None:
+        """Enter values of an index for a team, in parts of multiples of `whole`."""
         assert self.module.env.team is not None
         first = self.module.env.team.of(number)
-        cells[first + FROM], cells[first + TO], cells[first + WHOLE], cells[first + ONE_EACH] = low, high, whole, one_each
+        cells[first + FROM], cells[first + TO], cells[first + WHOLE] = low, high, whole
 
     def share_rows(self, k: int, g: RowBlocks, sizes: Mapping[str, int], taken: Sequence[float], cells: Any) -> float:
         """Enter the parts of rows that steps go along for a team, in place of what each of these has entered; the instructions

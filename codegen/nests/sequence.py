@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, FROM, HAND, HELPS, LEADS, NUMBER, ONE_EACH, POSTS, TO, WAITS, WHOLE, Team
+from adcli.codegen.nests.teams import ALONE, FROM, HAND, HELPS, LEADS, NUMBER, POSTS, TO, WAITS, WHOLE, Team
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 
@@ -222,11 +222,11 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
     if call.loops or not call.shared or env.team is None:
         f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {role if call.loops else ALONE})")
         return
-    begin, end, whole, one_each = of_team(f, env.team, call.number)
+    begin, end, whole = of_team(f, env.team, call.number)
     shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
     f.open_condition(shared)
     f.say(f"call void @{call.symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 {ALONE})")
-    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {whole}, i64 {one_each})")
+    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {whole})")
     f.close_condition()
     f.open_condition(f.put(f"xor i1 {shared}, true"))
     f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
@@ -236,4 +236,4 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
 def of_team(f: FunctionWriter, team: Team, number: int) -> list[str]:
     """What the cells have of something that a team may share."""
     return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}")
-            for k in (FROM, TO, WHOLE, ONE_EACH)]
+            for k in (FROM, TO, WHOLE)]

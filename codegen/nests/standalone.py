@@ -88,7 +88,7 @@ def chosen(step: ModuleStep, lanes: int) -> ModuleStep:
         return replace(step, place=scratch(step.equations[0]))
     if not step.nests:
         return step
-    few = [n for n in step.nests if not n.packed] or [replace(n, packed=(), banded=(), kept=()) for n in step.nests]
+    few = [n for n in step.nests if not n.packed] or [replace(n, packed=(), kept=()) for n in step.nests]
     sizes = _Middling()
     return replace(step, nests=(min(few, key=lambda n: n.cost(sizes, lanes)),))
 

@@ -1,20 +1,19 @@
 """A program that several threads share: one of them leads, the others help with what a step has for many.
 
-    define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole, i64 %one.each)
+    define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole)
     define internal void @NAME.help(ptr %env, i64 %first)
     define internal void @NAME.wait(ptr %env, i64 %helpers)
     define internal void @NAME.linger(ptr %hand)
     define internal i64 @NAME.post(ptr %hand)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
-`high` of the outermost index, in parts, which begin with a multiple of `whole` values where there are that many; with `one_each`
-every thread has one part. The leader goes on when all are done. Each thread takes the parts from its own `first` on, which are
-the same values at every step, so what it needs is in its own cache; then it takes what is left of the others'. So nobody waits
-for a thread that has not come, and a step's results do not depend on who computed what. What passes between threads are numbers
-that only grow: in cells of `env` the number of what is open and how many parts are done, and for each part the number of that of
-which somebody took it last. Who has called the leader, for one stretch of steps after the other, raises a flag at the end, so
-that nobody has to be woken again for the next stretch, and waits until as many helpers as have come are gone. That is waited for
-here, where it takes no time to be seen.
+`high` of the outermost index, in parts, which begin with a multiple of `whole` values where there are that many. The leader goes
+on when all are done. Each thread takes the parts from its own `first` on, which are the same values at every step, so what it
+needs is in its own cache; then it takes what is left of the others'. So nobody waits for a thread that has not come, and a step's
+results do not depend on who computed what. What passes between threads are numbers that only grow: in cells of `env` the number
+of what is open and how many parts are done, and for each part the number of that of which somebody took it last. Who has called
+the leader, for one stretch of steps after the other, raises a flag at the end, so that nobody has to be woken again for the next
+stretch, and waits until as many helpers as have come are gone. That is waited for here, where it takes no time to be seen.
 
 A thread that has helped lingers before it returns, with its hand open: cells of its own (`adcli.codegen.machine.workers`), where
 it finds who leads the next run, which may be one of other code. To wake a thread that sleeps takes as long as many runs, and one
@@ -44,11 +43,10 @@ hand, where it lingers with it, or that which it posts."""
 LINGERING = 8192
 """How often a thread that lingers lets others run before it returns: a millisecond or so where nobody wants the processor."""
 THREAD_PARTS = 4
-"""Parts of a step for each thread. One of them has values where a part would do again what others do."""
-FROM, TO, WHOLE, ONE_EACH = range(4)
-"""Cells of what is shared: the first value of the outermost index and the one after the last that are for the team; the values
-that a tile has; and whether each thread has one part."""
-SHARED = 4
+"""Parts of a step for each thread."""
+FROM, TO, WHOLE = range(3)
+"""Cells of what is shared: the first value of the outermost index, the one after the last, and how many a tile has."""
+SHARED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
         take += [f"run.{j}:", f"  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)", "  br label %done"]
     take += ["done:", "  %before = atomicrmw add ptr %done.at, i64 1 acq_rel", "  br label %next",
              "next:", "  %more = add i64 %k, 1", "  br label %try", "none:", "  ret void", "}", ""]
-    lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole, i64 %one.each){lanes} {{",
+    lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole){lanes} {{",
             "entry:",
             *loaded(PARTS), cell("%open.at", OPEN), cell("%done.at", DONE),
             "  %length = sub i64 %high, %low",
@@ -121,13 +119,7 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
             "  %up = add i64 %length, %before",
             "  %tiles = sdiv i64 %up, %whole",
             "  %enough = icmp sge i64 %tiles, %threads",
-            "  %small = select i1 %enough, i64 %whole, i64 1",
-            "  %others = sub i64 %threads, 1",
-            "  %more = add i64 %tiles, %others",
-            "  %each = sdiv i64 %more, %threads",
-            "  %large = mul i64 %each, %whole",
-            "  %same = icmp ne i64 %one.each, 0",
-            "  %unit = select i1 %same, i64 %large, i64 %small",
+            "  %unit = select i1 %enough, i64 %whole, i64 1",
             "  %rest = sub i64 %unit, 1",
             "  %sum = add i64 %length, %rest",
             "  %units = sdiv i64 %sum, %unit",

@@ -85,8 +85,7 @@ def test_nothing_else_is_touched(sizes: tuple[int, int, int, int]) -> None:
 def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for m in (nest, addresses):
         monkeypatch.setattr(m, "PIECE", piece)
-        for name in ("GROUP", "GROUP_OF_BANDS"):
-            monkeypatch.setattr(m, name, group)
+        monkeypatch.setattr(m, "GROUP", group)
     at = point((45, 21, 19, 3))
     kept, again = (k(at, jobs=1) for k in both(parse(GATES), at, monkeypatch))
     for name in kept:

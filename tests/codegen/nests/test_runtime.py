@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
-from adcli.codegen.nests import addresses, array_calls, calls, nest, plans, result_memory
+from adcli.codegen.nests import addresses, array_calls, calls, nest, panels, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -25,7 +25,6 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.ir.primitives import TABLE, exp
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, evaluation_program, tangents
@@ -772,10 +771,8 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
         for module in (nest, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
-        for module in (nest, addresses):
-            monkeypatch.setattr(module, "BAND", band)
-        for name in ("GROUP", "GROUP_OF_BANDS"):
-            monkeypatch.setattr(addresses, name, group)
+        monkeypatch.setattr(panels, "BAND", band)
+        monkeypatch.setattr(addresses, "GROUP", group)
         kernel = compile_tensors(program)
         assert_same_bits(kernel(at)["C"], found, piece)
         (plan,), (step,) = kernel.plans.values(), kernel.module.steps
@@ -784,49 +781,6 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
             plan.spare.clear()
             plan.cells[kernel.module.choices] = k
             assert_same_bits(kernel(at)["C"], found, (piece, k))
-
-
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
-@pytest.mark.parametrize("points, rows, columns, copies", [
-    (512, 512, 512, True), (511, 520, 130, True), (128, 128, 128, False), (512, 512, 16, False), (64, 1024, 256, True)])
-def test_rows_that_lie_apart_are_copied_where_many_panels_read_them(points: int, rows: int, columns: int, copies: bool,
-                                                                    precision: Precision) -> None:
-    """However many points a sum has; every element of the result has the same bits either way."""
-    kernel = compile_tensors(parse("input A(K, N), B(K, M); C(i, j) +=! A(k, i)*B(k, j)"), 8, precision=precision)
-    r = np.random.default_rng(points)
-    at = {"A": r.standard_normal((points, rows)).astype(precision.code),
-          "B": r.standard_normal((points, columns)).astype(precision.code)}
-    found = kernel(at, jobs=1)["C"]
-    (plan,), (step,) = kernel.plans.values(), kernel.module.steps
-    chosen = kernel.module.choices
-    assert step.nests[plan.cells[chosen]].packed and bool(step.nests[plan.cells[chosen]].banded) == copies
-    plan.spare.clear()
-    plan.cells[chosen] = next(k for k, n in enumerate(step.nests) if n.packed and bool(n.banded) != copies)
-    assert_same_bits(kernel(at, jobs=1)["C"], found, points)
-
-
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
-@pytest.mark.parametrize("rows, points, columns", [(40, 300, 150), (41, 515, 163), (8, 255, 129), (70, 13, 200)])
-def test_rows_along_which_a_sum_goes_are_transposed_where_they_are_copied(rows: int, points: int, columns: int,
-                                                                          precision: Precision) -> None:
-    """The points left over of whole squares, too, and in tensors whose innermost index is another one; every element has the
-    same bits as where the rows are read in their places."""
-    r = np.random.default_rng(points)
-    for text, shape in (("A(M, K); C(i, j) +=! A(i, k)*B(k, j)", (rows, points)),
-                        ("A(M, K, N); C(i, j) +=! A(i, k, 1)*B(k, j)", (rows, points, 2))):
-        kernel = compile_tensors(parse(f"input B(K, L), {text}"), 8, precision=precision)
-        at = {name: r.standard_normal(x).astype(precision.code) for name, x in (("A", shape), ("B", (points, columns)))}
-        kernel(at, jobs=1)
-        (plan,), (step,) = kernel.plans.values(), kernel.module.steps
-        found = {}
-        for k, n in enumerate(step.nests):
-            if n.packed:
-                plan.spare.clear()
-                plan.cells[kernel.module.choices] = k
-                found[bool(n.banded)] = kernel(at, jobs=1)["C"]
-        assert_same_bits(found[True], found[False], text)
-        want = (at["A"] if len(shape) == 2 else at["A"][:, :, 1]).astype(float) @ at["B"].astype(float)
-        np.testing.assert_allclose(found[True], want, rtol=0, atol=1e-9 if precision is DOUBLE else 1e-3)
 
 
 def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns() -> None:

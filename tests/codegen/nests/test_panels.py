@@ -1,7 +1,6 @@
-"""Rows of tiles that are copied: the same bits as where they are read in their places."""
+"""Tiles that read copies of panels: the same bits with any number of threads."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from adcli.codegen.nests import nests, plans, steps
 from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
-from adcli.codegen.nests.teams import UNIT, UNITS
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -32,18 +30,13 @@ output h
 
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are copied wherever they can be, and everything is worth a team."""
-    only(monkeypatch, lambda n: bool(n.banded))
+    """Panels are copied wherever they can be, and everything is worth a team."""
+    def packed(*args: Any) -> list[Nest]:
+        found = nests.nests(*args)
+        return [n for n in found if n.packed] or found
+    monkeypatch.setattr(steps, "nests", packed)
     monkeypatch.setattr(plans, "WORTH_HELP", 0.0)
     monkeypatch.setattr(plans, "WORTH_THREADS", 0.0)
-
-
-def only(monkeypatch: pytest.MonkeyPatch, wanted: Callable[[Nest], bool]) -> None:
-    """Statements have the nests that are wanted, where there are any."""
-    def chosen(*args: Any) -> list[Nest]:
-        found = nests.nests(*args)
-        return [n for n in found if wanted(n)] or found
-    monkeypatch.setattr(steps, "nests", chosen)
 
 
 def drawn(shapes: dict[str, tuple[int, ...]], precision: Precision = DOUBLE) -> dict[str, np.ndarray]:
@@ -57,38 +50,18 @@ def product(kind: str, m: int, k: int, n: int, precision: Precision = DOUBLE) ->
     return compile_tensors(parse(PRODUCTS[kind]), 8 * 8 // precision.bytes, precision=precision), at
 
 
-def chosen(kernel: TensorKernel) -> Nest:
-    """The nest with rows that are copied, in the only plan: one statement has some."""
-    (plan,), module = kernel.plans.values(), kernel.module
-    found = [s.nests[plan.cells[module.choices + k]] for k, s in enumerate(module.choosers) if any(n.banded for n in s.nests)]
-    nest: Nest
-    (nest,) = found
-    return nest
-
-
 @pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
 @pytest.mark.parametrize("kind", half([*PRODUCTS]))
 @pytest.mark.parametrize("m, k, n", [(64, 64, 96), (45, 13, 301), (131, 300, 77), (8, 701, 230), (7, 20, 100)])
 def test_the_bits_are_those_of_one_thread(kind: str, m: int, k: int, n: int, precision: Precision) -> None:
     kernel, at = product(kind, m, k, n, precision)
     want = kernel(at, jobs=1)["C"]
-    assert chosen(kernel).banded
     for jobs in (2, 3, 5):
         assert_same_bits(kernel(at, jobs=jobs)["C"], want, jobs)
     where = {"together": "ki,kj->ij", "two sums": "ilk,lkj->ij"}.get(kind, "ik,kj->ij")
     exact = np.einsum(where, at["A"].astype(float), at["B"].astype(float)) + at.get("D", np.zeros(()))
     exact = np.triu(exact) if kind == "triangle" else exact
     np.testing.assert_allclose(want, exact, rtol=0, atol=1e-10 if precision is DOUBLE else 1e-2)
-
-
-@pytest.mark.parametrize("kind", PRODUCTS)
-def test_the_bits_are_those_of_rows_in_their_places(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, at = product(kind, 45, 530, 301)
-    found = kernel(at, jobs=3)["C"]
-    only(monkeypatch, lambda n: bool(n.packed) and not n.banded)
-    other, _ = product(kind, 45, 530, 301)
-    assert not any(n.banded for s in other.module.choosers for n in s.nests)
-    assert_same_bits(found, other(at, jobs=1)["C"], kind)
 
 
 def test_copies_of_a_run_are_not_read_by_the_next() -> None:
@@ -101,27 +74,15 @@ def test_copies_of_a_run_are_not_read_by_the_next() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(70, 45, 5), (129, 64, 3)])
-def test_rows_are_copied_at_each_step_of_a_loop(sizes: tuple[int, int, int]) -> None:
+def test_panels_of_the_steps_of_a_loop(sizes: tuple[int, int, int]) -> None:
     k, b, t = sizes
     kernel = compile_tensors(parse(LOOP), 8)
     at = drawn({"U": (k, k), "h0": (b, k), "x": (t, b)})
     at["U"] /= k
     want = kernel(at, jobs=1)["h"]
-    assert chosen(kernel).banded
     for jobs in (2, 3):
         assert_same_bits(kernel(at, jobs=jobs)["h"], want, jobs)
     h = at["h0"]
     for x in at["x"]:
         h = np.tanh(h @ at["U"] + x[:, None])
     np.testing.assert_allclose(want[-1], h, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("jobs, columns", [(2, 256), (3, 176), (5, 104)])
-def test_each_thread_has_one_part_of_whole_registers_where_rows_are_copied(jobs: int, columns: int) -> None:
-    kernel, at = product("apart", 64, 64, 512)
-    kernel(at, jobs=jobs)
-    (plan,), team = kernel.plans.values(), kernel.module.env.team
-    assert team is not None
-    assert plan.cells[team.of(0) + plans.WHOLE] == 8 and plan.cells[team.of(0) + plans.ONE_EACH]
-    (frame,) = plan.spare
-    assert (frame[0][team.cells + UNIT], frame[0][team.cells + UNITS]) == (columns, jobs)
