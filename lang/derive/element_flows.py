@@ -23,8 +23,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.derive.number_sets import MOST_AT_ONCE
-from adcli.lang.derive.sparsity import TooMany, hessian_pattern, interactions, jacobian_pattern, passing
+from adcli.lang.derive.number_sets import MOST_AT_ONCE, TooMany
+from adcli.lang.derive.sparsity import hessian_pattern, interactions, jacobian_pattern, passing
 from adcli.lang.evaluate import numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import Known, numbers, points, subscripts_at
 from adcli.lang.evaluate.unfolding import box_points

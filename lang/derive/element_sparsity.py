@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from adcli.lang.derive.element_flows import MEETING, Block, Flow, FlowsOnce, KnownPoint, LoopFlows, Stage, flows_of
-from adcli.lang.derive.number_sets import EMPTY, MOST_AT_ONCE, NumberSets
-from adcli.lang.derive.sparsity import Pattern, TooMany, symmetric, transposed
+from adcli.lang.derive.number_sets import EMPTY, MOST_AT_ONCE, NumberSets, TooMany
+from adcli.lang.derive.sparsity import Pattern, symmetric, transposed
 from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.ir import Atom, Program, Var

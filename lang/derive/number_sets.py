@@ -8,7 +8,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from adcli.lang.derive.sparsity import Pattern, TooMany
+from adcli.lang.derive.sparsity import Pattern
+
+
+class TooMany(Exception):
+    """The sets have become larger than the limit."""
+
 
 MOST_AT_ONCE = 1 << 25
 """Words of sets, entries of a pattern, and points of a box, that are handled at once, and twice the words that are kept; beyond,

@@ -5,14 +5,12 @@ whose maps is zero by construction. That is exact for the program as it stands; 
 as in x − x, is still an entry, and so is the arm of a select whose conditions contradict each other. Whoever wants few entries
 simplifies the program first.
 
-Everything is sets of integers handed along the edges of the program. Equal sets are one object, and a value that is used
-once has no set of its own, so a long sum costs its length and not the square of it.
+Sets of inputs or results are integers with a bit for each. They are handed along the equations for so many inputs or results at
+once that memory holds a set for every value.
 """
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import many
@@ -24,37 +22,30 @@ from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, s
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
 
-NumberSet = frozenset[int]
-NO_NUMBERS: NumberSet = frozenset()
+Sets = dict[Atom, int]
+"""For each value a set of inputs, or of results, as bits."""
+PartOfRow = tuple[int, int]
+"""The number of a column, and a bit for it and each that follows."""
 
-DUP, POWN = TABLE["dup"], TABLE["pown"]
-MOST_ELEMENTS = 50_000_000
-"""Elements of sets that may be handled for one pattern; beyond, the matrix is not sparse and memory could end."""
+DUP = TABLE["dup"]
+AT_ONCE = 1 << 12
+"""Columns whose sets are found together: longer integers cost more than a sweep more, and memory holds one for every value."""
+MOST_ENTRIES = 50_000_000
+"""Of a pattern; beyond, the matrix is not sparse and memory could end."""
 
 
 @paused()
 def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Pattern:
     """The pattern of ∂of/∂wrt: a row for every result in `of`, columns are positions in `wrt`.
 
-    Sets of inputs go forward to the results, or sets of results go backward to the inputs, as Griewank & Walther describe
-    (Evaluating Derivatives, 2nd edition 2008, chapter 7). One can be far cheaper than the other and neither cost is
-    known beforehand, so each is tried in turn with a limit that grows: this takes a few times as long as the cheaper one.
-    AdError if the pattern is too large for both. Of one result only the way back is gone, and there are no sets.
+    Sets of inputs go forward to the results, or sets of results backward to the inputs, whichever are fewer (Griewank & Walther,
+    Evaluating Derivatives, 2nd edition 2008, chapter 7). AdError if the pattern is too large.
     """
     refuse_tensors(program)
-    if len(of) == 1:
-        return (_one_row(program, wrt, program.result(of[0]).atom),)
-    edges = Edges.between(program, wrt, of)
-    limit = 4 * (len(edges.lines) + len(wrt) + len(of)) + 1_000
-    both = (_by_rows, _by_columns) if len(of) > len(wrt) else (_by_columns, _by_rows)   # short sets first
-    while True:
-        for sweep in both:
-            found = sweep(edges, limit)
-            if found is not None:
-                return found
-        if limit >= MOST_ELEMENTS:
-            raise _too_large()
-        limit = min(8 * limit, MOST_ELEMENTS)
+    inputs, results = _inputs(program, wrt), [program.result(name).atom for name in of] if len(of) == 1 else _results(program, of)
+    if len(inputs) <= len(results):
+        return _pattern(results, inputs, lambda sets: _pushed(program.equations, sets))
+    return transposed(_pattern(inputs, results, lambda sets: _pulled(program.equations, sets)), len(results))
 
 
 @paused()
@@ -68,22 +59,10 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     AdError if the pattern is too large.
     """
     refuse_tensors(program)
-    edges = Edges.between(program, wrt, [of])
-    lines = edges.leading()
-    met = [meetings(line) for line in lines]
-    union = Union(MOST_ELEMENTS)
-    try:
-        read = {b for line in met for others in line for b in others}
-        within = _domains(edges.inputs, _leading_to(read, lines), union, read)
-        adjoint: dict[Var, list[NumberSet]] = {}
-        for (out, args, _, _), line in zip(reversed(lines), reversed(met), strict=True):
-            after = union(adjoint.pop(out, ()))
-            for a, others in zip(args, line, strict=True):
-                adjoint.setdefault(a, []).extend((after, *[within[b] for b in others]))
-        rows = [union(adjoint.get(x, ())) for x in edges.inputs]
-    except TooMany:
-        raise _too_large() from None
-    return symmetric(_sorted_rows(rows))
+    reached = _pulled(program.equations, {program.result(of).atom: 1})
+    needed = [e for e in program.equations if not reached.keys().isdisjoint(e.outs)]
+    inputs = _inputs(program, wrt)
+    return symmetric(_pattern(inputs, inputs, lambda sets: _adjoints(needed, _pushed(needed, sets))))
 
 
 def refuse_tensors(program: Program) -> None:
@@ -112,67 +91,100 @@ def transposed(pattern: Pattern, columns: int) -> Pattern:
     return tuple(map(tuple, rows))
 
 
-# ---------------------------------------------------------------- the edges of a program
+# ---------------------------------------------------------------- sweeps
 
-FlowLine = tuple[Var, tuple[Var, ...], tuple[int, ...], Equation]
-"""An equation as the patterns see it: its result, and the arguments, with their positions, that a derivative flows through. (A
-plain tuple: there is one for every line of a program.)"""
-
-
-def meetings(line: FlowLine) -> list[list[Var]]:
-    """For each of the arguments of a line those that its map depends on."""
-    _, args, positions, e = line
-    table = interactions(e)
-    place = dict(zip(positions, args, strict=True))
-    return [[place[q] for q in table[p] if q in place] for p in positions]
+def _inputs(program: Program, names: Sequence[str]) -> list[Atom]:
+    given = {p.name: p.var for p in program.params}
+    return [given[name] for name in names]
 
 
-class Edges(NamedTuple):
-    """The lines of a program that lead from the `inputs` on, to the `results` and elsewhere; copies are seen through."""
-
-    inputs: list[Var]
-    lines: list[FlowLine]
-    results: list[Atom]
-
-    @classmethod
-    def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
-        given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
-        inputs = [given[name] for name in wrt]
-        lines, copies = _from_inputs(program.equations, inputs)
-        results = [copies.get(atom, atom) for atom in (wanted[name] for name in of)]
-        return cls(inputs, lines, results)
-
-    def leading(self) -> list[FlowLine]:
-        """The lines that the results depend on."""
-        return _leading_to(self.results, self.lines)
+def _results(program: Program, names: Sequence[str]) -> list[Atom]:
+    wanted = {r.name: r.atom for r in program.results}
+    return [wanted[name] for name in names]
 
 
-def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[list[FlowLine], dict[Atom, Atom]]:
-    """The equations whose results depend on the inputs, and what each copy is a copy of."""
-    active: set[Atom] = set(inputs)
-    copies: dict[Atom, Atom] = {}
-    lines = []
+def _pattern(rows: Sequence[Atom], columns: Sequence[Atom], sweep: Callable[[Sets], Sets]) -> Pattern:
+    """What a sweep finds for `rows` of sets of `columns`, so many columns at once."""
+    parts: list[list[PartOfRow]] = [[] for _ in rows]
+    entries = 0
+    for first in range(0, len(columns), AT_ONCE):
+        seeds: Sets = {}
+        for k, atom in enumerate(columns[first:first + AT_ONCE]):
+            seeds[atom] = seeds.get(atom, 0) | 1 << k
+        found = sweep(seeds)
+        for part, atom in zip(parts, rows, strict=True):
+            if bits := found.get(atom, 0):
+                part.append((first, bits))
+                entries += bits.bit_count()
+        if entries > MOST_ENTRIES:
+            raise AdError(f"the pattern is too large: it has more than {MOST_ENTRIES:,} entries",
+                          help="choose inputs with --wrt and outputs with --of")
+    known: dict[tuple[PartOfRow, ...], tuple[int, ...]] = {}   # equal rows share their tuple
+    return tuple([known[key] if (key := tuple(part)) in known else known.setdefault(key, tuple(_members(key))) for part in parts])
+
+
+def _members(parts: Sequence[PartOfRow]) -> Iterator[int]:
+    for first, bits in parts:
+        first += (bits & -bits).bit_length() - 1
+        digits = bin(bits)[:1:-1].lstrip("0")
+        k = 0
+        while k >= 0:
+            yield first + k
+            k = digits.find("1", k + 1)
+
+
+def _pushed(equations: Sequence[Equation], sets: Sets) -> Sets:
+    """For each value the inputs that it depends on, of those in `sets`."""
+    there = sets.get
     for e in equations:
-        args: tuple[Any, ...] = tuple([copies.get(a, a) for a in e.args]) if copies else e.args
-        if e.op is DUP:
-            copies.update(dict.fromkeys(e.outs, args[0]))
-        elif not active.isdisjoint(args):
-            positions = passing(e)
-            if not active.issuperset(args):
-                positions = tuple([i for i in positions if args[i] in active])
-            if positions:
-                out, reached = e.outs[0], args
-                active.add(out)
-                if len(positions) < len(args):
-                    reached = (args[positions[0]],) if len(positions) == 1 else tuple([args[i] for i in positions])
-                lines.append((out, reached, positions, e))
-    return lines, copies
+        args, positions, bits = e.args, passing(e), 0
+        for a in args if len(positions) == len(args) else [args[i] for i in positions]:
+            bits |= there(a, 0)
+        if bits:
+            for out in e.outs:
+                sets[out] = bits
+    return sets
 
+
+def _pulled(equations: Sequence[Equation], sets: Sets) -> Sets:
+    """For each value the results that depend on it, of those in `sets`."""
+    there = sets.get
+    for e in reversed(equations):
+        outs = e.outs
+        bits = there(outs[0], 0) if len(outs) == 1 else there(outs[0], 0) | there(outs[1], 0)
+        if bits:
+            args, positions = e.args, passing(e)
+            for a in args if len(positions) == len(args) else [args[i] for i in positions]:
+                before = there(a)
+                sets[a] = bits if before is None else before | bits
+    return sets
+
+
+def _adjoints(equations: Sequence[Equation], within: Sets) -> Sets:
+    """For each value the inputs that its adjoint depends on; `within` has those that values depend on."""
+    sets: Sets = {}
+    there, inside = sets.get, within.get
+    for e in reversed(equations):
+        args, positions, met, after = e.args, passing(e), interactions(e), 0
+        for out in e.outs:
+            after |= there(out, 0)
+        for i in positions:
+            bits = there(args[i], 0) | after
+            for q in met[i]:
+                if q in positions:
+                    bits |= inside(args[q], 0)
+            sets[args[i]] = bits
+    return sets
+
+
+# ---------------------------------------------------------------- what a derivative flows through
 
 @by_operation
 def passing(op: Primitive, static: Statics, count: int) -> tuple[int, ...]:
     """The arguments of an equation that a derivative flows through: not those without a map, as truth values, or with one that is
     none for these constants, as x**0."""
+    if op is DUP:
+        return (0,)
     written = (i for i in range(count) if op.map(i) is not None)
     return tuple([i for i in written if not op.static or map_rule(op, i, static, count) is not None])
 
@@ -183,21 +195,12 @@ def is_passed_through(op: Primitive) -> bool:
         op.map(i) is not None for i in range(op.arity) if op.kind(i) == "r" and i not in op.static))
 
 
-def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowLine]:
-    """The lines that the values depend on."""
-    needed, kept = set(values), []
-    for line in reversed(lines):
-        if line[0] in needed:
-            needed.update(line[1])
-            kept.append(line)
-    kept.reverse()
-    return kept
-
-
 @by_operation
 def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
     """For every argument of an equation the arguments that its map depends on, found from the rule itself: (0,) for sin, (1,) and
     (0,) for a product, none for a sum. `static` are the constants of the operation, `count` is the number of arguments."""
+    if op is DUP:
+        return ((),)
     if many(op, count):
         return _of_many(op, count)
     rules = [map_rule(op, i, static, count) for i in range(count)]
@@ -223,109 +226,3 @@ def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
     [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
     found = {params[k].var for k in row}
     return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())
-
-
-# ---------------------------------------------------------------- sets along the edges
-
-class TooMany(Exception):
-    """The sets have become larger than the limit."""
-
-
-class Union:
-    """Unions of sets; equal ones are one object. TooMany once more than `limit` elements have been handled."""
-
-    def __init__(self, limit: int) -> None:
-        self.left = limit
-        self.made: dict[NumberSet, NumberSet] = {}
-
-    def __call__(self, sets: Iterable[NumberSet]) -> NumberSet:
-        different = set(sets)
-        different.discard(NO_NUMBERS)
-        if len(different) < 2:
-            return different.pop() if different else NO_NUMBERS
-        self.left -= sum(map(len, different))
-        if self.left < 0:
-            raise TooMany
-        whole = NO_NUMBERS.union(*different)
-        return self.made.setdefault(whole, whole)
-
-
-def _domains(inputs: Iterable[Var], lines: Sequence[FlowLine], union: Union, wanted: set[Var]) -> dict[Var, NumberSet]:
-    """The inputs, by number, that each wanted value depends on; the lines are those that lead to these. A value that is used
-    once and not wanted has no set."""
-    within = {x: frozenset((i,)) for i, x in enumerate(inputs)}
-    used = Counter([a for _, args, _, _ in lines for a in args])
-    heads = wanted.union([a for a, times in used.items() if times > 1])
-    defined: dict[Var, tuple[Var, ...]] = {}
-    for out, args, _, _ in lines:
-        if out in heads:
-            within[out] = union(_leaves(args, defined, within))
-        else:
-            defined[out] = args
-    return within
-
-
-def _leaves(args: Iterable[Var], defined: Mapping[Var, tuple[Var, ...]], within: Mapping[Var, NumberSet]) -> list[NumberSet]:
-    """The sets of the values with one that the expression of a line is made of."""
-    stack, found = list(args), []
-    while stack:
-        a = stack.pop()
-        inner = defined.get(a)
-        if inner is None:
-            found.append(within[a])
-        else:
-            stack += inner
-    return found
-
-
-def _one_row(program: Program, wrt: Sequence[str], result: Atom) -> tuple[int, ...]:
-    """The inputs, by number, that a derivative flows from to one result."""
-    reached = {result}
-    for e in reversed(program.equations):
-        if e.outs[0] in reached or (len(e.outs) > 1 and not reached.isdisjoint(e.outs)):
-            args, positions = e.args, (0,) if e.op is DUP else passing(e)
-            reached.update(args if len(positions) == len(args) else [args[i] for i in positions])
-    given = {p.name: p.var for p in program.params}
-    return tuple([i for i, name in enumerate(wrt) if given[name] in reached])
-
-
-def _by_rows(edges: Edges, limit: int) -> Pattern | None:
-    """The pattern by sets of inputs that go forward; None beyond the limit."""
-    try:
-        within = _domains(edges.inputs, edges.leading(), Union(limit), {r for r in edges.results if isinstance(r, Var)})
-    except TooMany:
-        return None
-    return _sorted_rows([within.get(r, NO_NUMBERS) if isinstance(r, Var) else NO_NUMBERS for r in edges.results])
-
-
-def _by_columns(edges: Edges, limit: int) -> Pattern | None:
-    """The pattern by sets of results that go backward; None beyond the limit."""
-    union = Union(limit)
-    reached: dict[Atom, NumberSet] = {}
-    others: dict[Atom, list[NumberSet]] = {}   # where several sets reach a value all but the first
-    for i, r in enumerate(edges.results):
-        others.setdefault(r, []).append(frozenset((i,)))
-    try:
-        for out, args, _, _ in reversed(edges.lines):
-            here = reached.pop(out, NO_NUMBERS)
-            if out in others:
-                here = union((here, *others.pop(out)))
-            if here:
-                for a in args:
-                    if reached.setdefault(a, here) is not here:
-                        others.setdefault(a, []).append(here)
-        columns = [union((reached.get(x, NO_NUMBERS), *others.get(x, ()))) for x in edges.inputs]
-    except TooMany:
-        return None
-    return transposed(_sorted_rows(columns), len(edges.results))
-
-
-def _sorted_rows(rows: Iterable[NumberSet]) -> Pattern:
-    """Rows in ascending order; equal ones share their tuple."""
-    ordered: dict[NumberSet, tuple[int, ...]] = {}
-    return tuple([ordered[row] if row in ordered else ordered.setdefault(row, tuple(sorted(row))) for row in rows])
-
-
-def _too_large() -> AdError:
-    return AdError(f"the pattern is too large: it takes more than {MOST_ELEMENTS:,} steps to find",
-                   help="choose inputs with --wrt and outputs with --of")
