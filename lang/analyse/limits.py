@@ -32,6 +32,8 @@ IRREGULAR = (7, 3, 2)
 """At each depth distances are multiplied by the square roots of these numbers."""
 BITS = ((1, 128), (4, 256), (10, 512))
 """Working precisions tried in turn: so many times the depth, and so many bits more."""
+REACHED = 4000
+"""Exponentials are computed of numbers up to 2 to this power."""
 KNOWN_BITS, AGREEING_BITS = 70, 60
 """Relative accuracy in bits of a value, and that to which values agree that have one limit."""
 BELOW_DOUBLES = 1100
@@ -44,8 +46,8 @@ LEAST_LOGARITHMS, STEADY = 0.4, 0.02
 """The least power of the logarithm that is seen to grow, and the relative change of that power from depth to depth."""
 TURNS = 3
 """Values that turn back so often, from one distance to the next, oscillate."""
-SHOWN = 3
-"""Digits of values that have no limit."""
+SHOWN, MOST_SHOWN = 3, 10_000
+"""Digits of values that have no limit, and the largest exponent."""
 LONGEST_PROGRAM = 20_000
 """Operations of the longest program whose limits are looked for."""
 MOST_LIMITS = 60
@@ -196,9 +198,9 @@ def sample(program: Program, at: Mapping[str, float], x: str, side: int, depth: 
 
 
 def exact_literals() -> Arithmetic:
-    """Intervals in which a constant is the decimal that one writes for it, or that multiple of π; equal ones are one object, so
-    that comparisons between them are decided."""
-    from adcli.lang.evaluate.interval_arithmetic import constant, interval_arithmetic
+    """Intervals with exponentials of all numbers beside the point, in which a constant is the decimal that one writes for it, or
+    that multiple of π; equal ones are one object, so that comparisons between them are decided."""
+    from adcli.lang.evaluate.interval_arithmetic import constant, decorated, exponentials, interval_arithmetic
     from adcli.lang.evaluate.intervals import arb, enclosed, fmpq
     made: dict[float, Any] = {}
 
@@ -213,7 +215,8 @@ def exact_literals() -> Arithmetic:
         if x not in made:
             made[x] = literal(x)
         return made[x]
-    functions = interval_arithmetic().functions
+    far = {name: decorated(name, f) for name, f in exponentials(arb(2) ** REACHED).items()}
+    functions = {**interval_arithmetic().functions, **far}
     return Arithmetic(functions, lambda x: meant(x, functions, remembered))
 
 
@@ -318,8 +321,16 @@ def unsettled(numbers: Sequence[Any], sizes: Sequence[Any]) -> str:
     if sum(a != b for a, b in pairwise(rising)) >= TURNS:
         if 0 not in sizes and all(rise > LEAST_POWER * deeper for rise, deeper, _ in rises(sizes)):
             return "it oscillates, more and more widely"
-        return f"it oscillates, here from {decimal(min(numbers), SHOWN)} to {decimal(max(numbers), SHOWN)}"
+        return f"it oscillates, here from {shown(min(numbers))} to {shown(max(numbers))}"
     if agreed(numbers):
         return "it is finite, but beyond the range of doubles"
-    first, *_, last = (decimal(t, SHOWN) for t in numbers)
-    return f"it is not settled: {first} at a distance of 2**-{DEPTHS[0]}, {last} at 2**-{DEPTHS[-1]}"
+    return (f"it is not settled: {shown(numbers[0])} at a distance of 2**-{DEPTHS[0]},"
+            f" {shown(numbers[-1])} at 2**-{DEPTHS[-1]}")
+
+
+def shown(t: Any) -> str:
+    """A number in a few digits, or how far out it is."""
+    from adcli.lang.evaluate.intervals import arb
+    if t != 0 and not arb(10) ** -MOST_SHOWN < abs(t) < arb(10) ** MOST_SHOWN:
+        return f"{'-' * (t < 0)}1e{'+' if abs(t) > 1 else '-'}{MOST_SHOWN} or {'more' if abs(t) > 1 else 'less'}"
+    return decimal(t, SHOWN)

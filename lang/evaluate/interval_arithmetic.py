@@ -26,6 +26,7 @@ from adcli.lang.evaluate.intervals import (
     INF,
     NOTHING,
     ONE,
+    REACH,
     UNDEFINED,
     ZERO,
     End,
@@ -355,12 +356,19 @@ def logarithm(f: Callable[[End], Any]) -> IntervalFunction:
     return rising(f, ZERO, poles=True)
 
 
+def exponentials(reach: End) -> dict[str, IntervalFunction]:
+    """The functions that grow like an exponential, as far out as is worth their time."""
+    cosh = exponential(arb.cosh, ONE, reach)
+    return {"exp": exponential(arb.exp, ZERO, reach), "exp2": exponential(power_of_two, ZERO, reach),
+            "expm1": exponential(arb.expm1, -ONE, reach), "sinh": exponential(arb.sinh, -INF, reach),
+            "cosh": lambda x: cosh(absolute(x))}
+
+
 MONOTONE: dict[str, IntervalFunction] = {
-    "sqrt": rising(arb.sqrt, ZERO, least=ZERO), "cbrt": rising(real_root), "exp": exponential(arb.exp, ZERO),
-    "exp2": exponential(power_of_two, ZERO), "expm1": exponential(arb.expm1, -ONE), "log": logarithm(arb.log),
+    "sqrt": rising(arb.sqrt, ZERO, least=ZERO), "cbrt": rising(real_root), "log": logarithm(arb.log),
     "log2": logarithm(lambda t: t.log() / arb.const_log2()), "log10": logarithm(lambda t: t.log() / arb.const_log10()),
     "log1p": rising(arb.log1p, -ONE, poles=True), "asin": rising(arb.asin, -ONE, ONE),
-    "acos": falling(arb.acos, -ONE, ONE, least=ZERO), "atan": rising(arb.atan), "sinh": exponential(arb.sinh, -INF),
+    "acos": falling(arb.acos, -ONE, ONE, least=ZERO), "atan": rising(arb.atan),
     "tanh": rising(arb.tanh, least=-ONE, most=ONE),
     "asinh": rising(arb.asinh), "acosh": rising(arb.acosh, ONE, least=ZERO), "atanh": rising(arb.atanh, -ONE, ONE, poles=True),
     "erf": rising(arb.erf, least=-ONE, most=ONE), "erfc": falling(arb.erfc, least=ZERO, most=ONE + 1),
@@ -369,7 +377,7 @@ MONOTONE: dict[str, IntervalFunction] = {
 NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
     "add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "fma": fma, "pown": pown, "hypot": euclidean,
     "sin": wave(arb.sin, 0.25), "cos": wave(arb.cos, 0.0), "tan": tangent, "atan2": angle,
-    "cosh": lambda x: exponential(arb.cosh, ONE)(absolute(x)), "abs": absolute, "relu": relu,
+    "abs": absolute, "relu": relu,
     "max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs), "fmax": of_numbers(larger),
     "fmin": of_numbers(smaller), "pow": power,
     "sign": step(sign_of), "floor": step(arb.floor), "ceil": step(arb.ceil), "trunc": trunc, "round": step(nearest),
@@ -442,7 +450,8 @@ def doubles(x: Interval, exactly: bool) -> list[float]:
 @cache
 def interval_arithmetic() -> Arithmetic:
     """Intervals at the precision that python-flint's context has at the time."""
-    functions: dict[str, Callable[..., Any]] = {name: decorated(name, f) for name, f in (MONOTONE | NOT_MONOTONE).items()}
+    functions: dict[str, Callable[..., Any]] = {name: decorated(name, f) for name, f in
+                                                 (MONOTONE | NOT_MONOTONE | exponentials(REACH)).items()}
     functions |= INTERVAL_COMPARISONS | {
         "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
     return Arithmetic(functions, lambda x: meant(x, functions, constant))

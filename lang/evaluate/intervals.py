@@ -279,25 +279,21 @@ def _at_end(f: Callable[[End], Any], end: End) -> Any | None:
     return ball if ball is not None and ball.is_finite() else None
 
 
-def exponential(f: Callable[[End], Any], least: End) -> IntervalFunction:
-    """A rising function that grows without end, from `least`: beyond REACH its value is out of reach, and all that is known
-    of it is that it is a number beyond the value at REACH."""
+def exponential(f: Callable[[End], Any], least: End, reach: End) -> IntervalFunction:
+    """A rising function that grows without end, from `least`: all that is known of it beyond ±`reach` is that it is a number
+    beyond the value there."""
     plain = rising(f, least=least)
 
     def bounds(x: Interval) -> Interval:
-        if x.lo >= -REACH and x.hi <= REACH:
+        if x.lo >= -reach and x.hi <= reach:
             return plain(x)
-        near = plain(Interval(_within(x.lo), _within(x.hi)))
-        return Interval(least if x.lo < -REACH else near.lo, INF if x.hi > REACH else near.hi)
+        near = plain(Interval(_most([-reach, _least([x.lo, reach])]), _most([-reach, _least([x.hi, reach])])))
+        return Interval(least if x.lo < -reach else near.lo, INF if x.hi > reach else near.hi)
     return bounds
 
 
-REACH = arb(2) ** 4000
+REACH = arb(2) ** 600
 """Beyond it the exponents of exponentials have more bits than are worth their time."""
-
-
-def _within(end: End) -> End:
-    return REACH if end > REACH else -REACH if end < -REACH else end
 
 
 def falling(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF,
