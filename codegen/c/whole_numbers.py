@@ -24,9 +24,9 @@ static ptrdiff_t $floor(ptrdiff_t x, ptrdiff_t y)
 class WholeNumbers:
     """Texts of expressions; `names` are those of sizes, and of indices once they are bound."""
 
-    times, gap = "*", " "
+    times, gap, zero = "*", " ", ""
     both, either, negation = " && ", " || ", "!"
-    """Between factors, around signs, and how tests are joined."""
+    """Between factors, around signs, in front of a sign that has nothing in front; and how tests are joined."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names: dict[Index | str, str] = dict(names.items())
@@ -66,7 +66,7 @@ class WholeNumbers:
     def size(self, x: Affine) -> Piece:
         """An expression that is a size or a subscript."""
         if (rest := remainder_of(x)) is not None and self.natural(rest[0]):
-            return f"{enclosed(self.size(rest[0]), PRODUCT)} % {rest[1]}", SUM
+            return self.modulo(rest[0], affine(rest[1]))[0], SUM
         return self.summed(x, self.atom)
 
     def signed(self, x: Affine) -> Piece:
@@ -123,8 +123,8 @@ class WholeNumbers:
         constant = 0 if shown else constant
         for a, c in sorted(x.terms, key=lambda term: term[1] < 0):
             factor = enclosed(atom(a), PRODUCT) if abs(c) == 1 else f"{abs(c)}{self.times}{enclosed(atom(a), UNARY)}"
-            shown = f"{shown or '0'}{self.gap}-{self.gap}{factor}" if c < 0 else \
-                f"{shown}{self.gap}+{self.gap}{factor}" if shown else factor
+            shown = shown or (self.zero if c < 0 else "")
+            shown += (f"{self.gap}{'-' if c < 0 else '+'}{self.gap}" if shown else "-" if c < 0 else "") + factor
         if constant:
             shown += f"{self.gap}{'-' if constant < 0 else '+'}{self.gap}{abs(constant)}"
         return shown, PRODUCT if len(x.terms) == 1 and not constant and x.terms[0][1] > 0 else SUM
@@ -185,6 +185,8 @@ class WholeNumbers:
 
 class MachineNumbers(WholeNumbers):
     """Texts of C; `real_type` is the type of numbers, and `floor_function` gives the name of the function `FLOOR`."""
+
+    zero = "0"
 
     def __init__(self, names: Mapping[str, str], real_type: str, floor_function: Callable[[], str]) -> None:
         super().__init__(names)

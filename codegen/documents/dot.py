@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
+from adcli.codegen.emission import EmitOptions, commented
 from adcli.lang.ir import Program
 from adcli.lang.ir.notation import INDENT
 
@@ -37,9 +38,8 @@ SIGN = "⚠"
 """Stands before what is wrong with a value."""
 
 
-def graph(program: Program, name: str) -> str:
-    """The digraph of a program, without a comment in front."""
-    return digraph(program_graph(program), name)
+def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    return commented([*header, "draw: dot -Tsvg FILE"], "//") + digraph(program_graph(program), options.name)
 
 
 def digraph(graph: Graph, name: str) -> str:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.documents.dot import DARK, DERIVATIVE, VALUE, WRONG, digraph, graph, quoted
+from adcli.codegen.documents.dot import DARK, DERIVATIVE, VALUE, WRONG, digraph, quoted
 from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Program
@@ -20,7 +20,7 @@ EDGE = re.compile(r'^ +n(\d+) -> n(\d+)(?: \[(.*)\])?;$', re.M)
 
 
 def check(p: Program) -> None:
-    made, text = program_graph(p), graph(p, "f")
+    made, text = program_graph(p), digraph(program_graph(p), "f")
     nodes = {int(m[1]): m for m in NODE.finditer(text)}
     assert sorted(nodes) == list(range(len(made.nodes))) and len(NODE.findall(text)) == len(nodes)
     assert {i for i, m in nodes.items() if "dashed" in m[3]} == {i for i, n in enumerate(made.nodes) if n.derivative}
@@ -38,7 +38,7 @@ def test_random_programs_and_their_gradients() -> None:
 
 
 def test_the_text() -> None:
-    lines = graph(gradient(parse("v = x - 2*y")), "f").splitlines()
+    lines = digraph(program_graph(gradient(parse("v = x - 2*y"))), "f").splitlines()
     assert lines[0] == 'digraph "f" {' and lines[-1] == "}" and "bgcolor" in lines[1]
     assert lines[4:-1] == [
         '    n0 [label="x", shape=ellipse, class=value, fillcolor="#eaf2fb", color="#2a5d8f"];',
@@ -101,5 +101,5 @@ def test_a_text_has_no_quotes_of_its_own() -> None:
 
 @pytest.mark.skipif(shutil.which("nop") is None, reason="no Graphviz")
 def test_graphviz_reads_it() -> None:
-    text = graph(gradient(parse("v = graph*node + sin(größe)/α")), "digraph")
+    text = digraph(program_graph(gradient(parse("v = graph*node + sin(größe)/α"))), "digraph")
     subprocess.run(["nop"], input=text.encode(), stdout=subprocess.DEVNULL, check=True)
