@@ -27,7 +27,6 @@ TESTED_AS = {
     # Parts of one thing, with no meaning by themselves.
     "lang/syntax/test_parse.py": (
         "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/syntax/tree"),
-    "lang/syntax/test_format.py": ("lang/syntax/flatten",),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/syntax/test_printer.py": ("lang/ir/notation", "lang/syntax/scalar_printer"),
     "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),

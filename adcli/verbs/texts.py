@@ -12,7 +12,6 @@ from adcli.command.usage import EMIT, OTHER, WHAT, Command, OneOf
 from adcli.lang.ir.errors import AdError, visible
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination, say
@@ -57,8 +56,9 @@ def stage_text(options: ShowOptions) -> str:
     if stage not in ("forward", "reverse"):
         options.refuse(["wrt", "of"], "needs --stage forward or reverse")
     if make is None:
-        check_style(stage, style)
-        text = format_tree(flatten(tree) if stage == "anf" else tree, "prefix" if style == "prefix" else "infix")
+        if style == "anf":
+            raise AdError("stage parsed has no style anf", help="that is --stage anf")
+        text = format_tree(tree, "prefix" if style == "prefix" else "infix")
         return "".join(f"# {line}\n" for line in told(program, options.shapes)) + text
     derived = {"forward": tangents, "reverse": adjoints}.get(stage)
     made = derived(program, wrt, of) if derived else make(program)
@@ -71,12 +71,6 @@ def told(program: Program, shapes: bool) -> list[str]:
     if not shapes:
         return []
     return shape_lines(program)
-
-
-def check_style(stage: str, style: str | None) -> None:
-    """The text as it was parsed has its expressions, and in normal form it has none."""
-    if style not in (None, "prefix", "nested" if stage == "parsed" else "anf"):
-        raise AdError(f"stage {stage} has no style {style}", help=f"that is --stage {'anf' if stage == 'parsed' else 'parsed'}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@
     code               status (where it is asked for), drop_zero_seeds, the expansion of a target, simplify
 
 The sweeps of plans and the expansions are passes that their rooms bring (`adcli.lang.derive`, `adcli.codegen`): `run` takes any.
-`STAGES` names what `adcli show --stage` can print. `parsed` and `anf` are source trees; the others are Programs. `ranges` is
-the program with the range of every index and where it comes from, as comments.
+`STAGES` names what `adcli show --stage` can print. `parsed` is the source tree; the others are Programs, `anf` and `ssa` the same
+one. `ranges` is the program with the range of every index and where it comes from, as comments.
 """
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def adjoints(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
 
 STAGES: dict[str, Pass | None] = {
     "parsed": None,
-    "anf": None,
+    "anf": lambda program: program,
     "ssa": lambda program: program,
     "ranges": lambda program: program,
     "dup": lambda program: run(program, [duplicate]),

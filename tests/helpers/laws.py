@@ -29,7 +29,6 @@ from adcli.lang.passes import pipeline
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
@@ -60,11 +59,11 @@ def check_round_trip(program: Program) -> None:
 
 
 def check_format(text: str) -> None:
-    """The canonical form, the prefix form and the flat form say the same, and the canonical form is its own."""
+    """The canonical form and the prefix form say the same, and the canonical form is its own."""
     program, tree = parse(text), parse_tree(normal(text, "text"))
     canonical = format_tree(tree)
     assert format_tree(parse_tree(normal(canonical, "text"))) == canonical, text
-    for other in (canonical, format_tree(tree, "prefix"), format_tree(flatten(tree)), format_tree(flatten(tree), "prefix")):
+    for other in (canonical, format_tree(tree, "prefix")):
         assert equal(program, parse(other)), f"{text}\nbecame\n{other}"
 
 

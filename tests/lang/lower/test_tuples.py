@@ -7,7 +7,6 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 
@@ -76,8 +75,7 @@ def test_formatted_text_is_the_same_program(text, _):
     tree = parse_tree(Source("t", text))
     once = format_tree(tree)
     assert format_tree(parse_tree(Source("t", once))) == once
-    assert format_tree(flatten(tree)) == format_tree(flatten(parse_tree(Source("t", once))))
-    assert values(parse(once)) == values(parse(text)) == values(parse(format_tree(flatten(tree))))
+    assert values(parse(once)) == values(parse(text))
     places = [(o.start, o.end) for o in occurrences(tree).places]
     assert len(places) == len(set(places)) and all(text[a:b].isidentifier() for a, b in places)
 
@@ -87,9 +85,3 @@ def test_what_is_wrong_with_a_tuple_is_said(text, message):
     with pytest.raises(AdError) as caught:
         parse(text)
     assert caught.value.message == message
-
-
-def test_the_flat_form_reads_inputs_in_the_order_of_the_text():
-    text = "(x, y) = (-y, x**2); x = x"
-    flat = parse(format_tree(flatten(parse_tree(Source("t", text)))))
-    assert [p.name for p in flat.params] == [p.name for p in parse(text).params] == ["y", "x"]

@@ -15,7 +15,6 @@ from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
@@ -155,7 +154,7 @@ def test_random_programs_read_back_and_keep_their_format():
 def test_the_source_tree_reads_back_in_every_form(text):
     tree = parse_tree(Source("t", text))
     program = parse(text)
-    for written in (format_tree(tree), format_tree(tree, "prefix"), format_tree(flatten(tree))):
+    for written in (format_tree(tree), format_tree(tree, "prefix")):
         assert equal(parse(written), program), written
     assert fmt(format_tree(tree)) == format_tree(tree)
     assert format_tree(tree).count("#") == text.count("#")

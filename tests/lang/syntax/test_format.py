@@ -4,7 +4,6 @@ import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from hypothesis import given, settings
@@ -58,20 +57,12 @@ w = p + (q + z) - (x - -y)**-2**x + (c < d and not (c < 1 or x == 1) ? c : d) - 
 """
 
 
-def formatted(text: str, style: str = "infix", flat: bool = False) -> str:
-    tree = parse_tree(Source("t", text))
-    return format_tree(flatten(tree) if flat else tree, style)
+def formatted(text: str, style: str = "infix") -> str:
+    return format_tree(parse_tree(Source("t", text)), style)
 
 
 def test_canonical_text() -> None:
     assert formatted(MESSY) == CANONICAL
-
-
-def test_flat_text() -> None:
-    assert formatted("p = 7*x\nq = p*x*5\nq = q + sin(-2*q)", flat=True) == (
-        "p = 7 * x\ni1 = p * x\nq = i1 * 5\ni2 = -2 * q\ni3 = sin(i2)\nq = q + i3\n")
-    assert formatted("def f(a) = a*a + 1\nv = f(x + 1)", "prefix", flat=True) == (
-        "def f(a) -> (i2) {\n    i1 = mul(a, a)\n    i2 = add(i1, 1)\n}\ni3 = add(x, 1)\nv = f(i3)\n")
 
 
 def test_a_function_with_the_name_of_an_operation_stays_a_call() -> None:
@@ -83,10 +74,9 @@ def test_a_function_with_the_name_of_an_operation_stays_a_call() -> None:
 def check_round_trips(text: str) -> None:
     program = parse(text)
     for style in ("infix", "prefix"):
-        for flat in (False, True):
-            once = formatted(text, style, flat)
-            assert equal(parse(once), program)
-            assert formatted(once, style) == once
+        once = formatted(text, style)
+        assert equal(parse(once), program)
+        assert formatted(once, style) == once
 
 
 @pytest.mark.parametrize("text", [MESSY, "v = x", "v = 2\n\n\n# c", "s = s + 1; s = s * x", "(a, b) = (b + 1, a)",

@@ -8,7 +8,6 @@ from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.scan import is_bare_expression
@@ -82,7 +81,7 @@ def test_depth(text: str) -> None:
 def test_formatting_at_depth(text: str) -> None:
     program, tree = parse(f"v = {text}"), parse_tree(Source("t", f"v = {text}"))
     assert equal(parse(format_tree(tree)), program)
-    assert equal(parse(format_tree(flatten(tree), "prefix")), program)
+    assert equal(parse(format_tree(tree, "prefix")), program)
 
 
 def test_any_text_gives_a_program_or_an_error() -> None:
