@@ -41,7 +41,7 @@ def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..
     points = located(program.params, specs, say, program.source)
     at = fitting(program, next(points))
     if next(points, None) is not None:
-        raise AdError(f"{what} of a program with tensors or loops is of one point, but --at gives several",
+        raise AdError(f"{what} of a program with tensors or loops is of one point, but ⟦--at⟧ gives several",
                       help="run adcli once for each of them")
     return at
 

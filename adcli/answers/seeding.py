@@ -44,8 +44,8 @@ def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: st
     names = [p.seed for p in seeds]
     for p in params:
         if kind == "tangent" and p.name in given and p.name not in names and not p.seed:
-            raise AdError(f"--tangent: '{p.name}' is not among the inputs to differentiate",
-                          help=f"add it: --wrt {','.join([*filter(None, names), p.name])}")
+            raise AdError(f"⟦--tangent⟧: '{p.name}' is not among the inputs to differentiate",
+                          help=f"add it: ⟦--wrt {','.join([*filter(None, names), p.name])}⟧")
     zeros = [replace(p, name=p.seed or "", default=0.0) for p in seeds]
     whole = complete(zeros, given, "input" if kind == "tangent" else "output")
     return {p.name: whole[p.seed or ""] for p in seeds} if not tensors else {p.name: array(p, whole[p.seed or ""]) for p in seeds}

@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.looks import Looks
-from adcli.api.spoken import says_python
-from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, together, truth, word
+from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives

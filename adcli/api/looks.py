@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from adcli.api.spoken import says_python
-from adcli.api.words import OneOrMore, truth
+from adcli.api.words import OneOrMore, says_python, truth
 
 if TYPE_CHECKING:
     from adcli.api.view import PictureView, View

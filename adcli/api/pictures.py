@@ -6,13 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from adcli.api.arguments import one_number
-from adcli.api.spoken import in_python
 from adcli.api.verbs import Given, given_point, heard, plain
 from adcli.api.view import PictureView, in_characters, picture_view
 from adcli.api.words import OneOrMore, by_name, names, together, unused, whole, word
 from adcli.input.values import value
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.errors import AdError, plural, worded
 
 
 def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
@@ -34,7 +33,7 @@ def drawn(program: Program, at: Given | None, values: Given, stage: str, of: One
                     tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
                     fold=folded[0] if len(folded) == 1 else folded)
     if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
-        said.append(in_python(note))
+        said.append(worded(note))
     nodes, edges = drawing.graph.nodes, drawing.graph.edges
     data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
             "dot": drawing.dot}

@@ -12,12 +12,11 @@ import numpy as np
 from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
-from adcli.api.spoken import in_python
 from adcli.api.view import View, beside
 from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
 from adcli.lang.ir import Program, Result
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError, Source, worded
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
@@ -82,7 +81,7 @@ def given_point(program: Program, at: Given, said: list[str]) -> dict[str, Any]:
 
 def heard(said: list[str]) -> Callable[[object], None]:
     """What collects remarks, in the words of Python."""
-    return lambda remark: said.append(in_python(str(remark)))
+    return lambda remark: said.append(worded(str(remark)))
 
 
 def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
@@ -129,8 +128,8 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)
     run(check, at_points, heard(said))
-    told = View("check", record(check, summary, float), in_python(text_report(check, summary)),
-                in_python(html_report(check, summary)), tuple(said))
+    told = View("check", record(check, summary, float), text_report(check, summary),
+                html_report(check, summary), tuple(said))
     if plot:
         from adcli.check.pictured import picture
         return beside(told, picture(check))

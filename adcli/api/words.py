@@ -1,18 +1,64 @@
-"""What a method is told in words: names, points by name, options. AdError where it is something else."""
+"""The words of Python: names, points by name and options that a method is given, and options in messages as its arguments."""
 from __future__ import annotations
 
+import functools
+import inspect
+import re
 import reprlib
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, TypeVar
 
+from adcli.input.points import parts
 from adcli.input.values import has_partials, listed, partials
 from adcli.lang.ir import Param
-from adcli.lang.ir.errors import AdError, nearest, plural
+from adcli.lang.ir.errors import FRONT, AdError, nearest, plural
 from adcli.lang.ir.extras import missing as missing_package
 from adcli.lang.ir.names import composed
 
+Class = TypeVar("Class", bound=type)
+NUMBER, MATRIX = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?|…"), re.compile(r"(\w+)=@(\w+)\.npy")
+"""What is written without quotes, and a matrix of a name, which is an array in Python."""
+RENAMED = {"equation": "equations"}
+ALONE = {"at": "the point", "of": "of="}
+"""Options without a value that are said in another way than by their names."""
+FLAGS = re.compile(r"(?:try|write) (second_order|maximize|plot|shortest|all|limit)$")
 OneOrMore = str | Sequence[str] | None
 """Names as 'x,y' or a sequence of them, or None for the default."""
+
+
+def says_python(cls: Class) -> Class:
+    """A class whose public methods say what is wrong in the words of Python, and take inputs in order."""
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, translated(method))
+    return cls
+
+
+def translated(method: Callable[..., Any]) -> Callable[..., Any]:
+    inputs = method.__code__.co_posonlyargcount == method.__code__.co_argcount == 2
+
+    @functools.wraps(method)
+    def called(*given: Any, **named: Any) -> Any:
+        before = FRONT.set(in_python)
+        try:
+            if inputs and given[1:] and given[1] is not None:
+                given = given[0], in_order(given[0].program.params, given[1:], named)
+            return method(*given, **named)
+        finally:
+            FRONT.reset(before)
+    return called
+
+
+def in_python(option: re.Match[str]) -> str:
+    """An option of a message as an argument: wrt='x'; of --at the arguments that give the point."""
+    name, value = RENAMED.get(option[1], option[1].replace("-", "_")), option[2].strip("'")
+    if not value:
+        flag = FLAGS.search(option.string[:option.start()] + name)
+        return f"{name}=True" if flag else ALONE.get(name, name)
+    if matrix := MATRIX.fullmatch(value):
+        return f"{name}={{'{matrix[1]}': {matrix[2]}}}"
+    given = (part.partition("=")[::2] for part in parts(value)) if name == "at" else [(name, value)]
+    return ", ".join(f"{x.strip()}={v if NUMBER.fullmatch(v) else repr(v)}" for x, v in given)
 
 
 def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -99,7 +99,7 @@ def command(options: CheckOptions) -> int:
     """
     from adcli.lang.lower.frontend import parse_source
     if options.at and options.given("samples"):
-        raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
+        raise AdError("⟦--samples⟧ and ⟦--at⟧ cannot be used together", help="leave out one of the two")
     primal, inputs = differentiated(parse_source(options.source), options.outputs, options.inputs)
     if options.plot:
         from adcli.pictures.destinations import require_place
@@ -136,14 +136,14 @@ def differentiated(program: Program, outputs: list[str] | None, inputs: list[str
     inputs = inputs_to_differentiate(primal, inputs)
     if not inputs:
         raise AdError("no input to differentiate with respect to",
-                      help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
+                      help=f"differentiate by a param: ⟦--wrt {primal.params[0].name}⟧" if primal.params else None)
     return primal, inputs
 
 
 def others(primal: Program, options: CheckOptions) -> Against | None:
     """Somebody's derivatives, where there are any to compare with."""
     if options.against is None:
-        options.refuse(("symbol", "returns", "time_limit"), "says more of --against, which is not given")
+        options.refuse(("symbol", "returns", "time_limit"), "says more of ⟦--against⟧, which is not given")
         return None
     from adcli.check.against import Against
     from adcli.check.foreign import foreign
@@ -152,10 +152,10 @@ def others(primal: Program, options: CheckOptions) -> Against | None:
     names = [default_symbol(primal.source, verb) for verb in ("grad", "hessian", "jacobian", "eval")]
     asked = foreign(options.against, names, options.symbol, options.time_limit)
     if not of_scalars(primal) and asked.kind != "python":
-        raise AdError("of a program with tensors or loops, --against asks a Python function",
-                      help="write --against model.py:grad: it takes the inputs by their names, as numbers and NumPy arrays")
+        raise AdError("of a program with tensors or loops, ⟦--against⟧ asks a Python function",
+                      help="write ⟦--against model.py:grad⟧: it takes the inputs by their names, as numbers and NumPy arrays")
     if of_scalars(primal) and any(e.op is TABLE["stop"] for e in primal.equations):
-        raise AdError("--against cannot be used with a program that has stop", help="give what stop holds as an input: param k")
+        raise AdError("⟦--against⟧ cannot be used with a program that has stop", help="give what stop holds as an input: param k")
     return Against(asked, options.returns)
 
 
@@ -165,8 +165,8 @@ def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     found = checked(primal.params, options.at, remark)
     if found.points > MOST_POINTS:
-        raise AdError(f"--at gives {found.points:,} points; the limit is {MOST_POINTS:,}",
-                      help="give fewer points, or draw them: --samples 1000")
+        raise AdError(f"⟦--at⟧ gives {found.points:,} points; the limit is {MOST_POINTS:,}",
+                      help="give fewer points, or draw them: ⟦--samples 1000⟧")
     return usable_points(check, list(within(primal.params, points_of(primal.params, found), remark, primal.source)))
 
 
@@ -182,7 +182,7 @@ def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict
     from adcli.input.sampling import usable
     points, failed = usable(check.draw(seed), count, lambda batch: all_finite(check, batch))
     if not points:
-        raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with --at, or declare ranges:"
+        raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with ⟦--at⟧, or declare ranges:"
                       f" input {check.primal.params[0].name} in [1, 2]")
     return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
 

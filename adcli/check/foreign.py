@@ -48,7 +48,7 @@ LAST_WORDS = 2.0
 """Seconds in which pipes of a process that has ended are read to their ends."""
 NOT_RUN = (126, 127)
 """What a shell ends with where there is no such command, or it cannot be run."""
-KINDS = "--against takes ./libmodel.so, a library; model.py:grad, a Python function; or a command that reads rows and writes rows"
+KINDS = "⟦--against⟧ takes ./libmodel.so, a library; model.py:grad, a Python function; or a command that reads and writes rows"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Foreign:
             if f"{wanted}_work" in known:
                 return AdError(message, help=f"{wanted}_work takes a third array: write a function of two that calls it")
             close = next((c for n in self.names if (c := alike(n, list(known)))), None)
-            help = f"--symbol {close}" if close else f"choose one with --symbol: it has {shown}" if known else None
+            help = f"⟦--symbol⟧ {close}" if close else f"choose one with ⟦--symbol⟧: it has {shown}" if known else None
             return AdError(message, help=help and f"write {help}" if close else help)
         help = nearest(wanted.rpartition(".")[2], known) or f"it has {shown}" if known else None
         return AdError(f"{self.file}: {why}", help=help)
@@ -124,7 +124,7 @@ class Foreign:
         rows = [",".join(inputs), *(",".join(shortest(at[n]) for n in inputs) for at in points), ""]
         ended = finished(self.what, "\n".join(rows).encode(), self.seconds)
         if ended.code in NOT_RUN and not ended.out:
-            raise AdError(f"--against: {ended.last or 'command not found'}", help=KINDS)
+            raise AdError(f"⟦--against⟧: {ended.last or 'command not found'}", help=KINDS)
         if ended.code != 0:
             return [Answer(wrong=ended.how(), everywhere=True)]
         found = list(table(ended.out, inputs))
@@ -144,7 +144,7 @@ def foreign(what: str, names: Sequence[str], given: str | None, seconds: float) 
     if re.search(r"\s", path) and not os.path.exists(path):
         kind = "command"   # with an argument that looks like a file
     if given is not None and kind != "library":
-        raise AdError("--symbol is the name of a function in a library", help="a Python function is named as model.py:grad" if
+        raise AdError("⟦--symbol⟧ is the name of a function in a library", help="a Python function is named as model.py:grad" if
                       python or what.endswith(".py") else None)
     if kind == "command":
         refuse_file(what)
@@ -153,7 +153,7 @@ def foreign(what: str, names: Sequence[str], given: str | None, seconds: float) 
         raise AdError(f"{path}: {'not a file' if os.path.exists(path) else 'No such file or directory'}", help=near_file(path))
     if python is not None:
         if not python[2]:
-            raise AdError(f"'{what}' names no function", help=f"write --against {quoted(path)}:grad")
+            raise AdError(f"'{what}' names no function", help=f"write ⟦--against {quoted(path)}:grad⟧")
         names = [python[2]]
     return Foreign(what, seconds, kind, path, (given,) if given is not None else tuple(names))
 
@@ -161,10 +161,10 @@ def foreign(what: str, names: Sequence[str], given: str | None, seconds: float) 
 def refuse_file(what: str) -> None:
     """AdError where a command is rather a file of which one wants something else."""
     if not what.strip() or os.path.isdir(what):
-        raise AdError(f"--against: {what} is a folder" if what.strip() else "--against names nothing", help=KINDS)
+        raise AdError(f"⟦--against⟧: {what} is a folder" if what.strip() else "⟦--against⟧ names nothing", help=KINDS)
     path = PurePath(what)
     if path.suffix in (".py", ".pyw") and not re.search(r"\s", what):
-        raise AdError(f"{what}: which function of it?", help=f"write --against {quoted(what)}:grad")
+        raise AdError(f"{what}: which function of it?", help=f"write ⟦--against {quoted(what)}:grad⟧")
     if path.suffix in SOURCES and not re.search(r"\s", what):
         made = SOURCES[path.suffix].format(quoted(what), path.stem.removeprefix("lib"))
         raise AdError(f"{what} is no shared library", help=made)

@@ -27,16 +27,16 @@ def picture(check: Check) -> Picture:
     if find_spec("mpmath") is None:
         raise missing("the picture of remainders", "mpmath")
     if not check.subjects:
-        raise AdError("--plot draws remainders in multiple precision, for which this point is too large",
-                      help="give smaller tensors; without --at, small ones are drawn")
+        raise AdError("⟦--plot⟧ draws remainders in multiple precision, for which this point is too large",
+                      help="give smaller tensors; without ⟦--at⟧, small ones are drawn")
     subject = check.subjects[0]
     outputs = [r.name for r in subject.primal.results]
     if len(outputs) > MOST_OUTPUTS:
-        raise AdError(f"--plot draws up to {MOST_OUTPUTS} outputs, and there are {len(outputs)}",
-                      help=f"choose: --of {','.join(outputs[:MOST_OUTPUTS])}")
+        raise AdError(f"⟦--plot⟧ draws up to {MOST_OUTPUTS} outputs, and there are {len(outputs)}",
+                      help=f"choose: ⟦--of {','.join(outputs[:MOST_OUTPUTS])}⟧")
     seen = next((s for s in subject.seen if not s.level), None)
     if seen is None:
-        raise AdError("--plot needs a point where the program is smooth", help="give another point")
+        raise AdError("⟦--plot⟧ needs a point where the program is smooth", help="give another point")
     from adcli.lang.analyse.taylor_remainder import sizes
     once = subject.tangents
     derivatives = (subject.tangents_twice if len(once.equations) <= LONG else None) or once

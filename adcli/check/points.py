@@ -16,7 +16,7 @@ from adcli.check.tally import NO_DIGIT, Tally, joined
 from adcli.input import sampling
 from adcli.input.points import Point
 from adcli.lang.ir import Primitive, Program
-from adcli.lang.ir.errors import plural
+from adcli.lang.ir.errors import plural, worded
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import simplify
@@ -179,8 +179,8 @@ class Check:
         if self.whole:
             return (f"{first} first and {second} second derivatives" if second else plural(first, "first derivative")) + points
         every = sum(len(s.primal.results) * len(s.wrt) for s in self.subjects)
-        return f"{first:,} of {every:,} first derivatives{points}, drawn by seed {self.seed}; --all looks at every one," \
-            " and products and remainders use all"
+        return f"{first:,} of {every:,} first derivatives{points}, drawn by seed {self.seed}; " + worded(
+            "⟦--all⟧ looks at every one, and products and remainders use all")
 
     @property
     def failed(self) -> bool:

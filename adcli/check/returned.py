@@ -56,7 +56,7 @@ class Returned:
         if len(fitting) > 1:
             *others, last = (f"the {what}" for what in fitting)
             raise AdError(f"{plural(count, 'number')} can be {', '.join(others)} or {last}",
-                          help=f"say which: --returns {list(fitting)[1]}")
+                          help=f"say which: ⟦--returns {list(fitting)[1]}⟧")
         if fitting:
             (parts,) = fitting.values()
             return [key for part in parts for key in self.entries[part]()]

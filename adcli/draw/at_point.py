@@ -42,7 +42,7 @@ def at_point(program: Program, point: Mapping[str, Any], wrt: Sequence[str], tan
     """What is known at a point of a program; adjoints and tangents where there are seeds for all outputs or inputs."""
     if has_tensors(program):
         if tangent is not None:
-            raise AdError("--tangent: the values of this program are tensors", help="draw its tangents: --stage forward")
+            raise AdError("⟦--tangent⟧: the values of this program are tensors", help="draw its tangents: ⟦--stage forward⟧")
         return _tensors(program, point, wrt, cotangent, number)
     explainer = Explainer(program, point, wrt, native_arithmetic(DOUBLE))
     sweeps = []

@@ -52,7 +52,7 @@ class DrawOptions(Options):
     @property
     def folded(self) -> str | list[str]:
         """What --fold names."""
-        return self.fold if self.fold in ("auto", "all", "none") else names(self.fold, "--fold") or "none"
+        return self.fold if self.fold in ("auto", "all", "none") else names(self.fold, "⟦--fold⟧") or "none"
 
     @property
     def to_terminal(self) -> bool:
@@ -91,11 +91,11 @@ def command(options: DrawOptions) -> int:
     """
     program = parse_source(options.source)
     if options.stage not in DERIVED and not options.at:
-        options.refuse(["wrt"], "needs --at, or --stage forward or reverse")
+        options.refuse(["wrt"], "needs ⟦--at⟧, or ⟦--stage forward⟧ or reverse")
     if not options.at:
-        options.refuse(["tangent", "cotangent", "fmt"], "needs --at")
+        options.refuse(["tangent", "cotangent", "fmt"], "needs ⟦--at⟧")
     if options.stage in DERIVED:
-        options.refuse(["tangent" if options.stage == "reverse" else "cotangent"], f"is no seed of --stage {options.stage}")
+        options.refuse(["tangent" if options.stage == "reverse" else "cotangent"], f"is no seed of ⟦--stage⟧ {options.stage}")
     form = options.chosen
     if form in PAINTED and options.to_terminal:
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
@@ -122,7 +122,7 @@ def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
     require_point(program.params, options.at)
     wrt, of = options.inputs, options.outputs
     given: dict[str, Any] = {"at": one_point(program.params, options.at, remark, program.source, "draw shows one point",
-                                             "give one number for each input: --at x=2,y=5")}
+                                             "give one number for each input: ⟦--at x=2,y=5⟧")}
     if options.tangent is not None:
         given["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
     if options.cotangent is not None:
@@ -138,4 +138,4 @@ def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> 
     if stage in DERIVED or len(names) < 2:
         return None
     weights = ",".join(f"{name}=1" for name in names[:2])
-    return f"note: adjoints need weights of the outputs: --cotangent {weights}, or one output: --of {names[0]}"
+    return f"note: adjoints need weights of the outputs: ⟦--cotangent {weights}⟧, or one output: ⟦--of {names[0]}⟧"

@@ -75,8 +75,8 @@ class Drawing:
     def require(self, most: int, what: str, other: str) -> None:
         nodes = self.graph.nodes
         if len(nodes) > most:
-            fewer = [f"write {other}", *(["draw one output with --of"] if sum(n.output for n in nodes) > 1 else []),
-                     *(["fold functions with --fold all"] if any(n.kind != CALL and call_of(n.span) for n in nodes) else [])]
+            fewer = [f"write {other}", *(["draw one output with ⟦--of⟧"] if sum(n.output for n in nodes) > 1 else []),
+                     *(["fold functions with ⟦--fold all⟧"] if any(n.kind != CALL and call_of(n.span) for n in nodes) else [])]
             raise AdError(f"this graph has {len(nodes):,} nodes, too many for {what} (at most {most:,})",
                           help=", or ".join(fewer))
 

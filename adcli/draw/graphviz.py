@@ -53,7 +53,7 @@ def run(command: list[str], given: bytes) -> bytes:
         except subprocess.TimeoutExpired:
             process.kill()
             raise AdError(f"dot has not laid out this graph in {SECONDS} seconds",
-                          help="draw one output with --of, fold its functions with --fold all, or write DOT: -o g.dot") from None
+                          help="draw one output with ⟦--of⟧, fold functions with ⟦--fold all⟧, or write DOT: -o g.dot") from None
         finally:
             ENDINGS.discard(process.kill)
     if process.returncode or not out:

@@ -161,7 +161,7 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
     from adcli.lang.ir.affine import shape_text
     example = ",".join(f"{p.name}=@{p.name}.npy" if p.var.shape else f"{p.name}=1" for p in missing[:3])
     names = ", ".join(f"{p.name}{shape_text(p.var.shape)}" if p.var.shape else p.name for p in missing)
-    raise AdError(f"no values for {names}", help=f"give a point: --at {example}{'' if len(missing) <= 3 else ',…'}{others}")
+    raise AdError(f"no values for {names}", help=f"give a point: ⟦--at {example}{'' if len(missing) <= 3 else ',…'}{others}⟧")
 
 
 def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
@@ -223,7 +223,7 @@ def one_point(params: Sequence[Param], specs: Sequence[str], remark: Callable[[o
     """The point that --at gives. AdError, as `said` and `help`, where it gives several or none."""
     found = list(islice(located(params, specs, remark, source), 2))
     if len(found) != 1:
-        raise AdError(f"{said}, and --at gives {'several' if found else 'none'}", help=help)
+        raise AdError(f"{said}, and ⟦--at⟧ gives {'several' if found else 'none'}", help=help)
     return found[0]
 
 
@@ -286,7 +286,7 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: b
     found = [axis(part, kinds, uncounted, option) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
-            AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
+            AdError(f"'{spec}' is not a point", help="write ⟦--at x=2,y=5⟧")
     return found
 
 

@@ -67,7 +67,7 @@ class FittingSizes:
                 return sizes
             if known:
                 return self.r.choice(known)
-        raise AdError("no small sizes are found that fit this program", help="give a point: --at A=@A.npy")
+        raise AdError("no small sizes are found that fit this program", help="give a point: ⟦--at A=@A.npy⟧")
 
     def search(self, largest: int) -> Sizes | None:
         """Sizes up to a bound, most of them small."""

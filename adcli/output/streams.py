@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, BinaryIO, TextIO
 
-from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible
+from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible, worded
 from adcli.output import standard, suffixes
 from adcli.output.replacing import UNFINISHED, WRITING, created, nameless, remove_unfinished, replaced
 from adcli.output.standard import BYTES_AT_ONCE, NamedFile, by_way_of, renamed
@@ -261,7 +261,7 @@ def temporary_folder(path: str | None) -> Iterator[str]:
 def say(message: object) -> None:
     """A message on standard error, as long as there is one. Nothing in it is obeyed by a terminal, and no line is endless."""
     if sys.stderr is not None:
-        lines = [shortened(visible(line), LONGEST_LINE) for line in str(message).split("\n")]
+        lines = [shortened(visible(line), LONGEST_LINE) for line in worded(str(message)).split("\n")]
         with contextlib.suppress(OSError):
             with contextlib.suppress(MemoryError):   # what it loads may not fit; the message does
                 lines = for_reader(lines, sys.stderr)

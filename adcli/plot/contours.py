@@ -29,9 +29,9 @@ def contours(program: Program, setting: Setting, of: Sequence[str] | None, order
     across, up = setting.ranges
     e = Evaluated(program, [across.name, up.name], setting.fixed, of, 1)
     if len(e.outputs) > 1:
-        raise AdError("a contour map is of one output", help=f"choose one: --of {e.outputs[0]}")
+        raise AdError("a contour map is of one output", help=f"choose one: ⟦--of {e.outputs[0]}⟧")
     if order > 1:
-        raise AdError("a contour map shows first derivatives at most", help="write --derivatives 1")
+        raise AdError("a contour map shows first derivatives at most", help="write ⟦--derivatives 1⟧")
     x, y = (r.values(np.arange(len(r))) for r in (across, up))
     grid = np.array([np.tile(x, len(y)), np.repeat(y, len(x))])
     (z, *slopes), levels = e(grid)

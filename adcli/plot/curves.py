@@ -32,7 +32,7 @@ def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: 
     e = Evaluated(program, [span.name], setting.fixed, of, max(order, 1))
     if len(e.outputs) > MOST_CURVES:
         raise AdError(f"{plural(len(e.outputs), 'output')} are too many for one picture",
-                      help=f"choose up to {MOST_CURVES}: --of {','.join(e.outputs[:3])}")
+                      help=f"choose up to {MOST_CURVES}: ⟦--of {','.join(e.outputs[:3])}⟧")
     x = span.values(np.arange(len(span)))
     values, levels = e(x[None, :])
     finer = np.unique(np.concatenate([x, span.upwards(SEARCHED).values(np.arange(SEARCHED))]))

@@ -30,11 +30,11 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
     specs = [*specs, *declared(params, specs)]
     grids = checked(params, specs, remark, uncounted=True)
     if len(grids.grids) > 1:
-        raise AdError("--at gives several points; a plot has one setting",
-                      help=f"write one --at, with a range: --at {example(params)}")
+        raise AdError("⟦--at⟧ gives several points; a plot has one setting",
+                      help=f"write one ⟦--at⟧, with a range: ⟦--at {example(params)}⟧")
     (grid,) = grids.grids
     if any(len(axis) != 1 for axis in grid if not isinstance(axis, GridRange)):
-        raise AdError("a file of several points is no range", help=f"write a range: --at {example(params)}")
+        raise AdError("a file of several points is no range", help=f"write a range: ⟦--at {example(params)}⟧")
     ranges = [axis for axis in grid if isinstance(axis, GridRange) and axis.name not in grids.spare]
     (point,) = combined([[axis[0]] for axis in grid])
     given = complete(params, {n: x for n, x in point.items() if n not in grids.spare})
@@ -94,7 +94,7 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
         for name in sorted(named - {"", *known}):
             raise unknown_name("input", name, known)
         lacking = [p.name for p in open_ if p.low is None or p.high is None]
-        raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: --at {example(params, lacking)}")
+        raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: ⟦--at {example(params, lacking)}⟧")
     return [",".join(ranges)] if ranges else []
 
 
@@ -114,15 +114,15 @@ def setting(program: Program, given: Mapping[str, float], ranges: Sequence[GridR
         what = "nothing varies" if not ranges else f"{', '.join(r.name for r in ranges)} vary, and a picture has two axes"
         any_number = any(not (p.var.shape or p.var.integer) for p in program.params)
         help = "a number varies: add one to the inputs, as t in x(i) + t" if not ranges and not any_number else \
-            f"give one input a range: --at {example(program.params)}" if not ranges else \
-            f"give all but two a value: --at {','.join(f'{r.name}=1' for r in ranges[2:])}"
+            f"give one input a range: ⟦--at {example(program.params)}⟧" if not ranges else \
+            f"give all but two a value: ⟦--at {','.join(f'{r.name}=1' for r in ranges[2:])}⟧"
         raise AdError(f"{what} in this plot" if not ranges else what, help=help)
     for r in ranges:
         if r.ends[0] == r.ends[1]:
-            raise AdError(f"{r.name} varies from {shortest(r.ends[0])} to itself", help=f"write --at {r.name}=-3:3")
+            raise AdError(f"{r.name} varies from {shortest(r.ends[0])} to itself", help=f"write ⟦--at {r.name}=-3:3⟧")
     most, usual = MOST_POINTS[len(ranges) - 1], POINTS[len(ranges) - 1]
     counts = [len(r) if r.counted else points or usual for r in ranges]
     if max(counts) > most:
-        raise AdError(f"{max(counts):,} points are more than a picture shows", help=f"write --points {usual}")
+        raise AdError(f"{max(counts):,} points are more than a picture shows", help=f"write ⟦--points {usual}⟧")
     numbers, fixed = of_numbers(program, given)
     return Setting(numbers, tuple(r.upwards(max(n, 2)) for r, n in zip(ranges, counts, strict=True)), fixed)

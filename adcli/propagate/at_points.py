@@ -104,7 +104,7 @@ class Budgets:
         for output in outputs:
             self.remark(output, told.samples if told else 0, spreads, row.level == 0, rounding[output.name] > 0)
         if KINK <= row.level <= POLE and not sampled:
-            self.say("note: a linear model means little where a result is not smooth; try --monte-carlo 100000")
+            self.say("note: a linear model means little where a result is not smooth; try ⟦--monte-carlo 100000⟧")
         correlations = {pair: found["corr", pair[0], pair[1:]] for pair in self.pairs}
         place = {v: i for i, v in enumerate(self.outputs)}
         together = {(v, w): float(told.correlations[place[v], place[w]]) for v, w in self.pairs} if told else {}
@@ -204,7 +204,7 @@ class Budgets:
                      if self.correlations else f"note: the uncertainty of {v} underflows: it is smaller than any double")
         elif output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):
             self.say(f"note: to first order, no uncertain input changes {v} here;"
-                     " try --second-order or --monte-carlo 100000")
+                     " try ⟦--second-order⟧ or ⟦--monte-carlo 100000⟧")
         verdicts = [i.agreement for i in (output.wider, output.interval) if i and i.agreement]
         if sampled and verdicts:
             self.judge(v, verdicts[-1], verdicts[0] if output.wider else None, samples, sampled, all_normal, smooth)
@@ -217,14 +217,14 @@ class Budgets:
         may help where all inputs are normal, so that only what is `curved` can be wrong with the linear one."""
         if linear.verdict == "differs":
             otherwise = "use the Monte Carlo figures"
-            better = {None: "it is not smooth" if not smooth else "try --second-order" if curved else otherwise,
+            better = {None: "it is not smooth" if not smooth else "try ⟦--second-order⟧" if curved else otherwise,
                       "agrees": "the quadratic one is", "unclear": "the quadratic one may be",
                       "differs": f"neither is the quadratic one; {otherwise}"}[quadratic.verdict if quadratic else None]
             self.say(f"note: the linear model is not good enough for {v} here; {better}")
         elif linear.verdict == "unclear":
             from adcli.propagate.monte_carlo import samples_wanted
             wanted = samples_wanted(samples, linear, sampled)
-            enough = f"; try --monte-carlo {wanted}" if wanted and samples < wanted <= 10**10 else ""
+            enough = f"; try ⟦--monte-carlo {wanted}⟧" if wanted and samples < wanted <= 10**10 else ""
             self.say(f"note: too few samples to tell whether the linear model is good enough for {v}{enough}")
 
     def depends(self, v: str) -> bool:

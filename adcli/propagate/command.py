@@ -86,7 +86,7 @@ class PropagateOptions(ResultOptions):
         """The propagation of the uncertainties of these inputs."""
         for name in self.outputs or ():
             if ":" in name:
-                raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
+                raise AdError(f"⟦--of {name}⟧: propagate takes outputs, not derivatives")
         return Request("propagate", source, self.outputs, wrt, order=2 if self.second_order else 1, fast=self.fast_math,
                        correlations=correlations, moments=moments)
 
@@ -94,7 +94,7 @@ class PropagateOptions(ResultOptions):
     def sampling(self) -> Sampling | None:
         """What is asked for beside standard uncertainties."""
         if self.monte_carlo is None:
-            self.refuse(["seed", "jobs", "shortest"], "needs --monte-carlo N")
+            self.refuse(["seed", "jobs", "shortest"], "needs ⟦--monte-carlo⟧ N")
             return None if self.coverage is None else Sampling(0, 0, probability(self.coverage))
         samples = None if isinstance(self.monte_carlo, str) else self.monte_carlo
         return Sampling(samples, self.seed, COVERAGE if self.coverage is None else probability(self.coverage), self.shortest)
@@ -128,19 +128,19 @@ def command(options: PropagateOptions) -> int:
     program = options.source
     told = coefficients(options.correlation)
     if not options.at or options.data or options.emit:
-        options.refuse(AT_POINTS, "needs points (--at POINT)")
+        options.refuse(AT_POINTS, "needs points (⟦--at POINT⟧)")
         if options.emit:
-            options.refuse(["coverage"], "needs points (--at POINT) or rows")
+            options.refuse(["coverage"], "needs points (⟦--at POINT⟧) or rows")
         if options.form in TABLE_FORMATS:
             asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
-            raise AdError(f"{asked} needs points (--at POINT)")
+            raise AdError(f"{asked} needs points (⟦--at POINT⟧)")
         for name in {} if not options.emit else split(",".join(options.at))[1]:
-            raise AdError(f"--at {name}: an emitted program has the uncertainty as an input, u_{name}",
-                          help=f"leave '{name}' out of --at, or its spread for an exact constant")
+            raise AdError(f"⟦--at {name}⟧: an emitted program has the uncertainty as an input, u_{name}",
+                          help=f"leave '{name}' out of ⟦--at⟧, or its spread for an exact constant")
         task = prepared(options.request(program, options.inputs, told)._replace(dof=options.coverage is not None), options)
         if task.signature.tensors:
             raise AdError("uncertainties of tensors, and through loops and matrices, are worked out at points",
-                          help="give a point: --at 'x=[1,2]±0.1', or --at x=@x.npy with --covariance x=@C.npy")
+                          help="give a point: ⟦--at 'x=[1,2]±0.1'⟧, or ⟦--at x=@x.npy⟧ with ⟦--covariance x=@C.npy⟧")
         return in_rows(task, options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse_emit_options()
@@ -161,17 +161,17 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
         pair, equals, number = part.partition("=")
         x, colon, y = (name.strip() for name in pair.partition(":"))
         if not (equals and colon and x and y):
-            raise AdError(f"--correlation: '{part}' is not x:y=number", help="write --correlation x:y=0.5")
+            raise AdError(f"⟦--correlation⟧: '{part}' is not x:y=number", help="write ⟦--correlation x:y=0.5⟧")
         r = value(f"{x}:{y}", number)
         if not -1 <= r <= 1:
-            raise AdError(f"--correlation {part}: a correlation coefficient must be from -1 to 1")
+            raise AdError(f"⟦--correlation {part}⟧: a correlation coefficient must be from -1 to 1")
         if x == y:
-            raise AdError(f"--correlation {part}: give two different inputs")
+            raise AdError(f"⟦--correlation {part}⟧: give two different inputs")
         if frozenset((x, y)) in found:
-            raise AdError(f"--correlation: {x}:{y} is given twice")
+            raise AdError(f"⟦--correlation⟧: {x}:{y} is given twice")
         found[frozenset((x, y))] = (x, y, r)
     if text is not None and not found:
-        raise AdError("--correlation names nothing", help="write --correlation x:y=0.5")
+        raise AdError("⟦--correlation⟧ names nothing", help="write ⟦--correlation x:y=0.5⟧")
     return tuple(found.values())
 
 
@@ -194,7 +194,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     options.refuse(PART_OPTIONS, "needs files (--data FILE)")
     found = tables(task, options)
     if not found:
-        raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"
+        raise AdError("no uncertainties", help="give a point with spreads: ⟦--at x=2±0.1,y=5±2%⟧; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
     return stream(task, found, options, watch, None if options.coverage is None else CoverageRun)
 
@@ -220,7 +220,7 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
         for point in points if whole is None else ():
             axes(point.plain, {})   # what is wrong there is said first
         example = with_spreads(text)
-        raise AdError("no uncertainties", help=f"give inputs a spread, one standard deviation: --at {example}" if example else
+        raise AdError("no uncertainties", help=f"give inputs a spread, one standard deviation: ⟦--at {example}⟧" if example else
                       "the program has no input that could have a spread")
     correlations = with_files(points, told)
     if sampling:
@@ -230,7 +230,7 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
     if task.signature.tensors:
         return of_elements(text, points, told, sampling, options, task.primal, heard)
     if options.covariance:
-        raise AdError("--covariance is of the elements of a tensor", help="write --correlation x:y=0.5 for numbers")
+        raise AdError("⟦--covariance⟧ is of the elements of a tensor", help="write ⟦--correlation x:y=0.5⟧ for numbers")
     watch = Watch(task, options, heard=heard)
     watch.begin()
     return Budgets(task, points, sampling, options, watch)
@@ -295,7 +295,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     else:
         points = given_points(specs, partial(opened, options=options))
     if not any(spread.sample for point in points for spread in point.spreads.values()):
-        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
+        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, ⟦--at⟧ x=@FILE")
     writer = prepared_budgets(text, points, told, sampling, options, whole)
     if options.plot:
         from adcli.propagate.pictured import keep_samples

@@ -19,12 +19,12 @@ WHOLE = 1e-9
 def probability(text: str) -> float:
     """A coverage probability, as a number or in percent."""
     if factor := re.fullmatch(r"\s*k\s*=?\s*(\d+\.?\d*)\s*", text):
-        raise AdError(f"--coverage {text}: a probability is wanted, and this is a factor", help=by_factor(float(factor[1])))
-    p = value("--coverage", text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        raise AdError(f"⟦--coverage {text}⟧: a probability is wanted, and this is a factor", help=by_factor(float(factor[1])))
+    p = value("⟦--coverage⟧", text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not (p > 0 and (1 + p) / 2 < 1):
-        help = by_factor(p) if 1 <= p <= LARGEST_FACTOR else f"write --coverage {text}%" if 1 < p < 100 else \
-            "write --coverage 0.95 or 95%"
-        raise AdError(f"--coverage {text}: a probability must lie between 0 and 1", help=help)
+        help = by_factor(p) if 1 <= p <= LARGEST_FACTOR else f"write ⟦--coverage {text}%⟧" if 1 < p < 100 else \
+            "write ⟦--coverage 0.95⟧ or 95%"
+        raise AdError(f"⟦--coverage {text}⟧: a probability must lie between 0 and 1", help=help)
     return p
 
 
@@ -34,7 +34,7 @@ LARGEST_FACTOR = 5
 
 def by_factor(k: float) -> str:
     """Help for a coverage factor, by the normal distribution."""
-    return f"for k = {k:g} write --coverage {math.erf(k / math.sqrt(2)):.10g}"
+    return f"for k = {k:g} write ⟦--coverage {math.erf(k / math.sqrt(2)):.10g}⟧"
 
 
 def effective_dof(variances: Mapping[str, float], dofs: Mapping[str, float], groups: Sequence[Sequence[str]]) -> float | None:

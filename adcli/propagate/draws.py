@@ -64,14 +64,14 @@ def draws(uncertain: Mapping[str, Spread], correlations: Sequence[Correlation]) 
     for x, y, _ in pairs:
         for name in (x, y):
             if name not in joint:
-                raise AdError(f"--monte-carlo cannot draw {x} and {y} together: {name} is {uncertain[name].label}, and a"
+                raise AdError(f"⟦--monte-carlo⟧ cannot draw {x} and {y} together: {name} is {uncertain[name].label}, and a"
                               " correlation coefficient says how normal and t-distributed inputs are drawn",
-                              help=f"give values that belong together: --at {x}=@values.csv:{x},{y}=@values.csv:{y}")
+                              help=f"give values that belong together: ⟦--at {x}=@values.csv:{x},{y}=@values.csv:{y}⟧")
     divided = []
     for group in components(joint, pairs):
         dofs = {uncertain[x].dof for x in group}
         if len(dofs) > 1:
-            raise AdError(f"--monte-carlo cannot draw {' and '.join(group)} together: their degrees of freedom differ",
+            raise AdError(f"⟦--monte-carlo⟧ cannot draw {' and '.join(group)} together: their degrees of freedom differ",
                           help="correlated inputs must all be normal, or all t with the same degrees of freedom")
         if (dof := dofs.pop()) < math.inf:
             divided.append(Divided(group, dof))

@@ -35,11 +35,11 @@ def given_elements(program: Program, points: Sequence[GivenPoint], covariances: 
     """The one given point, the same with the spreads of elements, and the correlations of elements that covariance matrices say.
     AdError for several points, and for `samples` where a loop ends at `until`."""
     if samples and any(isinstance(e.op, Recurrence) and e.op.until is not None for e in program.equations):
-        raise AdError("--monte-carlo needs the same number of steps for all samples; here a loop ends at 'until'",
-                      help="leave out --monte-carlo: the uncertainties to first order hold the number of steps")
+        raise AdError("⟦--monte-carlo⟧ needs the same number of steps for all samples; here a loop ends at 'until'",
+                      help="leave out ⟦--monte-carlo⟧: the uncertainties to first order hold the number of steps")
     found = [point for given in points for point in located(program.params, [given.plain], say, program.source)]
     if len(found) > 1:
-        raise AdError("propagate takes one point of a program with tensors or loops, but --at gives several",
+        raise AdError("propagate takes one point of a program with tensors or loops, but ⟦--at⟧ gives several",
                       help="run adcli once for each of them")
     given, at = points[0], fitting(program, found[0])
     spreads = dict(given.spreads)
@@ -122,12 +122,12 @@ def covariance(program: Program, spreads: Mapping[str, Spread], text: str) -> tu
     name = composed(name)
     if name not in tensors:
         why = f"of {name}: no input '{name}' is a tensor" if equals else f"{text} names no input"
-        raise AdError(f"--covariance {why}",
-                      help=nearest(name, list(tensors)) or f"write --covariance {next(iter(tensors), 'x')}=@C.npy")
+        raise AdError(f"⟦--covariance⟧ {why}",
+                      help=nearest(name, list(tensors)) or f"write ⟦--covariance {next(iter(tensors), 'x')}=@C.npy⟧")
     if any(tensor_of(x) == name for x in spreads):
         raise AdError(f"'{name}' has a spread and a covariance matrix", help=f"give {name} without a spread")
     if place[:1] not in ("@", "["):
-        raise AdError(f"--covariance {text}: expected a matrix", help=f"write --covariance {name}=@C.npy")
+        raise AdError(f"⟦--covariance {text}⟧: expected a matrix", help=f"write ⟦--covariance {name}=@C.npy⟧")
     matrix = text_array(name, place) if place[0] == "[" else read_tensor(name, place[1:], 2)
     return name, np.asarray(conformed_matrix(name, matrix), float)
 
@@ -135,9 +135,9 @@ def covariance(program: Program, spreads: Mapping[str, Spread], text: str) -> tu
 def conformed_matrix(name: str, matrix: np.ndarray) -> np.ndarray:
     """A square matrix of finite numbers."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise AdError(f"--covariance of {name} must be a square matrix, not of the shape {matrix.shape}")
+        raise AdError(f"⟦--covariance⟧ of {name} must be a square matrix, not of the shape {matrix.shape}")
     if not np.isfinite(matrix).all():
-        raise AdError(f"--covariance of {name} must have finite numbers")
+        raise AdError(f"⟦--covariance⟧ of {name} must have finite numbers")
     return matrix
 
 
@@ -149,7 +149,7 @@ def of_matrix(name: str, at: np.ndarray, matrix: np.ndarray) -> tuple[dict[str, 
     names = [element(name, place) for place in np.ndindex(at.shape)]
     if (matrix.diagonal() < 0).any():
         bad = names[int(np.argmax(matrix.diagonal() < 0))]
-        raise AdError(f"--covariance of {name}: the variance of {bad} is negative")
+        raise AdError(f"⟦--covariance⟧ of {name}: the variance of {bad} is negative")
     u = np.sqrt(matrix.diagonal())
     spreads = {x: Spread(float(a), float(w)) for x, a, w in zip(names, at.flat, u, strict=True)}
     return spreads, list(correlated(name, names, matrix, u))
@@ -160,8 +160,9 @@ def correlated(name: str, names: Sequence[str], matrix: np.ndarray, u: np.ndarra
     for i, j in zip(*np.nonzero(np.triu(matrix, 1) + np.tril(matrix, -1).T), strict=True):
         c, other, most = matrix[i, j], matrix[j, i], u[i] * u[j]
         if abs(c - other) > SYMMETRIC * most:
-            raise AdError(f"--covariance of {name} is not symmetric: {names[i]}:{names[j]} is {float(c)!r} and {float(other)!r}")
+            raise AdError(f"⟦--covariance⟧ of {name} is not symmetric: {names[i]}:{names[j]} is {float(c)!r} and"
+                          f" {float(other)!r}")
         if abs(c) > most * (1 + SYMMETRIC):
-            raise AdError(f"--covariance of {name}: {float(c)!r} for {names[i]}:{names[j]} is more than their standard"
+            raise AdError(f"⟦--covariance⟧ of {name}: {float(c)!r} for {names[i]}:{names[j]} is more than their standard"
                           " uncertainties allow", help=f"it can be from {float(-most)!r} to {float(most)!r}")
         yield names[i], names[j], float(max(-1.0, min(1.0, c / most)))

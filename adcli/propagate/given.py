@@ -88,8 +88,8 @@ def moments(points: Iterable[GivenPoint], correlations: Iterable[Correlation]) -
     for x, y, r in correlations:
         for name in (x, y):
             if r and name in others:
-                raise AdError(f"--second-order: {x} and {y} are correlated, and {name} is not normal",
-                              help="a correlation says nothing of the moments that the second order needs; try --monte-carlo 1e6")
+                raise AdError(f"⟦--second-order⟧: {x} and {y} are correlated, and {name} is not normal",
+                              help="a correlation says nothing of the moments that second order needs; try ⟦--monte-carlo 1e6⟧")
     return tuple(others.values())
 
 
@@ -114,5 +114,5 @@ def require_degrees(points: Iterable[GivenPoint], correlations: Sequence[Correla
         for group in evaluations(point.spreads, correlations):
             if len({point.spreads[x].dof for x in group}) > 1:
                 raise AdError(f"no effective degrees of freedom: {' and '.join(group)} are correlated, and theirs differ",
-                              help="the formula of Welch and Satterthwaite is for independent inputs; without --coverage and"
-                                   " --monte-carlo there are standard uncertainties")
+                              help="the formula of Welch and Satterthwaite is for independent inputs; without ⟦--coverage⟧ and"
+                                   " ⟦--monte-carlo⟧ there are standard uncertainties")

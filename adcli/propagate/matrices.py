@@ -97,7 +97,7 @@ class MatrixBudgets(Budgets):
         wanted = figures(outputs, self.wrt, 1, correlations)
         if len(wanted) > MOST_RESULTS:
             raise AdError(f"{len(self.wrt)} uncertain inputs and {len(outputs)} outputs are too many for one propagation",
-                          help="choose outputs with --of, or give fewer inputs a spread")
+                          help="choose outputs with ⟦--of⟧, or give fewer inputs a spread")
         self.factor = cholesky(self.wrt, correlations)
         names = Names.among([], [*at, *outputs])
         seeds = tuple(Param(Var(n := names.fresh(f"u_{x}")), n, seed=x) for x in self.wrt)

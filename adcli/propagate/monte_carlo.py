@@ -106,7 +106,7 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
     size, outputs = experiment.rows, experiment.kernel.entry.outputs - 1
     room = SHORTEST_MOST // outputs if shortest else 10**18
     if samples and samples > room:
-        raise AdError(f"--shortest keeps every sample: at most {room} for {plural(outputs, 'output')}")
+        raise AdError(f"⟦--shortest⟧ keeps every sample: at most {room} for {plural(outputs, 'output')}")
     most = samples or min(AUTO_MOST, room)
     blocks = ((i, min(size, most - at)) for i, at in enumerate(range(0, most, size)))
     first = drawn(experiment, seed, (0, min(size, most)))

@@ -26,9 +26,9 @@ def keep_samples(writer: Budgets) -> None:
     """Let Monte Carlo keep samples for `picture_of`. AdError where there are several outputs or points."""
     task, points = writer.task, writer.points
     if len(task.signature.outputs) > 1:
-        raise AdError("--plot draws one output", help=f"choose one: --of {task.signature.outputs[0]}")
+        raise AdError("⟦--plot⟧ draws one output", help=f"choose one: ⟦--of {task.signature.outputs[0]}⟧")
     if len(points) > 1 or len(located(writer)) > 1:
-        raise AdError("--plot draws one point", help="give one --at, without ranges")
+        raise AdError("⟦--plot⟧ draws one point", help="give one ⟦--at⟧, without ranges")
     writer.keep = KEPT
 
 

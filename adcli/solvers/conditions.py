@@ -57,9 +57,9 @@ def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[
         objective = [name for name in objective if name not in asked]
     if len(objective) != 1:
         raise AdError(f"an objective is one output, and there are {len(objective)}",
-                      help=f"choose it: --of {(objective or [r.name for r in program.results])[0]}")
+                      help=f"choose it: ⟦--of {(objective or [r.name for r in program.results])[0]}⟧")
     if shape_of(program.result(objective[0]).atom):
-        raise AdError(f"the objective '{objective[0]}' is a tensor", help="choose a scalar output with --of")
+        raise AdError(f"the objective '{objective[0]}' is a tensor", help="choose a scalar output with ⟦--of⟧")
     return with_outputs(whole, [objective[0], *(c.name for c in conditions)]), conditions, bounds
 
 

@@ -89,4 +89,4 @@ def require_rows(rows: int, names: Sequence[str]) -> None:
     """AdError where there are fewer residuals than parameters."""
     if rows < len(names):
         raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {', '.join(names)}",
-                      help="give more rows, or fewer parameters: --params NAME=START")
+                      help="give more rows, or fewer parameters: ⟦--params NAME=START⟧")

@@ -46,7 +46,7 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
     name alone."""
     pieces = [piece.strip() for piece in parts(text) if piece.strip()]
     if not pieces or any(c in text for c in ";#\n"):
-        raise AdError(f"--params '{text}' names no parameters", help="write --params b1=500,b2=1e-4 or 'b1=500 in [0, 1000]'")
+        raise AdError(f"⟦--params⟧ '{text}' names no parameters", help="write ⟦--params b1=500,b2=1e-4⟧ or 'b1=500 in [0, 1000]'")
     found: dict[str, Begin | None] = {}
     for piece in pieces:
         name, equals, given = (s.strip() for s in piece.partition("="))
@@ -58,7 +58,7 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
         else:
             name, begin = declared(piece)
         if name in found:
-            raise AdError(f"--params: '{name}' is given twice")
+            raise AdError(f"⟦--params⟧: '{name}' is given twice")
         found[name] = begin
     return found
 
@@ -67,7 +67,7 @@ def declared(piece: str) -> tuple[str, Begin | None]:
     """One parameter, read as the language reads `param`."""
     from adcli.lang.lower.frontend import parse
     try:
-        (p,) = parse(f"param {piece}\nadcli_nothing = 0", "--params").params
+        (p,) = parse(f"param {piece}\nadcli_nothing = 0", "⟦--params⟧").params
     except AdError as fault:   # of the command line, although it has a place
         raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
     return p.name, None if p.default is None and p.low is None else begin_of(p)
@@ -87,7 +87,8 @@ def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> di
     if not given:
         starts = ("1", "[1,1]", "[[1,1],[1,1]]")
         need = ",".join(f"{p.name}={starts[min(len(p.var.shape), 2)]}" for p in program.params[:2])
-        raise AdError("nothing is to be fitted: the program has no param", help=f"name parameters with a start: --params {need}")
+        raise AdError("nothing is to be fitted: the program has no param",
+                      help=f"name parameters with a start: ⟦--params {need}⟧")
     found = {}
     for name, begin in given.items():
         if name not in known:
@@ -102,7 +103,7 @@ def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> di
             begin = begin._replace(low=own.low, high=own.high)
         if np.ndim(begin.value) == 0 and math.isnan(begin.value):
             if math.isnan(own.value):
-                raise AdError(f"parameter '{name}' has no start", help=f"give one: --params {name}=1")
+                raise AdError(f"parameter '{name}' has no start", help=f"give one: ⟦--params {name}=1⟧")
             begin = begin._replace(value=own.value)
         require_start(name, begin)
         found[name] = begin
@@ -115,12 +116,12 @@ def require_start(name: str, begin: Begin) -> None:
         raise AdError(f"the start of parameter '{name}' is not finite")
     if not begin.low < begin.high:
         raise AdError(f"parameter '{name}' has no room between its bounds [{begin.low!r}, {begin.high!r}]",
-                      help=f"a parameter that is known is no parameter: --at {name}={begin.low!r}")
+                      help=f"a parameter that is known is no parameter: ⟦--at {name}={begin.low!r}⟧")
     if not np.all((begin.low <= begin.value) & (begin.value <= begin.high)):
         element, x = next((e, x) for e, x in elements(name, begin) if not begin.low <= x <= begin.high)
         given = f"{x!r}" if element == name else "…"
         raise AdError(f"{element} = {x!r} starts outside its range [{begin.low!r}, {begin.high!r}]",
-                      help=f"give another start, or another range: --params '{name}={given} in [LOW, HIGH]'")
+                      help=f"give another start, or another range: ⟦--params '{name}={given} in [LOW, HIGH]'⟧")
 
 
 def elements(name: str, begin: Begin) -> Iterator[tuple[str, float]]:
@@ -159,27 +160,27 @@ def targets(text: str, outputs: Sequence[str]) -> list[Comparison]:
     """What --y says: y, y:sigma, 0, or v=y1:s1,w=y2; 0 is for every output."""
     pieces = [piece.strip() for piece in parts(text) if piece.strip()]
     if not pieces:
-        raise AdError("--y names nothing", help="write --y y, --y y:sigma, or --y 0 where the output is the residual")
+        raise AdError("⟦--y⟧ names nothing", help="write ⟦--y y⟧, ⟦--y⟧ y:sigma, or ⟦--y 0⟧ where the output is the residual")
     if len(pieces) == 1 and "=" not in pieces[0]:
         observed, sigma = observation(pieces[0])
         if len(outputs) > 1 and isinstance(observed, str):
-            raise AdError(f"--y {text}: the program has {len(outputs)} outputs: {', '.join(outputs)}",
-                          help=f"write --y {outputs[0]}={text},{outputs[1]}=…, or choose one: --of {outputs[0]}")
+            raise AdError(f"⟦--y {text}⟧: the program has {len(outputs)} outputs: {', '.join(outputs)}",
+                          help=f"write ⟦--y {outputs[0]}={text},{outputs[1]}=…⟧, or choose one: ⟦--of {outputs[0]}⟧")
         return [Comparison(v, observed, sigma) for v in outputs]
     found = []
     for piece in pieces:
         name, equals, what = (s.strip() for s in piece.partition("="))
         if not equals:
-            raise AdError(f"--y: '{piece}' is not output=column", help=f"write --y {outputs[0]}={piece}")
+            raise AdError(f"⟦--y⟧: '{piece}' is not output=column", help=f"write ⟦--y {outputs[0]}={piece}⟧")
         if composed(name) not in outputs:
             raise unknown_name("output", composed(name), outputs)
         found.append(Comparison(composed(name), *observation(what)))
     if (twice := repeated([t.output for t in found])) is not None:
-        raise AdError(f"--y: '{twice}' is given twice")
+        raise AdError(f"⟦--y⟧: '{twice}' is given twice")
     if any(t.sigma is None for t in found) and any(t.sigma is not None for t in found):
         without = next(t for t in found if t.sigma is None)
-        raise AdError(f"--y: {without.output} has no standard uncertainty, and another output has one",
-                      help=f"write --y {without.output}={without.observed}:SIGMA, a column or a number")
+        raise AdError(f"⟦--y⟧: {without.output} has no standard uncertainty, and another output has one",
+                      help=f"write ⟦--y {without.output}={without.observed}:SIGMA⟧, a column or a number")
     return found
 
 
@@ -189,7 +190,7 @@ def observation(text: str) -> tuple[Wanted, Wanted | None]:
     if not colon:
         return named(text), None
     if not observed.strip() or not sigma.strip():
-        raise AdError(f"--y: '{text}' is not column:sigma", help="write --y y:sigma, or --y y:0.1 for one uncertainty")
+        raise AdError(f"⟦--y⟧: '{text}' is not column:sigma", help="write ⟦--y y:sigma⟧, or ⟦--y y:0.1⟧ for one uncertainty")
     return named(observed), named(sigma)
 
 
@@ -198,7 +199,7 @@ def named(text: str) -> Wanted:
     text = text.strip()
     if text.startswith("["):
         from adcli.input.arrays import text_array
-        return text_array("--y", text)
+        return text_array("⟦--y⟧", text)
     try:
         return float(text) if text[:1] in "+-.0123456789" else composed(text)
     except ValueError:

@@ -158,7 +158,7 @@ def require_scale(loss: Loss, residual: float) -> None:
     if loss.name != "linear" and residual < math.inf and residual / loss.scale > LARGEST_IN_SCALE:
         raise AdError(f"the loss differs from squares from {loss.scale!r} on, which is nothing next to residuals of up to"
                       f" {residual:.3g}",
-                      help="give the residual from which on it counts as an outlier, as in --f-scale 0.1")
+                      help="give the residual from which on it counts as an outlier, as in ⟦--f-scale⟧ 0.1")
 
 
 def largest(x: Array) -> float:

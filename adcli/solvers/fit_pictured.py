@@ -27,14 +27,14 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
     only their ratios count. AdError where nothing varies, and for tensors."""
     outputs = [r.name for r in program.results]
     if o.places is None or any(np.asarray(x).dtype == object for x in (*o.inputs.values(), *o.observed)):
-        raise AdError("--plot draws fits of numbers; this one has tensors")
+        raise AdError("⟦--plot⟧ draws fits of numbers; this one has tensors")
     if len(outputs) > MOST_OUTPUTS:
-        raise AdError(f"--plot draws up to {MOST_OUTPUTS} outputs", help=f"choose: --of {','.join(outputs[:MOST_OUTPUTS])}")
+        raise AdError(f"⟦--plot⟧ draws up to {MOST_OUTPUTS} outputs", help=f"choose: ⟦--of {','.join(outputs[:MOST_OUTPUTS])}⟧")
     rows = len(o.places.rows)
     columns = {name: np.broadcast_to(np.asarray(x, np.float64), rows) for name, x in o.inputs.items()}
     varying = [name for name, x in columns.items() if np.ptp(x) > 0]
     if not varying:
-        raise AdError("--plot needs an input that varies from row to row")
+        raise AdError("⟦--plot⟧ needs an input that varies from row to row")
     name, x = varying[0], columns[varying[0]]
     values = fit.model(found.values).values.reshape(len(outputs), rows)
     fixed = {n: float(c[0]) for n, c in columns.items()} | dict(zip(found.names, found.values.tolist(), strict=True))

@@ -171,7 +171,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     ranges; the others stay there."""
     names = inputs_to_differentiate(program, wrt)
     if not names:
-        raise AdError("no input to move", help="name one: --wrt x")
+        raise AdError("no input to move", help="name one: ⟦--wrt x⟧")
     whole, conditions, bounds = with_conditions(program, of, subject_to, names)
     f = vector_function(whole, names, {k: v for k, v in point.items() if k not in names}, point)
     start = f.start(point)
@@ -310,11 +310,11 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
     if solver != "auto":
         if solver == "ipopt" and find_spec("cyipopt") is None:
             from adcli.lang.ir.extras import missing
-            raise missing("--solver ipopt", "cyipopt")
+            raise missing("⟦--solver⟧ ipopt", "cyipopt")
         if len(b.c_low) and solver not in CONDITIONED:
-            raise AdError(f"{solver} takes no conditions", help=f"write --solver auto, or one of {', '.join(CONDITIONED)}")
+            raise AdError(f"{solver} takes no conditions", help=f"write ⟦--solver auto⟧, or one of {', '.join(CONDITIONED)}")
         if bounded and solver not in BOUNDED:
-            raise AdError(f"{solver} takes no bounds", help=f"write --solver auto, or one of {', '.join(BOUNDED)}")
+            raise AdError(f"{solver} takes no bounds", help=f"write ⟦--solver auto⟧, or one of {', '.join(BOUNDED)}")
         return [solver]
     own = ["ipopt"] if find_spec("cyipopt") is not None and small(problem) else []   # it takes matrices, no products
     if len(b.c_low):

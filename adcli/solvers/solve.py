@@ -51,7 +51,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     program = with_equations(program, of, equations)
     unknowns = inputs_to_differentiate(program, wrt)
     if not unknowns:
-        raise AdError("no unknowns", help="name them: --wrt x")
+        raise AdError("no unknowns", help="name them: ⟦--wrt x⟧")
     fixed = {k: v for k, v in point.items() if k not in unknowns}
     others = [p.name for p in program.params if p.name not in unknowns and not p.var.integer]
     f = vector_function(program, unknowns, fixed, point)
@@ -78,7 +78,7 @@ def require_equations(f: VectorFunction, start: Vector) -> None:
         few = ", ".join(f.components[:6]) + (", …" if f.n > 6 else "")
         named = ",".join(as_many(f, count))
         raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few}",
-                      help=f"name the unknowns: --wrt {named}; the others are then given by --at" if named else
+                      help=f"name the unknowns: ⟦--wrt {named}⟧; the others are then given by ⟦--at⟧" if named else
                       "write an equation for each element")
 
 

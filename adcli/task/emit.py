@@ -39,7 +39,7 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task.primal.source, verb.name)
     if (other := target.symbol(name)) != name:
-        raise AdError(f"'{name}' cannot be the name of a function in {target.language}", help=f"write --symbol {other}")
+        raise AdError(f"'{name}' cannot be the name of a function in {target.language}", help=f"write ⟦--symbol {other}⟧")
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
                       options.main, options.abi or "plain", options.triple, options.cpu)
     written = target.emit(program, header(task, program, options, verb.header), how)

@@ -120,7 +120,7 @@ def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | 
     seeds = {"jvp": tangent, "vjp": cotangent}
     found = [seeded(task(asked._replace(verb=verb), whole), spec) for verb, spec in seeds.items() if spec is not None]
     if not found and asked.wrt is not None:
-        raise AdError("--wrt needs --tangent or --cotangent")
+        raise AdError("⟦--wrt⟧ needs ⟦--tangent⟧ or ⟦--cotangent⟧")
     return found or [task(asked, whole)]
 
 
@@ -166,7 +166,7 @@ class Tables:
 
     def refuse_element(self) -> None:
         if self.element is not None:
-            raise AdError("--element needs a program with tensors; this one is of numbers", help="leave out --element")
+            raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
 
     def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
         """The same of a program with tensors."""

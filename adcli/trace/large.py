@@ -84,7 +84,7 @@ class LargeTrace:
         """The operations that compute one element, and what their values are called. AdError where it is none, or they are too
         many."""
         if ":" in wanted:
-            raise AdError("of a point as large as this --element takes one element", help="name it: --element 'h(3, 0)'")
+            raise AdError("of a point as large as this ⟦--element⟧ takes one element", help="name it: ⟦--element 'h(3, 0)'⟧")
         plain = in_sums(self.program)
         elements = KnownValues(plain, self.values if plain is self.program else
                                all_values(plain, self.at, self.precision.name), native_arithmetic(self.precision))

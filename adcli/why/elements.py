@@ -56,7 +56,7 @@ def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
     """Whether a point is too large to be written out. AdError where something is asked that needs it written out."""
     if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
         return False
-    for option, given in (("--limit", asked.limit), ("--order 2", asked.order == 2), ("--mode forward", asked.forward)):
+    for option, given in (("⟦--limit⟧", asked.limit), ("⟦--order⟧ 2", asked.order == 2), ("⟦--mode⟧ forward", asked.forward)):
         if given:
             raise AdError(f"{option} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
                           f" {operations:,}", help=f"leave out {option}, or give smaller tensors")
@@ -70,7 +70,7 @@ def differentiated(asked: WhyAt, whole: Unfolded, wrt: Sequence[str]) -> set[str
     names = [r.name for r in whole.program.results]
     if (len(wrt) if asked.forward else 1) * count > MOST_SWEPT:
         raise AdError(f"--{'mode forward' if asked.forward else 'order 2'} takes {len(wrt):,} sweeps here, each of {count:,} "
-                      f"operations, which is too much", help="name fewer inputs with --wrt, or give smaller tensors")
+                      f"operations, which is too much", help="name fewer inputs with ⟦--wrt⟧, or give smaller tensors")
     return set(names if asked.forward else names[:max(1, MOST_SWEPT // count)])
 
 

@@ -130,8 +130,8 @@ def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], grou
     if not any(wanted):
         return [[] for _ in groups]
     if (count := sum(len(f.wrt) or len(wrt) for group in wanted for f in group)) > MOST_LIMITS:
-        raise AdError(f"--limit: {count} limits asked for, at most {MOST_LIMITS} per point",
-                      help="name fewer results with --of and --wrt")
+        raise AdError(f"⟦--limit⟧: {count} limits asked for, at most {MOST_LIMITS} per point",
+                      help="name fewer results with ⟦--of⟧ and ⟦--wrt⟧")
     values = simplify(primal)
     derived = gradient(primal, wrt, None, "reverse", order) if any(f.wrt for group in wanted for f in group) else values
     return [[each for f in group for each in along(derived if f.wrt else values, f, at, wrt)] for group in wanted]
@@ -155,11 +155,11 @@ def worth(f: Finding) -> bool:
 def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
     """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
     long or python-flint is missing."""
-    available("why --limit")
+    available("why ⟦--limit⟧")
     program = prune(with_outputs(program, [result]))
     if len(program.equations) > LONGEST_PROGRAM:
-        raise AdError(f"--limit: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
-                      help="name fewer results with --of and --wrt")
+        raise AdError(f"⟦--limit⟧: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
+                      help="name fewer results with ⟦--of⟧ and ⟦--wrt⟧")
     right = None if at[x] == math.inf else one_side(program, at, x, RIGHT)
     left = None if at[x] == -math.inf else one_side(program, at, x, LEFT)
     return Limits(result, x, at[x], right, left)

@@ -83,7 +83,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
         count = len(outputs) * partial_derivatives(len(inputs), order)
         what = f"order {quantity(order)} of {plural(len(inputs), 'input')}"
         allow_derivatives(count, what if len(outputs) == 1 else f"{what} and {plural(len(outputs), 'output')}",
-                          "ask for a lower order, choose inputs with --wrt, or single derivatives with --of v:x,x,y")
+                          "ask for a lower order, choose inputs with ⟦--wrt⟧, or single derivatives with ⟦--of v:x,x,y⟧")
     started = start(program, inputs, outputs, mode, steps)
     only_of_scalars(program, outputs)
     if not chosen:
@@ -150,7 +150,7 @@ def one_output(program: Program, of: Sequence[str] | None) -> str:
     outputs = outputs_to_differentiate(program, of)
     if len(outputs) != 1:
         meant = next((r.name for r in program.results if not shape_of(r.atom)), "v")
-        raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: --of {meant}")
+        raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: ⟦--of {meant}⟧")
     only_of_scalars(program, outputs)
     return outputs[0]
 
@@ -175,7 +175,7 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     full = zeros or (zeros is None and not (whole > MANY_ENTRIES and 2 * there <= whole))
     count = whole if full else there
     allow_derivatives((count + len(rows)) // 2 if entries.symmetric else count, f"a matrix of {len(rows)} by {len(d.wrt)}",
-                      "choose inputs with --wrt and outputs with --of; hvp, jvp and vjp give products with the matrix")
+                      "choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧; hvp, jvp and vjp give products with the matrix")
     present = entries.positions()
     if full:
         n = range(len(d.wrt))
@@ -228,7 +228,7 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     count = before + (written_sweeps(needed, taken) if has_tensors(needed) else taken.cost)
     if count > d.most:
         raise too_much("these derivatives take", count, "operations",
-                       "ask for a lower order, or choose inputs with --wrt and outputs with --of", d.most)
+                       "ask for a lower order, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧", d.most)
     last = simplify if has_tensors(d.program) else partial(simplify_behind, simple=d.program)
     d.program = run(d.program, [sweeps(taken, wanted, d.wrt), last])
     results = d.program.results[known:]
@@ -259,7 +259,7 @@ def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
         if r.name in outputs and (shape := shape_of(r.atom)):
             others = "take vjp for the adjoints of a cotangent, jvp for the tangent along a direction, jacobian for all of them"
             raise AdError(f"'{r.name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
-                          help=f"choose the scalar output: --of {scalar}; or {others}" if scalar else others)
+                          help=f"choose the scalar output: ⟦--of {scalar}⟧; or {others}" if scalar else others)
 
 
 def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],
@@ -341,7 +341,7 @@ def chosen_partials(d: UnderWay, outputs: list[str], chosen: Sequence[PartialKey
     place = {p.name: i for i, p in enumerate(d.program.params)}
     outside = [x for _, along in chosen for x in along if x not in d.wrt]
     if outside:
-        raise AdError(f"'{outside[0]}' is not among the inputs of --wrt")
+        raise AdError(f"'{outside[0]}' is not among the inputs of ⟦--wrt⟧")
     d.wrt.sort(key=lambda x: place[x])
     position = {x: i for i, x in enumerate(d.wrt)}
     targets = [(v, canonical(along, position)) for v, along in chosen]

@@ -44,7 +44,7 @@ def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]
 
 def _too_large() -> AdError:
     return AdError(f"the sparsity pattern is too large: more than {MOST_AT_ONCE:,} entries, or elements that one statement reads",
-                   help="give smaller tensors, or choose inputs with --wrt and outputs with --of")
+                   help="give smaller tensors, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
 
 
 def computes_subscripts(program: Program) -> bool:

@@ -63,10 +63,10 @@ def sensitivities(program: Program, unknowns: Sequence[str], constants: Collecti
                           if p.name not in (*unknowns, *constants) and not p.var.integer)
     if count != width:
         raise AdError(f"sensitivities need as many equations as unknowns, and there are {text(count)} and {text(width)}",
-                      help="name the unknowns with --wrt, and the equations with --of or --equation")
+                      help="name the unknowns with ⟦--wrt⟧, and the equations with ⟦--of⟧ or ⟦--equation⟧")
     if not others:
         raise AdError("there is no input beside the unknowns that the solution could depend on",
-                      help="name the unknowns with --wrt")
+                      help="name the unknowns with ⟦--wrt⟧")
     whole = jacobian(program, [x.name for x in (*columns, *others)], zeros=True)
     known = {(r.of, r.wrt[0]): r.atom for r in whole.results if r.wrt}
     b, names = Builder(), Names.of(whole)

@@ -52,7 +52,7 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
     curved = len(outputs) * len(wrt) * sum(map(len, factor)) if order > 1 else 0
     if len(wanted) > MOST_RESULTS or curved > 2 * MOST_RESULTS:
         raise AdError(f"{len(wrt)} uncertain inputs and {len(outputs)} outputs are too many for one propagation",
-                      help="choose outputs with --of, or give fewer inputs a spread")
+                      help="choose outputs with ⟦--of⟧, or give fewer inputs a spread")
     derived = _named(gradient(program, wrt, None, "auto", order))
     names, b = Names.of(derived), Builder()
     b.equations.extend(derived.equations)

@@ -99,7 +99,7 @@ def _coefficients(names: Sequence[str], correlations: Sequence[Correlation]) -> 
     for x, y, r in correlations:
         for name in (x, y):
             if name not in position:
-                raise AdError(f"--correlation: '{name}' is not an uncertain input",
+                raise AdError(f"⟦--correlation⟧: '{name}' is not an uncertain input",
                               help=nearest(name, names) or f"the uncertain inputs are {', '.join(names)}")
         found[min(position[x], position[y]), max(position[x], position[y])] = r
     return found
@@ -107,5 +107,5 @@ def _coefficients(names: Sequence[str], correlations: Sequence[Correlation]) -> 
 
 def _contradiction(x: str, y: str, r: float, low: float, high: float) -> AdError:
     between = f"from {low:.6g} to {high:.6g}" if high - low > SLACK else f"{low:.6g} alone"
-    return AdError(f"--correlation {x}:{y}={r!r} contradicts the others: the matrix is not positive semidefinite",
+    return AdError(f"⟦--correlation⟧ {x}:{y}={r!r} contradicts the others: the matrix is not positive semidefinite",
                    help=f"given the others, {x}:{y} can be {between}")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -101,6 +102,17 @@ class Source:
         return self._starts
 
 
+OPTION = r"⟦--([^ ⟧]+) ?([^⟧]*)⟧"
+"""An option in a message, with its value where it has one."""
+FRONT: ContextVar[Callable[[re.Match[str]], str]] = ContextVar("FRONT", default=lambda option: option[0][1:-1])
+"""How the front in force writes an option: as the shell has it, or as an argument in Python."""
+
+
+def worded(text: str) -> str:
+    """A message with its options ⟦--of v⟧ in the words of the front in force."""
+    return re.sub(OPTION, FRONT.get(), text) if "⟦" in text else text
+
+
 class AdError(ValueError):
     """Something is wrong with a program or a point.
 
@@ -110,8 +122,9 @@ class AdError(ValueError):
 
     def __init__(self, message: str, span: Span | None = None, help: str | None = None, source: Source | None = None,
                  more: Iterable[AdError] = (), fix: Fix | None = None) -> None:
-        super().__init__(message)
-        self.message, self.span, self.help, self.source, self.more, self.fix = message, span, help, source, tuple(more), fix
+        self.message, self.help = worded(message), help and worded(help)
+        super().__init__(self.message)
+        self.span, self.source, self.more, self.fix = span, source, tuple(more), fix
 
     @property
     def line(self) -> int | None:

@@ -35,4 +35,4 @@ def test_times_of_one_version_beside_itself(capsys) -> None:
     gate_times.main([sys.executable, sys.executable, "--only", "emit", "--rounds", "1"])
     _, line, summary = capsys.readouterr().out.splitlines()
     before, after, ratio = map(float, line.removeprefix("emit C").split())
-    assert 0 < before and ratio == pytest.approx(after / before, abs=1e-2) and summary.startswith("1 figures")
+    assert before > 0 and ratio == pytest.approx(after / before, abs=1e-2) and summary.startswith("1 figures")

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from command import adcli as shell
+from fronts import in_python
 from markup import tables, visible
 from session_seed import half
 
 import adcli
-from adcli.api.spoken import in_python
 from adcli.output.numbers import NON_FINITE
 
 SAMPLES = [3.0, 3.5, 2.5, 4.0, 2.0]

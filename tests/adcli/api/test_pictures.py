@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from adcli.lang.ir.extras import missing
 from command import adcli as shell
+from fronts import in_python
 from markup import Reader, visible
 
 import adcli
-from adcli.api.spoken import in_python
 from adcli.api.view import PictureView, in_characters
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'

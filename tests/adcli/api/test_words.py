@@ -4,29 +4,31 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from adcli.lang.ir.errors import FRONT, worded
 
 import adcli
-from adcli.api.spoken import in_python
+from adcli.api.words import in_python
 
 TWO = adcli.compile("output v, w; v = x*y; w = x")
 SUM = adcli.compile("input x(N); v +=! x(i)**2")
 
 
-@pytest.mark.parametrize("shell, python", [
-    ("name the unknowns: --wrt x", "name the unknowns: wrt='x'"),
-    ("write --at x=-3:3,A=[[1,2],[3,4]],b=@b.npy", "write x='-3:3', A='[[1,2],[3,4]]', b='@b.npy'"),
-    ("give a spread: --at 'x=[1,2]±0.1'; or leave it", "give a spread: x='[1,2]±0.1'; or leave it"),
-    ("--at gives several points", "the point gives several points"),
-    ("choose outputs with --of, or fewer inputs with --wrt", "choose outputs with of=, or fewer inputs with wrt"),
-    ("try --second-order or --monte-carlo 100000", "try second_order=True or monte_carlo=100000"),
-    ("--second-order: x and y are correlated", "second_order: x and y are correlated"),
-    ("--of v:x,x: propagate takes outputs", "of='v:x,x': propagate takes outputs"),
-    ("leave out --monte-carlo: it needs draws", "leave out monte_carlo: it needs draws"),
-    ("write --equation 'px == 0.5'", "write equations='px == 0.5'"),
-    ("name inputs with --wrt, or derivatives with --of v:x,x,y", "name inputs with wrt, or derivatives with of='v:x,x,y'"),
-    ("--format json and --of", "--format json and of=")])
-def test_options_are_arguments(shell, python):
-    assert in_python(shell) == python
+@pytest.mark.parametrize("message, python", [
+    ("name the unknowns: ⟦--wrt x⟧", "name the unknowns: wrt='x'"),
+    ("write ⟦--at x=-3:3,A=[[1,2],[3,4]],b=@b.npy⟧", "write x='-3:3', A='[[1,2],[3,4]]', b='@b.npy'"),
+    ("give a spread: ⟦--at 'x=[1,2]±0.1'⟧; or leave it", "give a spread: x='[1,2]±0.1'; or leave it"),
+    ("⟦--at⟧ gives several points", "the point gives several points"),
+    ("choose outputs with ⟦--of⟧, or fewer inputs with ⟦--wrt⟧", "choose outputs with of=, or fewer inputs with wrt"),
+    ("try ⟦--second-order⟧ or ⟦--monte-carlo 100000⟧", "try second_order=True or monte_carlo=100000"),
+    ("⟦--second-order⟧: x and y are correlated", "second_order: x and y are correlated"),
+    ("write ⟦--covariance x=@C.npy⟧", "write covariance={'x': C}"),
+    ("write ⟦--equation 'px == 0.5'⟧", "write equations='px == 0.5'"),
+    ("--format json and ⟦--of⟧", "--format json and of=")])
+def test_each_front_words_options_for_itself(message, python):
+    assert worded(message) == message.replace("⟦", "").replace("⟧", "")
+    before = FRONT.set(in_python)
+    assert worded(message) == python
+    FRONT.reset(before)
 
 
 @pytest.mark.parametrize("f, call, told, mended", [
