@@ -118,7 +118,7 @@ def _pattern(rows: Sequence[Atom], columns: Sequence[Atom], sweep: Callable[[Set
                 entries += bits.bit_count()
         if entries > MOST_ENTRIES:
             raise AdError(f"the pattern is too large: it has more than {MOST_ENTRIES:,} entries",
-                          help="choose inputs with --wrt and outputs with --of")
+                          help="choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
     known: dict[tuple[PartOfRow, ...], tuple[int, ...]] = {}   # equal rows share their tuple
     return tuple([known[key] if (key := tuple(part)) in known else known.setdefault(key, tuple(_members(key))) for part in parts])
 
