@@ -1,18 +1,13 @@
-"""Operations on matrices in LLVM IR, for modules that stand alone: what `adcli.codegen.c.matrices` writes in C, step by step.
+"""Operations on matrices in LLVM IR, for modules that stand alone: the algorithms of `adcli.codegen.c.matrices`, step by step.
 
-A function takes the extents, the distances of the elements of the matrix along its rows and columns, the addresses of the matrix
-and of the right-hand sides, of the result, and of a place for one matrix:
-
-    void solve(i64 n, i64 columns, i64 row, i64 step, ptr matrix, ptr right, ptr result, ptr place)
-
-The others have those of these that they need; `logdet` gives its number. Operations that a processor does in one way only are in
-the order of the C, so that both give the same bits.
+`ALGORITHMS` is their text in a few words of Python: loops over ranges, conditions, and arithmetic on whole numbers and doubles.
+Operations that a processor does in one way only are in the order of the C, so that both give the same bits.
 """
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 from adcli.codegen.nests.addresses import Addresses, Environment
 from adcli.codegen.nests.frames import FunctionWriter
@@ -24,273 +19,248 @@ from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
 
 SCRATCH = ("solve", "inverse", "logdet")
 """The operations that need a matrix beside their result."""
-DECLARED = ("double @llvm.fabs.f64(double)", "double @llvm.sqrt.f64(double)", "double @log(double)")
+ALGORITHMS = """
+def undefined(count, x):
+    for k in range(0, count):
+        x[k] = NAN
+
+def finite(n, row, step, m, part):    # of the upper triangle with a part of 1, of the lower with -1
+    good = True
+    for i in range(0, n):
+        for j in range(i if part > 0 else 0, i + 1 if part < 0 else n):
+            x = m[i*row + j*step]
+            good = good and x - x == 0.0
+    return good
+
+def eliminated(n, columns, row, step, m, a, b):    # the sign of the permutation, 0 for a pivot that is 0
+    sign = 1
+    for i in range(0, n):
+        for j in range(0, n):
+            a[i*n + j] = m[i*row + j*step]
+    for k in range(0, n):
+        best = k
+        for i in range(k + 1, n):
+            best = i if fabs(a[i*n + k]) > fabs(a[best*n + k]) else best
+        for j in range(0, n):
+            held = a[k*n + j]
+            a[k*n + j] = a[best*n + j]
+            a[best*n + j] = held
+        for j in range(0, columns):
+            held = b[k*columns + j]
+            b[k*columns + j] = b[best*columns + j]
+            b[best*columns + j] = held
+        sign = sign if best == k else 0 - sign
+        pivot = a[k*n + k]
+        for i in range(k + 1, n):
+            ratio = a[i*n + k] / pivot
+            for j in range(k + 1, n):
+                a[i*n + j] = a[i*n + j] - ratio*a[k*n + j]
+            for j in range(0, columns):
+                b[i*columns + j] = b[i*columns + j] - ratio*b[k*columns + j]
+        sign = 0 if pivot == 0.0 else sign
+    return sign
+
+def solve_upper(n, columns, row, step, m, b, x):
+    good = finite(n, row, step, m, 1)
+    for i in range(0, n):
+        good = good and m[i*row + i*step] != 0.0
+    if good:
+        for turn in range(0, n):
+            i = n - 1 - turn
+            for j in range(0, columns):
+                rest = b[i*columns + j]
+                for k in range(i + 1, n):
+                    rest = rest - m[i*row + k*step]*x[k*columns + j]
+                x[i*columns + j] = rest / m[i*row + i*step]
+    else:
+        undefined(n*columns, x)
+
+def solve_lower(n, columns, row, step, m, b, x):
+    good = finite(n, row, step, m, -1)
+    for i in range(0, n):
+        good = good and m[i*row + i*step] != 0.0
+    if good:
+        for i in range(0, n):
+            for j in range(0, columns):
+                rest = b[i*columns + j]
+                for k in range(0, i):
+                    rest = rest - m[i*row + k*step]*x[k*columns + j]
+                x[i*columns + j] = rest / m[i*row + i*step]
+    else:
+        undefined(n*columns, x)
+
+def solve(n, columns, row, step, m, b, x, a):
+    for k in range(0, n*columns):
+        x[k] = b[k]
+    good = finite(n, row, step, m, 0)
+    sign = eliminated(n, columns, row, step, m, a, x)
+    if good and sign != 0:
+        solve_upper(n, columns, n, 1, a, x, x)
+    else:
+        undefined(n*columns, x)
+
+def inverse(n, row, step, m, x, a):
+    for i in range(0, n):
+        for j in range(0, n):
+            x[i*n + j] = 1.0 if i == j else 0.0
+    solve(n, n, row, step, m, x, x, a)
+
+def logdet(n, row, step, m, a):
+    good = finite(n, row, step, m, 0)
+    sign = eliminated(n, 0, row, step, m, a, a)
+    singular = sign == 0
+    total = 0.0
+    for i in range(0, n):
+        sign = 0 - sign if a[i*n + i] < 0.0 else sign
+        total = total + log(fabs(a[i*n + i]))
+    value = total if sign > 0 else NAN
+    value = BELOW_ALL if singular else value
+    return value if good else NAN
+
+def cholesky(n, row, step, m, x):
+    good = finite(n, row, step, m, 0)
+    for i in range(0, n):
+        for j in range(0, n):
+            x[i*n + j] = 0.0
+        for j in range(0, i + 1):
+            rest = 0.5*m[i*row + j*step] + 0.5*m[j*row + i*step]
+            for k in range(0, j):
+                rest = rest - x[i*n + k]*x[j*n + k]
+            good = good and (i != j or rest > 0.0)
+            x[i*n + j] = sqrt(rest) if i == j else rest / x[j*n + j]
+    if not good:
+        undefined(n*n, x)
+"""
+"""A matrix has its element i, j at i*row + j*step, so that a transposed one needs no copy; a is a place for a matrix."""
+FUNCTIONS = {f.name: f for f in ast.parse(ALGORITHMS).body if isinstance(f, ast.FunctionDef)}
+RETURNED = {"finite": "i1", "eliminated": "i64", "logdet": "double"}
+TENSORS = ("m", "a", "b", "x")
+CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
+LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
+ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+COMPARISONS = {ast.Gt: ("sgt", "ogt"), ast.Lt: ("slt", "olt"), ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une")}
 IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
 IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
 """What is written for doubles, and has other words for singles."""
-NAN, BELOW_ALL = "0x7FF8000000000000", "0xFFF0000000000000"
+Typed = tuple[str, str]
+"""How a value is written, and its type."""
 
 
-def scratch(e: Equation) -> Var | None:
-    """The matrix that an operation needs beside its result."""
-    assert isinstance(e.op, MatrixOperation)
-    n = matrix_extent(e)
-    return Var(e.op.name, True, shape=(n, n)) if e.op.name in SCRATCH else None
+# ---------------------------------------------------------------- algorithms as functions
+
+def parameters(name: str) -> list[Typed]:
+    names = [a.arg for a in FUNCTIONS[name].args.args]
+    return [(f"%{x}", "ptr" if x in TENSORS else "i64") for x in names]
 
 
-# ---------------------------------------------------------------- functions
+def called(name: str, prefix: str, args: Iterable[str]) -> str:
+    """A call of one of the functions; `prefix` stands before the names of all."""
+    given = ", ".join(f"{kind} {x}" for (_, kind), x in zip(parameters(name), args, strict=True))
+    return f"call {RETURNED.get(name, 'void')} @{prefix}.{name}({given})"
 
-class MatrixFunction(FunctionWriter):
-    """One of the functions; `prefix` stands before the names of all."""
 
-    def __init__(self, prefix: str) -> None:
+class Translator(FunctionWriter):
+    """Writes one algorithm as a function; `known` are the values of its names where the text has come to."""
+
+    def __init__(self, name: str, prefix: str) -> None:
         super().__init__({})
-        self.prefix = prefix
+        self.name, self.prefix, self.ended = name, prefix, "ret void"
+        self.known = CONSTANTS | dict(zip([a.arg for a in FUNCTIONS[name].args.args], parameters(name), strict=True))
 
-    @contextmanager
-    def turns(self, low: str, high: str) -> Iterator[str]:
-        """A loop from low to high - 1: its index."""
-        self.open_loop(None, low, high, 1, ())
-        yield self.frames[-1].index
-        self.close_loop([])
+    def written(self) -> list[str]:
+        self.run(FUNCTIONS[self.name].body)
+        self.say(self.ended)
+        params = ", ".join(f"{kind} {x}" for x, kind in parameters(self.name))
+        returned = RETURNED.get(self.name, "void")
+        return [f"define internal {returned} @{self.prefix}.{self.name}({params}) {{", *self.text(), "}", ""]
 
-    @contextmanager
-    def only(self, holds: str) -> Iterator[None]:
-        """What is done only where something holds."""
-        self.open_condition(holds)
-        yield
-        self.close_condition()
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        for s in statements:
+            match s:
+                case ast.Assign([ast.Name(name)], value):
+                    self.known[name] = self.value(value)
+                case ast.Assign([ast.Subscript() as target], value):
+                    text, kind = self.value(value)
+                    self.say(f"store {kind} {text}, ptr {self.place_of(target)}, align 8")
+                case ast.For(ast.Name(name), ast.Call(args=[low, high]), body):
+                    self.loop(name, self.value(low)[0], self.value(high)[0], body)
+                case ast.If(test, body, other):
+                    holds = self.value(test)[0]
+                    self.only(holds, body)
+                    self.only(self.put(f"xor i1 {holds}, true"), other)
+                case ast.Expr(ast.Call(ast.Name(name), args)):
+                    self.say(called(name, self.prefix, [self.value(x)[0] for x in args]))
+                case ast.Return(ast.expr() as value):
+                    text, kind = self.value(value)
+                    self.ended = f"ret {kind} {text}"
 
-    def carried(self, low: str, high: str, kind: str, start: str, turn: Callable[[str, str], str]) -> str:
-        """What `turn` makes of an index and the value so far, from turn to turn."""
-        (value,) = self.open_loop(None, low, high, 1, [(kind, start)])
-        return self.close_loop([turn(self.frames[-1].index, value)])[0]
+    def loop(self, name: str, low: str, high: str, body: Sequence[ast.stmt]) -> None:
+        """A loop, with what it assigns of what was known before carried from turn to turn."""
+        names = [x.id for s in body for x in ast.walk(s) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+        outside, carried = dict(self.known), [x for x in dict.fromkeys(names) if x in self.known]
+        kinds = [self.known[x][1] for x in carried]
+        names = self.open_loop(None, low, high, 1, [(kind, self.known[x][0]) for x, kind in zip(carried, kinds, strict=True)])
+        self.known |= dict(zip(carried, zip(names, kinds, strict=True), strict=True))
+        self.known[name] = self.frames[-1].index, "i64"
+        self.run(body)
+        after = self.close_loop([self.known[x][0] for x in carried])
+        self.known = outside | dict(zip(carried, zip(after, kinds, strict=True), strict=True))
 
-    def following(self, x: str) -> str:
-        return self.put(f"add i64 {x}, 1")
+    def only(self, holds: str, body: Sequence[ast.stmt]) -> None:
+        """What is done only where something holds: no name is assigned there that is read behind it."""
+        if body:
+            outside = dict(self.known)
+            self.open_condition(holds)
+            self.run(body)
+            self.close_condition()
+            self.known = outside
 
-    def at(self, base: str, i: str, row: str, j: str = "0", step: str = "1") -> str:
-        """The address of an element."""
-        down, along = self.put(f"mul i64 {i}, {row}"), self.put(f"mul i64 {j}, {step}")
-        return self.put(f"getelementptr double, ptr {base}, i64 {self.put(f'add i64 {down}, {along}')}")
+    def place_of(self, x: ast.Subscript) -> str:
+        return self.put(f"getelementptr double, ptr {self.value(x.value)[0]}, i64 {self.value(x.slice)[0]}")
 
-    def load(self, at: str) -> str:
-        return self.put(f"load double, ptr {at}, align 8")
-
-    def store(self, value: str, at: str) -> None:
-        self.say(f"store double {value}, ptr {at}, align 8")
-
-    def size(self, x: str) -> str:
-        return self.put(f"call double @llvm.fabs.f64(double {x})")
-
-    def negated(self, x: str) -> str:
-        return self.put(f"xor i1 {x}, true")
-
-    def less(self, rest: str, x: str, y: str) -> str:
-        """rest - x*y"""
-        return self.put(f"fsub double {rest}, {self.put(f'fmul double {x}, {y}')}")
-
-    def call(self, name: str, *args: str) -> str:
-        """A call of one of the functions."""
-        kinds = [p.split()[0] for p in PARAMETERS[name]]
-        given = ", ".join(f"{kind} {x}" for kind, x in zip(kinds, args, strict=True))
-        return f"call {RETURNED.get(name, 'void')} @{self.prefix}.{name}({given})"
-
-
-PARAMETERS = {
-    "undefined": ("i64 count", "ptr x"),
-    "finite": ("i64 n", "i64 row", "i64 step", "ptr m", "i64 part"),
-    "eliminated": ("i64 n", "i64 columns", "i64 row", "i64 step", "ptr m", "ptr a", "ptr b"),
-    "solve_upper": ("i64 n", "i64 columns", "i64 row", "i64 step", "ptr m", "ptr b", "ptr x"),
-    "solve_lower": ("i64 n", "i64 columns", "i64 row", "i64 step", "ptr m", "ptr b", "ptr x"),
-    "solve": ("i64 n", "i64 columns", "i64 row", "i64 step", "ptr m", "ptr b", "ptr x", "ptr a"),
-    "inverse": ("i64 n", "i64 row", "i64 step", "ptr m", "ptr x", "ptr a"),
-    "logdet": ("i64 n", "i64 row", "i64 step", "ptr m", "ptr a"),
-    "cholesky": ("i64 n", "i64 row", "i64 step", "ptr m", "ptr x"),
-}
-RETURNED = {"finite": "i1", "eliminated": "i64", "logdet": "double"}
-
-
-def undefined(f: MatrixFunction) -> str:
-    with f.turns("0", "%count") as k:
-        f.store(NAN, f.at("%x", k, "1"))
-    return "void"
-
-
-def finite(f: MatrixFunction) -> str:
-    """Whether all elements of the matrix are finite, or with a part of 1 or -1 those of its upper or lower triangle."""
-    upper, lower = f.put("icmp sgt i64 %part, 0"), f.put("icmp slt i64 %part, 0")
-
-    def element(i: str, j: str, good: str) -> str:
-        x = f.load(f.at("%m", i, "%row", j, "%step"))
-        none = f.put(f"fsub double {x}, {x}")
-        return f.put(f"and i1 {good}, {f.put(f'fcmp oeq double {none}, 0.0')}")
-
-    def line(i: str, good: str) -> str:
-        low = f.put(f"select i1 {upper}, i64 {i}, i64 0")
-        high = f.put(f"select i1 {lower}, i64 {f.following(i)}, i64 %n")
-        return f.carried(low, high, "i1", good, lambda j, good: element(i, j, good))
-    return f"i1 {f.carried('0', '%n', 'i1', 'true', line)}"
-
-
-def eliminated(f: MatrixFunction) -> str:
-    """The sign of the permutation, 0 for a pivot that is 0."""
-    with f.turns("0", "%n") as i, f.turns("0", "%n") as j:
-        f.store(f.load(f.at("%m", i, "%row", j, "%step")), f.at("%a", i, "%n", j))
-
-    def larger(k: str, i: str, best: str) -> str:
-        one, other = (f.size(f.load(f.at("%a", x, "%n", k))) for x in (i, best))
-        return f.put(f"select i1 {f.put(f'fcmp ogt double {one}, {other}')}, i64 {i}, i64 {best}")
-
-    def swapped(base: str, k: str, best: str, columns: str) -> None:
-        with f.turns("0", columns) as j:
-            one, other = f.at(base, k, columns, j), f.at(base, best, columns, j)
-            x, y = f.load(one), f.load(other)
-            f.store(y, one)
-            f.store(x, other)
-
-    def reduced(base: str, ratio: str, i: str, k: str, low: str, columns: str) -> None:
-        with f.turns(low, columns) as j:
-            at = f.at(base, i, columns, j)
-            f.store(f.less(f.load(at), ratio, f.load(f.at(base, k, columns, j))), at)
-
-    def column(k: str, sign: str) -> str:
-        best = f.carried(f.following(k), "%n", "i64", k, lambda i, best: larger(k, i, best))
-        swapped("%a", k, best, "%n")
-        swapped("%b", k, best, "%columns")
-        same, pivot = f.put(f"icmp eq i64 {best}, {k}"), f.load(f.at("%a", k, "%n", k))
-        sign = f.put(f"select i1 {same}, i64 {sign}, i64 {f.put(f'sub i64 0, {sign}')}")
-        with f.turns(f.following(k), "%n") as i:
-            ratio = f.put(f"fdiv double {f.load(f.at('%a', i, '%n', k))}, {pivot}")
-            reduced("%a", ratio, i, k, f.following(k), "%n")
-            reduced("%b", ratio, i, k, "0", "%columns")
-        return f.put(f"select i1 {f.put(f'fcmp oeq double {pivot}, 0.0')}, i64 0, i64 {sign}")
-    return f"i64 {f.carried('0', '%n', 'i64', '1', column)}"
-
-
-def solve_upper(f: MatrixFunction) -> str:
-    return substituted(f, "1")
-
-
-def solve_lower(f: MatrixFunction) -> str:
-    return substituted(f, "-1")
-
-
-def substituted(f: MatrixFunction, part: str) -> str:
-    """x with M*x = b, for the upper triangle with a part of 1, the lower with -1."""
-    good = f.put(f.call("finite", "%n", "%row", "%step", "%m", part))
-
-    def diagonal(i: str, good: str) -> str:
-        some = f.put(f"fcmp une double {f.load(f.at('%m', i, '%row', i, '%step'))}, 0.0")
-        return f.put(f"and i1 {good}, {some}")
-    good = f.carried("0", "%n", "i1", good, diagonal)
-    with f.only(f.negated(good)):
-        f.say(f.call("undefined", f.put("mul i64 %n, %columns"), "%x"))
-    with f.only(good), f.turns("0", "%n") as turn:
-        i = turn if part == "-1" else f.put(f"sub i64 {f.put('sub i64 %n, 1')}, {turn}")
-        low, high = ("0", i) if part == "-1" else (f.following(i), "%n")
-        with f.turns("0", "%columns") as j:
-            rest = f.carried(low, high, "double", f.load(f.at("%b", i, "%columns", j)), lambda k, rest: f.less(
-                rest, f.load(f.at("%m", i, "%row", k, "%step")), f.load(f.at("%x", k, "%columns", j))))
-            pivot = f.load(f.at("%m", i, "%row", i, "%step"))
-            f.store(f.put(f"fdiv double {rest}, {pivot}"), f.at("%x", i, "%columns", j))
-    return "void"
-
-
-def solve(f: MatrixFunction) -> str:
-    count = f.put("mul i64 %n, %columns")
-    with f.turns("0", count) as k:
-        f.store(f.load(f.at("%b", k, "1")), f.at("%x", k, "1"))
-    return by_elimination(f, "%columns", count)
-
-
-def inverse(f: MatrixFunction) -> str:
-    with f.turns("0", "%n") as i, f.turns("0", "%n") as j:
-        one = f.put(f"select i1 {f.put(f'icmp eq i64 {i}, {j}')}, double 1.0, double 0.0")
-        f.store(one, f.at("%x", i, "%n", j))
-    return by_elimination(f, "%n", f.put("mul i64 %n, %n"))
-
-
-def by_elimination(f: MatrixFunction, columns: str, count: str) -> str:
-    """The solution in the place of the right-hand sides x."""
-    good = f.put(f.call("finite", "%n", "%row", "%step", "%m", "0"))
-    sign = f.put(f.call("eliminated", "%n", columns, "%row", "%step", "%m", "%a", "%x"))
-    good = f.put(f"and i1 {good}, {f.put(f'icmp ne i64 {sign}, 0')}")
-    with f.only(good):
-        f.say(f.call("solve_upper", "%n", columns, "%n", "1", "%a", "%x", "%x"))
-    with f.only(f.negated(good)):
-        f.say(f.call("undefined", count, "%x"))
-    return "void"
-
-
-def logdet(f: MatrixFunction) -> str:
-    good = f.put(f.call("finite", "%n", "%row", "%step", "%m", "0"))
-    sign = f.put(f.call("eliminated", "%n", "0", "%row", "%step", "%m", "%a", "%a"))
-
-    def diagonal(i: str) -> str:
-        return f.load(f.at("%a", i, "%n", i))
-
-    def turned(i: str, sign: str) -> str:
-        below = f.put(f"fcmp olt double {diagonal(i)}, 0.0")
-        return f.put(f"select i1 {below}, i64 {f.put(f'sub i64 0, {sign}')}, i64 {sign}")
-
-    def added(i: str, total: str) -> str:
-        size = f.size(diagonal(i))
-        return f.put(f"fadd double {total}, {f.put(f'call double @log(double {size})')}")
-    singular = f.put(f"icmp eq i64 {sign}, 0")
-    sign = f.carried("0", "%n", "i64", sign, turned)
-    total = f.carried("0", "%n", "double", "0.0", added)
-    value = f.put(f"select i1 {f.put(f'icmp sgt i64 {sign}, 0')}, double {total}, double {NAN}")
-    value = f.put(f"select i1 {singular}, double {BELOW_ALL}, double {value}")
-    return f"double {f.put(f'select i1 {good}, double {value}, double {NAN}')}"
-
-
-def cholesky(f: MatrixFunction) -> str:
-    good = f.put(f.call("finite", "%n", "%row", "%step", "%m", "0"))
-
-    def start(i: str, j: str) -> str:
-        one, other = (f.put(f"fmul double 0.5, {f.load(f.at('%m', x, '%row', y, '%step'))}") for x, y in ((i, j), (j, i)))
-        return f.put(f"fadd double {one}, {other}")
-
-    def element(i: str, j: str, good: str) -> str:
-        rest = f.carried("0", j, "double", start(i, j), lambda k, rest: f.less(
-            rest, f.load(f.at("%x", i, "%n", k)), f.load(f.at("%x", j, "%n", k))))
-        here, above = f.put(f"icmp eq i64 {i}, {j}"), f.put(f"fcmp ogt double {rest}, 0.0")
-        pivot = f.put(f"select i1 {here}, double 1.0, double {f.load(f.at('%x', j, '%n', j))}")
-        root, ratio = f.put(f"call double @llvm.sqrt.f64(double {rest})"), f.put(f"fdiv double {rest}, {pivot}")
-        f.store(f.put(f"select i1 {here}, double {root}, double {ratio}"), f.at("%x", i, "%n", j))
-        fails = f.put(f"and i1 {here}, {f.negated(above)}")
-        return f.put(f"and i1 {good}, {f.negated(fails)}")
-
-    def line(i: str, good: str) -> str:
-        with f.turns("0", "%n") as j:
-            f.store("0.0", f.at("%x", i, "%n", j))
-        return f.carried("0", f.following(i), "i1", good, lambda j, good: element(i, j, good))
-    good = f.carried("0", "%n", "i1", good, line)
-    with f.only(f.negated(good)):
-        f.say(f.call("undefined", f.put("mul i64 %n, %n"), "%x"))
-    return "void"
-
-
-FUNCTIONS: dict[str, Callable[[MatrixFunction], str]] = {
-    "undefined": undefined, "finite": finite, "eliminated": eliminated, "solve_upper": solve_upper, "solve_lower": solve_lower,
-    "solve": solve, "inverse": inverse, "logdet": logdet, "cholesky": cholesky}
+    def value(self, x: ast.expr) -> Typed:
+        match x:
+            case ast.Constant(bool() as value):
+                return str(value).lower(), "i1"
+            case ast.Constant(value):
+                return repr(value), "double" if isinstance(value, float) else "i64"
+            case ast.Name(name):
+                return self.known[name]
+            case ast.Subscript():
+                return self.put(f"load double, ptr {self.place_of(x)}, align 8"), "double"
+            case ast.Call(ast.Name(name), args):
+                given = [self.value(a)[0] for a in args]
+                if name in LIBRARY:
+                    return self.put(f"call double @{LIBRARY[name]}(double {given[0]})"), "double"
+                return self.put(called(name, self.prefix, given)), RETURNED[name]
+            case ast.IfExp(test, body, other):
+                (holds, _), (one, kind), (two, _) = self.value(test), self.value(body), self.value(other)
+                return self.put(f"select i1 {holds}, {kind} {one}, {kind} {two}"), kind
+            case ast.BoolOp(op, [left, right]):
+                word = "and" if isinstance(op, ast.And) else "or"
+                return self.put(f"{word} i1 {self.value(left)[0]}, {self.value(right)[0]}"), "i1"
+            case ast.UnaryOp(ast.Not(), operand):
+                return self.put(f"xor i1 {self.value(operand)[0]}, true"), "i1"
+            case ast.UnaryOp(ast.USub(), ast.Constant(value)):
+                return f"-{value}", "i64"
+            case ast.Compare(left, [op], [right]):
+                (one, kind), (two, _) = self.value(left), self.value(right)
+                of_numbers, of_reals = COMPARISONS[type(op)]
+                compare = f"fcmp {of_reals}" if kind == "double" else f"icmp {of_numbers}"
+                return self.put(f"{compare} {kind} {one}, {two}"), "i1"
+            case ast.BinOp(left, op, right):
+                (one, kind), (two, _) = self.value(left), self.value(right)
+                return self.put(f"{'f' * (kind == 'double')}{ARITHMETIC[type(op)]} {kind} {one}, {two}"), kind
+        raise NotImplementedError(ast.dump(x))
 
 
 def functions(env: Environment, prefix: str) -> list[str]:
     """All functions; LLVM leaves out those that nothing calls."""
-    for line in DECLARED:
-        declared = in_numbers(env, line)
+    for symbol in LIBRARY.values():
+        declared = in_numbers(env, f"double @{symbol}(double)")
         env.declare(declared.partition("@")[2].partition("(")[0], f"declare {declared}")
     env.on(1).externals.add(in_numbers(env, "@log").removeprefix("@"))
-    lines: list[str] = []
-    for name, write in FUNCTIONS.items():
-        f = MatrixFunction(prefix)
-        returned = write(f)
-        f.say(f"ret {returned}")
-        params = ", ".join(f"{kind} %{x}" for kind, x in map(str.split, PARAMETERS[name]))
-        lines += [f"define internal {RETURNED.get(name, 'void')} @{prefix}.{name}({params}) {{", *f.text(), "}", ""]
-    return [in_numbers(env, line) for line in lines]
+    return [in_numbers(env, line) for name in FUNCTIONS for line in Translator(name, prefix).written()]
 
 
 def in_numbers(env: Environment, line: str) -> str:
@@ -299,6 +269,13 @@ def in_numbers(env: Environment, line: str) -> str:
 
 
 # ---------------------------------------------------------------- a step
+
+def scratch(e: Equation) -> Var | None:
+    """The matrix that an operation needs beside its result."""
+    assert isinstance(e.op, MatrixOperation)
+    n = matrix_extent(e)
+    return Var(e.op.name, True, shape=(n, n)) if e.op.name in SCRATCH else None
+
 
 def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, prefix: str) -> list[str]:
     """What computes one operation at all points of its box, without its head and the cells; `place` is for one matrix. Elements
@@ -323,7 +300,7 @@ def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, p
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
     given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
     given += ([] if op.name == "logdet" else [out]) + ([f.tensor(place)] if place is not None else [])
-    call = in_numbers(env, MatrixFunction(prefix).call(op.name, *given))
+    call = in_numbers(env, called(op.name, prefix, given))
     if op.name == "logdet":
         f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")
     else:
