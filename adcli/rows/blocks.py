@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -107,7 +107,7 @@ class Work:
         objects = form.kind == "ndjson" and not form.only
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None or not self.holds(lines.columns):
-            return self._listed(self.table.careful(block), block)
+            return self._listed(self._read(block), block)
         plain = form.keeps or form.only or objects or form.separable(block)
         if self.shortest and (plain or (form.kind == "columns" and self.table.separator)) and form.kind != "text":
             return self._in_arrays(lines, block)
@@ -139,7 +139,7 @@ class Work:
         rough = self._rough_arrays(results, levels)
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
         if self.form.kind == "columns":
-            words = np.array(LEVELS)[levels.astype(np.int8)].tolist() if self.words else None
+            words = self._words(levels.tolist(), {}) if self.words else None
             typed = self._typed(block, self.table.separator or b",", lines.columns, results, words)
             return Done(b"", count, count, [], len(rough), first, self._outside_arrays(columns), typed=typed)
         written = as_spelled(self.written(results), self.form.number)
@@ -172,17 +172,40 @@ class Work:
 
     # ------------------------------------------------------------ any rows
 
-    def _listed(self, rows: Rows, block: bytes) -> Done:
-        kept, faults = self._kept(rows)
-        rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
-        for i in rows.faults:
+    def _read(self, block: bytes) -> Rows:
+        """Any rows, with what is written of the bad ones."""
+        rows = self.table.careful(block)
+        for i in rows.faults if self.policy == "mark" else ():
             rows.texts[i] = self.form.repaired(rows.texts[i])
+        return rows
+
+    def _listed(self, rows: Rows, block: bytes) -> Done:
+        """The rows of a block with their results, some at a time."""
+        pieces = self._pieces(rows, block)
+        first = next(pieces)
+        first.rest = pieces
+        return first
+
+    def _pieces(self, rows: Rows, block: bytes) -> Iterator[Done]:
         columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
+        start = 0
+        for results, levels in self._computed(rows, columns):
+            part = range(start, start + len(levels))
+            start = part.stop
+            whole = rows if len(part) == len(rows.texts) else rows.part(part)
+            kept, told = self._kept(whole)
+            piece = whole if len(kept) == len(part) else whole.only(kept)
+            at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
+            yield self._written(piece, told, at, [[column[i] for i in kept] for column in results], [levels[i] for i in kept],
+                                block, [part[i] for i in kept])
+
+    def _computed(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[list[list[Any]], list[float]]]:
+        """The results of rows, a column each, and their levels: of some rows after the other."""
         *results, levels = run(self.kernel, [array("d", c) for c in columns.values()], len(rows.texts))
         for i in rows.faults:
             for column in results:
                 column[i] = math.nan
-        return self._written(rows, faults, columns, results, levels, block, kept)
+        yield results, levels
 
     def _kept(self, rows: Rows) -> tuple[Sequence[int], list[tuple[int, Fault]]]:
         """The rows that are written, and the faults that are told, with their lines in the block."""

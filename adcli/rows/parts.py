@@ -11,7 +11,6 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -291,7 +290,6 @@ class PartSums(PartRun, SumRun):
     """A part whose rows are added up."""
 
     def result(self) -> dict[str, Any]:
-        self.add_up()
         total, shapes = self.summed()
         return {"sums": packed(total), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
 
@@ -306,17 +304,6 @@ def unpacked(text: str) -> Sums:
     return Sums.unpacked(json.loads(zlib.decompress(b64decode(text))))
 
 
-@cache
-def sums_of_tensors() -> type[PartSums]:
-    """The same where results are tensors, which are added up element by element."""
-    from adcli.rows.tensor_sums import TensorSumRun
-
-    class PartTensorSums(PartSums, TensorSumRun):
-        """A part whose rows are added up element by element."""
-
-    return PartTensorSums
-
-
 def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -> Outcome:
     """Do what a job asks of a part. A fault of the input is an outcome; what else goes wrong may go well at another time or in
     another place, and is raised."""
@@ -324,7 +311,7 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
     watch = Heard(task, job.options)
     run: PartRun | None = None
     try:
-        kind = PartRows if not job.options.summed else sums_of_tensors() if task.signature.tensors else PartSums
+        kind = PartSums if job.options.summed else PartRows
         run = kind(task, [part.piece], part_options(job, part), watch, job.known)
         run.progress = progress or run.progress
         result = run.result()

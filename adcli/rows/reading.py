@@ -32,11 +32,20 @@ class Reading:
         self.line += source.rows[0] if source.rows else 0
         self.pieces: Iterator[bytes | None] = iter(())
         form = dialect(self._kind(), options, self.parquet)
-        kind = self.kind or work_of(task)
+        self.tensors = task.signature.tensors
+        kind = self.kind or self.work_of(task)
         self.table = Table(form, kind.inputs([p for p in task.free if p.name not in known], options), known)
         if self.parquet:
             self.pieces = self._parquet()
         self.work = kind(task, self.table, options, known)
+
+    @staticmethod
+    def work_of(task: Task) -> type[Work]:
+        """What is done with rows."""
+        if not task.signature.tensors:
+            return Work
+        from adcli.rows.tensor_rows import TensorWork
+        return TensorWork
 
     def close(self) -> None:
         self.source.close()
@@ -121,14 +130,6 @@ class Reading:
         end = block.index(b"\n", start + len(self.table.header)) + 1
         self.line += block.count(b"\n", 0, end)
         return block[end:]
-
-
-def work_of(task: Task) -> type[Work]:
-    """What is done with rows."""
-    if not task.signature.tensors:
-        return Work
-    from adcli.rows.tensor_rows import TensorWork
-    return TensorWork
 
 
 def _after(one: Any, rest: Iterator[Any]) -> Iterator[Any]:

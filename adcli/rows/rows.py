@@ -37,6 +37,12 @@ class Rows:
     places: dict[int, int]
     lines: int
 
+    def part(self, which: range) -> Rows:
+        """Neighbouring rows; the block ends with the last of them, or has none of its lines."""
+        faults, places = ({i - which.start: found[i] for i in which if i in found} for found in (self.faults, self.places))
+        lines = self.lines if which.stop == len(self.texts) else 0
+        return Rows(self.texts[which.start:which.stop], [c[which.start:which.stop] for c in self.columns], faults, places, lines)
+
     def only(self, kept: Sequence[int]) -> Rows:
         """These rows, none of which is bad."""
         places = {k: self.places[i] for k, i in enumerate(kept)} if self.places else {}

@@ -58,7 +58,8 @@ class Summing(Work):
     """What a table is read for whose rows are added up: inputs, weights and groups."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
-        self.weights, names = weighted_by(options), sum_names(task.signature, options)
+        self.weights = weighted_by(options)
+        self.names = names = sum_names(task.signature, options)
         if self.weights in fixed:
             raise AdError(f"--weights {self.weights}: --at gives it one value in every row",
                           help=f"leave out --at {self.weights}=…")
@@ -93,7 +94,12 @@ class Summing(Work):
             found = [self.form.field(members[name]).decode() for name in table.wanted]
         return json.dumps(found).encode()
 
-    def check_weights(self, rows: Rows, block: bytes) -> None:
+    def _read(self, block: bytes) -> Rows:
+        rows = super()._read(block)
+        self._check_weights(rows, block)
+        return rows
+
+    def _check_weights(self, rows: Rows, block: bytes) -> None:
         """Make rows bad whose weight is not finite."""
         place = next((i for i, p in enumerate(self.table.inputs) if p.name == self.weights), None)
         if place is None or finite(rows.columns[place]):
@@ -105,13 +111,22 @@ class Summing(Work):
                 rows.places[i] = lines[i]
 
 
+    def added(self, total: Any, done: Done) -> Any:
+        """The sums of the rows so far, None of none, with those of a block; faults that are found in it go to the block."""
+        raise NotImplementedError
+
+    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
+        """The sums, and the shapes of what was added, where that has shapes: of no rows there are none."""
+        raise NotImplementedError
+
+
 class SumBlocks(Summing):
     """From the bytes of rows to their sums."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
         super().__init__(task, table, options, fixed)
         self.block = PIECE   # results are not kept, so their number does not matter
-        names = sum_names(task.signature, options)
+        names = self.names
         summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
         self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
 
@@ -123,13 +138,25 @@ class SumBlocks(Summing):
         lines = tables.taken(self.table, block)
         return super().__call__(tables.as_csv(self.table, block)) if lines is None else self._in_arrays(lines, block)
 
+    def added(self, total: Any, done: Done) -> Any:
+        if total is None:
+            return done.sums
+        total.merge(done.sums)
+        return total
+
+    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
+        if total is None and self.grouped:
+            from adcli.rows.grouped_sums import GroupedSums
+            total = GroupedSums(self.adder.names, self.adder.factors)
+        return Sums(self.adder.names) if total is None else total, None
+
     def _in_arrays(self, lines: Any, block: Any) -> Done:
         count = len(lines)
         columns = dict(zip((p.name for p in self.table.inputs), lines.columns, strict=True))
         weights = columns.get(self.weights or "")
         if weights is not None and not math.isfinite(float(abs(weights).max())):
             text = block if isinstance(block, bytes) else parquet_tables("Parquet").as_csv(self.table, block)
-            return self._listed(self.table.careful(text), text)
+            return self._listed(self._read(text), text)
         if self.grouped:
             keys, numbers = lines.grouped(self.table)
             sums: AnySums = self.adder.add_groups(columns, count, keys, numbers, weights)
@@ -138,7 +165,6 @@ class SumBlocks(Summing):
         return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
-        self.check_weights(rows, block)
         kept, faults = self._kept(rows)
         rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
         columns = {p.name: array("d", c) for p, c in zip(self.table.inputs, rows.columns, strict=True)}
@@ -193,16 +219,22 @@ def finite(column: Sequence[float]) -> bool:
 
 
 class SumReading(Reading):
-    """A table whose rows are added up. Parquet is read by its columns: of its text there is the header alone."""
+    """A table whose rows are added up. Parquet with inputs of numbers is read by its columns: of its text there is the header
+    alone."""
 
-    kind = SumBlocks
+    @staticmethod
+    def work_of(task: Task) -> type[Work]:
+        if not task.signature.tensors:
+            return SumBlocks
+        from adcli.rows.tensor_sums import TensorSumWork
+        return TensorSumWork
 
     def _parquet(self) -> Iterator[bytes | None]:
-        return islice(super()._parquet(), 1)
+        return super()._parquet() if self.tensors else islice(super()._parquet(), 1)
 
     def blocks(self, first: Reading | None = None) -> Iterator[Any]:
         found = super().blocks(first)
-        if not self.parquet:
+        if not self.parquet or self.tensors:
             return found
         places = {*(place for place in self.table.places if place is not None), *self.table.words}
         tables = parquet_tables("Parquet")
@@ -219,33 +251,21 @@ class SumRun(TableRun):
                  known: Mapping[str, Any] | None = None) -> None:
         super().__init__(task, found, options, watch, known)
         self.asked, self.names = options, sum_names(task.signature, options)
-        self.begin()
+        self.total: Any = None
         self.several = bool(self.names.groups)
 
-    def begin(self) -> None:
-        """What there is before the first row."""
-        assert isinstance(self.first.work, SumBlocks)
-        adder = self.first.work.adder
-        self.total: AnySums = Sums(adder.names)
-        if self.names.groups:
-            from adcli.rows.grouped_sums import GroupedSums
-            self.total = GroupedSums(adder.names, adder.factors)
+    def take(self, done: Done) -> None:
+        assert isinstance(self.first.work, Summing)
+        self.total = self.first.work.added(self.total, done)
 
     def summed(self) -> tuple[AnySums, Shapes | None]:
-        """The sums, and the shapes of what was added, where that has shapes: of no rows there are none."""
-        return self.total, None
-
-    def take(self, done: Done) -> None:
-        assert done.sums is not None
-        self.total.merge(done.sums)   # type: ignore[arg-type]  # all are of one kind
-
-    def add_up(self) -> None:
-        """Everything, in order."""
+        """The sums of all rows, and their shapes."""
+        assert isinstance(self.first.work, Summing)
         self._write(lambda data: None)
         self.progress.clear()
+        return self.first.work.summed(self.total)
 
     def write(self, out: BinaryIO) -> None:
-        self.add_up()
         total, shapes = self.summed()
         require_shapes(self.name, shapes)
         report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,

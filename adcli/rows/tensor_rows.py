@@ -23,7 +23,7 @@ from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.sizes.binding import bind
 from adcli.output.streams import say
-from adcli.rows.blocks import Done, Work
+from adcli.rows.blocks import Work
 from adcli.rows.rows import Rows, Table
 from adcli.task.tasks import Task
 
@@ -84,22 +84,11 @@ class TensorWork(Work):
         """Compiled code runs outside the interpreter's lock, whatever reads and writes."""
         return jobs or min(8, processors())
 
-    def __call__(self, block: bytes) -> Done:
-        pieces = self._pieces(self._read(block), block)
-        first = next(pieces)
-        first.rest = pieces
-        return first
+    def fast(self, size: int) -> Any:
+        """None: native code reads no lists."""
 
-    def _read(self, block: bytes) -> Rows:
-        rows = self.table.careful(block)
-        for i in rows.faults if self.policy == "mark" else ():
-            rows.texts[i] = self.form.repaired(rows.texts[i])
-        return rows
-
-    def _pieces(self, rows: Rows, block: bytes) -> Iterator[Done]:
-        """The rows of a block with their results, a few at a time."""
-        columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
-        start = end = 0
+    def _computed(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[list[list[Any]], list[float]]]:
+        end = 0
         while end < len(rows.texts) or not end:
             found: list[Found] = []
             numbers = 0
@@ -109,22 +98,9 @@ class TensorWork(Work):
                 end += 1
                 if self.policy == "stop" and end - 1 in rows.faults:
                     break
-            yield self._piece(rows, range(start, end), columns, found, block)
+            yield [[results[k] for results, _ in found] for k in range(len(self.nothing))], [level for _, level in found]
             if not end:
                 return
-            start = end
-
-    def _piece(self, rows: Rows, part: range, columns: Mapping[str, Sequence[Any]], found: Sequence[Found], block: bytes) -> Done:
-        """Some rows in a row of a block with their results."""
-        faults = {i - part.start: rows.faults[i] for i in part if i in rows.faults}
-        places = {i - part.start: rows.places[i] for i in part}
-        read = [[column[i] for i in part] for column in rows.columns]
-        whole = Rows([rows.texts[i] for i in part], read, faults, places, rows.lines if part.stop == len(rows.texts) else 0)
-        kept, told = self._kept(whole)
-        piece = whole if len(kept) == len(part) else whole.only(kept)
-        at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
-        results = [[found[i][0][k] for i in kept] for k in range(len(self.nothing))]
-        return self._written(piece, told, at, results, [found[i][1] for i in kept], block, [part[i] for i in kept])
 
     def _row(self, rows: Rows, i: int, at: dict[str, Any]) -> Found:
         """The results of a row and its status; nothing where it is bad, which is noted."""

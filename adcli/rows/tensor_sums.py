@@ -8,19 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adcli.input.fields import Fault
 from adcli.rows.blocks import Done
-from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows
 from adcli.rows.sum_report import Shapes, other_shapes
 from adcli.rows.sum_work import ArraySums
-from adcli.rows.summing import Summing, SumRun
+from adcli.rows.summing import Summing
 from adcli.rows.sums import Key, Sums
 from adcli.rows.tensor_rows import TensorWork
+
+if TYPE_CHECKING:
+    from adcli.rows.grouped_sums import AnySums
 
 
 class SummedRow(NamedTuple):
@@ -43,11 +45,6 @@ class RowsToSum(Done):
 class TensorSumWork(Summing, TensorWork):
     """From the bytes of rows to their results."""
 
-    def _read(self, block: bytes) -> Rows:
-        rows = super()._read(block)
-        self.check_weights(rows, block)
-        return rows
-
     def _written(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
                  results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
         weights = next((c for p, c in zip(self.table.inputs, rows.columns, strict=True) if p.name == self.weights), None)
@@ -58,38 +55,19 @@ class TensorSumWork(Summing, TensorWork):
         first = self._first(block, places[rough[0]], rough[0], columns, results, levels) if rough else None
         return RowsToSum(b"", len(found), rows.lines, faults, len(rough), first, self._outside(columns, ()), found=found)
 
-
-class TensorSumReading(Reading):
-    """A table whose rows are added up element by element."""
-
-    kind = TensorSumWork
-
-
-class TensorSumRun(SumRun):
-    """Tables that are added up element by element."""
-
-    kind = TensorSumReading
-
-    def begin(self) -> None:
-        self.adder: ArraySums | None = None
-
-    def take(self, done: Done) -> None:
+    def added(self, total: Any, done: Done) -> Any:
         assert isinstance(done, RowsToSum)
         for row in done.found:
             shapes = {c.name: np.shape(x) for c, x in zip(self.task.signature.results, row.results, strict=True)}
-            if self.adder is None:
-                self.adder = ArraySums(shapes, self.names.weights, keep=not self.asked.no_cache)
-            if shapes != self.adder.shapes:
-                done.faults.append((row.line, unlike(self.adder.shapes, shapes)))
+            if total is None:
+                total = ArraySums(shapes, self.names.weights, keep=self.keep)
+            if shapes != total.shapes:
+                done.faults.append((row.line, Fault(other_shapes(total.shapes, shapes))))
                 done.rows -= 1
                 continue
-            self.adder.add_arrays(row.results, row.level, row.key, row.weight)
+            total.add_arrays(row.results, row.level, row.key, row.weight)
         done.faults.sort(key=lambda fault: fault[0])
+        return total
 
-    def summed(self) -> tuple[Sums, Shapes | None]:
-        return (self.adder.sums(), self.adder.shapes) if self.adder else (Sums(()), {})
-
-
-def unlike(known: Shapes, found: Shapes) -> Fault:
-    """The fault of a row whose results have other shapes than those before."""
-    return Fault(other_shapes(known, found))
+    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
+        return (total.sums(), total.shapes) if total else (Sums(()), {})

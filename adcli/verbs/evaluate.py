@@ -4,7 +4,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,9 +20,6 @@ from adcli.output.suffixes import ARRAYS
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import MATRIX_FORMATS, Verb
-
-if TYPE_CHECKING:
-    from adcli.rows.summing import SumRun
 
 
 def command(verb: Verb) -> click.Command:
@@ -134,18 +130,12 @@ def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
         return run(task, options, watch)
     options.refuse(PART_OPTIONS, "needs files (--data FILE)")
     if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
-        return stream(task, found, options, watch, tensor_sums() if task.signature.tensors else SumRun)
+        return stream(task, found, options, watch, SumRun)
     if task.signature.tensors:
         raise AdError(f"{'--sum' if options.sum else '--mean'} of a program with tensors needs rows",
                       help="give a table: --data FILE, or a pipe")
     from adcli.rows.summed_points import over_points
     return over_points(task, options, watch)
-
-
-def tensor_sums() -> type[SumRun]:
-    """What adds up the results of a program with tensors."""
-    from adcli.rows.tensor_sums import TensorSumRun
-    return TensorSumRun
 
 
 def explained(task: Task, options: ResultOptions) -> bool:
