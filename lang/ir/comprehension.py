@@ -304,6 +304,8 @@ def in_reading_order(op: Comprehension) -> Comprehension:
     """The comprehension with its ranges in the order in which sums are taken: indices as they are met in what is written, in the
     reads of the body from left to right, and in its other values. So a text of it that is read has the same order, whatever
     names it gives to parts."""
+    if len(op.ranges) < 2:
+        return op
     place = {r.index: k for k, r in enumerate(op.ranges)}
     met: dict[Index, None] = {}
     reads = list(_sources_in_order(op))

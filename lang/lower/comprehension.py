@@ -35,14 +35,13 @@ from adcli.lang.lower.comprehension_body import (
     Computed,
     Elements,
     Poisoned,
-    Tensors,
-    counted,
     dimensions,
     extents,
     is_integer,
     is_whole,
     require_dimensions,
     shape_of,
+    size_of,
 )
 from adcli.lang.lower.earlier_values import combination, compacted, first_place, updated
 from adcli.lang.lower.gaps import check_elements
@@ -79,8 +78,8 @@ class TensorStatement:
     rest: tuple[Affine, ...] = ()
     """The extents of the dimensions after the subscripts of the target."""
 
-    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
-        self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
+    def __init__(self, scope: EquationScope, statement: TensorAssign) -> None:
+        self.scope, self.tensors, self.s, self.context = scope, scope.tensors, statement, scope.context
         self.name, self.passed_over = statement.target.text, set[str]()
         self.computed, self.tests, self.stated = {}, (), ()
         self.before = self.existing()
@@ -112,7 +111,7 @@ class TensorStatement:
             if clause.kind == "shape" and type(clause.name) is Typed:
                 if clause.name.text != self.name:
                     raise self.context.fault(f"this statement writes '{self.name}', not '{clause.name.text}'", clause.name)
-                return extents(self.context, self.tensors, clause.name, self.scope.env)
+                return extents(self.scope, clause.name)
         return self.tensors.declared.get(self.name)
 
     def run(self) -> Atom:
@@ -217,7 +216,7 @@ class TensorStatement:
 
     def inner_elements(self) -> Elements:
         """What a computed subscript is read into; its conditions may read what other conditions keep inside."""
-        b = Elements(self.around(), self.tensors, self.s)
+        b = Elements(self.around(), self.s)
         if self.is_checked():
             b.whole, b.compute = self.computed.setdefault(self.tests, {}), self.subscript
         return b
@@ -281,7 +280,7 @@ class TensorStatement:
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
-        made = Elements(self.scope, self.tensors, self.s)
+        made = Elements(self.scope, self.s)
         if self.looking:
             made.compute = lambda node, what: (Var(None, True), tuple([(t.text, affine(0)) for t in made.unknown_names(node)]))
         else:
@@ -377,7 +376,7 @@ class TensorStatement:
         b.bounds.refuse_sizes(node)
         for inner in postorder(node):
             value = inner.name if type(inner) is Call else inner.text if type(inner) is Token else ""
-            known = type(inner) is Token and (value in self.tensors.sizes or counted(self.scope.env, value) is not None)
+            known = type(inner) is Token and size_of(self.scope, value) is not None
             if value in self.scope.env and not known:
                 raise self.context.fault(f"the range of index '{name}' depends on the value of '{value}'", inner,
                                          "a range is made of sizes, whole numbers and other indices" +
@@ -434,7 +433,8 @@ class TensorStatement:
         return compacted(op, b.args)
 
     def check_inside(self, b: Elements, domain: Domain) -> None:
-        """Every element that is read is there, and has been written."""
+        """Every element that is read has been written, and is there."""
+        self.check_elements(b.accesses, domain)
         for access in b.accesses:
             fault = outside(access, domain, self.context.source)
             if fault:
@@ -443,7 +443,6 @@ class TensorStatement:
                         "in a loop keep the subscript inside by max or min, as in x(max(t - 1, 0))" if self.assigned() else
                         "say the range in where, or keep the subscript inside")
                 raise fault
-        self.check_elements(b.accesses, domain)
 
     def domain(self, b: Elements, write: tuple[Subscript, ...], given: list[Given]) -> Domain:
         known = self.declared if self.declared is not None else None if self.before is None else shape_of(self.before)
@@ -622,10 +621,10 @@ class TensorStatement:
 
     def remark_gaps(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], domain: Domain) -> None:
         """A note on elements that are not written because what is read leaves them out of a range that is not stated."""
-        tree = self.context.tree
-        if self.before is not None and not self.s.symbol.endswith("!"):
+        if not write or (self.before is not None and not self.s.symbol.endswith("!")):
             return
-        targets = [t.text for top in tree.statements for s in within(top) if not isinstance(s, Def | For) for t in targets_of(s)]
+        targets = [t.text for top in self.context.tree.statements for s in within(top) if not isinstance(s, Def | For)
+                   for t in targets_of(s)]
         guards = [c.nodes[0] for c in self.s.clauses if c.kind == "guard"]
         told = {t.text for node in guards for t in postorder(node) if type(t) is Token}
         stated = {r.index for r in domain.ranges if r.why == "where" or r.index.name in told}

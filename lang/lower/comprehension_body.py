@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
-from adcli.lang.ir.comprehension import MOST_DIMENSIONS, Agreement, BodySource, Read, Subscript
+from adcli.lang.ir.comprehension import MOST_DIMENSIONS, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import LONGEST, TOO_LARGE, AffineReader
-from adcli.lang.sizes.histories import Gappy, WrittenElements
 from adcli.lang.sizes.ranges import Access
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
@@ -39,27 +37,6 @@ first element."""
 
 class Poisoned(Exception):
     """A value is used whose own statement has a fault; that is no further fault."""
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Tensors:
-    """What a scope knows of tensors besides its values: sizes by name, shapes declared for results and which of them hold whole
-    numbers, functions of tensors.
-
-    `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
-    is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
-    one or step by step, and `written` says of their values which are written so far; `headers` are the names in the ranges of
-    loops, which are sizes.
-    """
-
-    sizes: dict[str, Affine] = field(default_factory=dict)
-    declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
-    whole: set[str] = field(default_factory=set)
-    pending: list[Agreement] = field(default_factory=list)
-    histories: dict[str, WrittenElements] = field(default_factory=dict)
-    written: dict[Atom, Gappy] = field(default_factory=dict)
-    headers: set[str] = field(default_factory=set)
-    inlined: bool = False
 
 
 def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable[[Node], Node] = lambda node: node) -> Node:
@@ -87,9 +64,9 @@ def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable
 class Elements(EquationScope):
     """The body of one comprehension: reads of tensors, indices and sizes are its inputs."""
 
-    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
+    def __init__(self, scope: EquationScope, statement: TensorAssign) -> None:
         super().__init__(scope.context, scope.allowance)
-        self.scope, self.tensors, self.statement = scope, tensors, statement
+        self.scope, self.tensors, self.statement = scope, scope.tensors, statement
         self.indices: dict[str, Index] = {}
         self.lets: dict[str, Node] = {}
         self.args: list[Atom] = []
@@ -108,12 +85,10 @@ class Elements(EquationScope):
 
     def extent_or_index(self, token: Token) -> Affine:
         name = token.text
-        if name in self.tensors.sizes:
-            return self.tensors.sizes[name]
-        count = counted(self.scope.env, name)
-        if count is not None:
-            self.scope.read(token)
-            return count
+        if (size := size_of(self.scope, name)) is not None:
+            if name not in self.tensors.sizes:
+                self.scope.read(token)
+            return size
         if name not in self.indices:
             if name in self.tensors.headers:
                 return self.scope.size_of_step(token)
@@ -458,18 +433,24 @@ def require_dimensions(context: Context, count: int, at: Token) -> None:
         raise context.fault(f"'{at.text}' has {count} dimensions; the most is {MOST_DIMENSIONS}", at)
 
 
-def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, Atom], new: bool = False) -> tuple[Affine, ...]:
-    """The extents of a declaration in a scope with these values; with `new`, names that are no sizes yet become sizes."""
+def size_of(scope: EquationScope, name: str) -> Affine | None:
+    """The size that a name is."""
+    known = scope.tensors.sizes.get(name)
+    return counted(scope.env, name) if known is None else known
+
+
+def extents(scope: EquationScope, typed: Typed, new: bool = False) -> tuple[Affine, ...]:
+    """The extents of a declaration in a scope; with `new`, names that are no sizes yet become sizes."""
+    context = scope.context
+
     def size(token: Token) -> Affine:
-        count = counted(env, token.text)
-        if count is not None:
-            return count
-        if token.text not in tensors.sizes:
+        found = size_of(scope, token.text)
+        if found is None:
             if not new:
                 raise context.fault(f"'{token.text}' is not a size of an input", token)
             check_name(context, token)
-            tensors.sizes[token.text] = affine(token.text)
-        return tensors.sizes[token.text]
+            found = scope.tensors.sizes[token.text] = affine(token.text)
+        return found
     require_dimensions(context, len(typed.extents or ()), typed)
     reader = AffineReader(context, size, bound=True)
     shape = tuple(reader.read(n, f"dimension {d} of '{typed.text}'") for d, n in enumerate(typed.extents or ()))

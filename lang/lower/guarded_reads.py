@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.lower.comprehension_body import Elements, counted
+from adcli.lang.lower.comprehension_body import Elements, size_of
 from adcli.lang.lower.index_conditions import alternatives, is_condition, limits, sides_of
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, under
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
@@ -45,8 +45,7 @@ class PlaceComparisons:
 
     def size(self, name: str) -> Affine | None:
         """The size that a name is."""
-        known = self.b.tensors.sizes.get(name)
-        return counted(self.b.scope.env, name) if known is None else known
+        return size_of(self.b.scope, name)
 
     def of_places(self, node: Op | Call) -> bool:
         """Whether a comparison is one of expressions of indices and sizes that a subscript could be."""

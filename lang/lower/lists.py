@@ -5,7 +5,6 @@ from math import prod
 
 from adcli.lang.ir.comprehension import MOST_DIMENSIONS
 from adcli.lang.ir.errors import plural
-from adcli.lang.lower.comprehension_body import Tensors
 from adcli.lang.lower.scope import EquationScope
 from adcli.lang.syntax.tree import LIST, Assign, Call, Clause, Node, Op, TensorAssign, Token, bare, postorder
 
@@ -14,7 +13,7 @@ MOST_ELEMENTS = 256
 INDICES = "ijklmn"
 
 
-def written_out(scope: EquationScope, tensors: Tensors, s: Assign) -> TensorAssign | None:
+def written_out(scope: EquationScope, s: Assign) -> TensorAssign | None:
     """The statement over all elements that a list stands for, where a statement assigns one."""
     root = bare(s.values[0])
     if len(s.targets) != 1 or len(s.values) != 1 or type(root) is not Call or root.name != LIST:
@@ -35,7 +34,7 @@ def written_out(scope: EquationScope, tensors: Tensors, s: Assign) -> TensorAssi
                                   f"make it an input: input {s.targets[0].text}({', '.join(map(str, shape))})")
     used = {t.text for t in postorder(root) if type(t) is Token}
     free = (n for n in (*INDICES, *(f"i{k}" for k in range(1, 1000)))
-            if n not in used and n not in scope.env and n not in tensors.sizes and n != s.targets[0].text)
+            if n not in used and n not in scope.env and n not in scope.tensors.sizes and n != s.targets[0].text)
     names = [next(free) for _ in shape]
 
     def word(kind: str, text: str) -> Token:

@@ -8,26 +8,25 @@ has when the loop comes, or what the statements in the loop ask for.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.limits import Allowance
 from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, shape_of
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of, size_of
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.index_conditions import pieces_where
 from adcli.lang.lower.kept_points import Made, common_guards, kept_points
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
-from adcli.lang.lower.scope import POISON, Context, EquationScope, node_name
+from adcli.lang.lower.scope import POISON, EquationScope, node_name
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.tuples import flat
 from adcli.lang.lower.until import Ending
@@ -36,22 +35,6 @@ from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
 
 T = TypeVar("T")
-
-
-class LoopSurroundings(Protocol):
-    """What a loop asks of the scope that it stands in (`adcli.lang.lower.tensor_scope`)."""
-
-    context: Context
-    allowance: Allowance
-    tensors: Tensors
-    env: MutableMapping[str, Atom]
-    equations: list[Equation]
-
-    def has_meaning(self, name: str) -> bool: ...
-    def unknown(self, node: Call) -> AdError: ...
-    def read(self, token: Token) -> Atom: ...
-    def size_to_come(self, token: Token) -> Affine: ...
-    def size_of_step(self, token: Token) -> Affine: ...
 
 
 @value_record
@@ -65,7 +48,7 @@ class StepTarget:
 
 # ---------------------------------------------------------------- what loops ask for
 
-def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
+def planned(scope: EquationScope, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
     """The tensors that loops of a block assign, or its statements element by element, with all elements that the block writes.
     What cannot be read is left out here; it has a fault that is found where its turn comes."""
     found: dict[str, WrittenElements] = {}
@@ -88,7 +71,7 @@ def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[st
 NEXT = affine(1)
 
 
-def one_by_one(scope: LoopSurroundings, statements: Sequence[TensorAssign], history: WrittenElements | None,
+def one_by_one(scope: EquationScope, statements: Sequence[TensorAssign], history: WrittenElements | None,
                sizes: set[str]) -> WrittenElements | None:
     """What statements write of a tensor along the dimensions in which the text of the first says that; None where the others do
     not go beyond that, and no loop assigns it."""
@@ -107,7 +90,7 @@ def one_by_one(scope: LoopSurroundings, statements: Sequence[TensorAssign], hist
     return history if more else None
 
 
-def elements_written(scope: LoopSurroundings, s: TensorAssign, d: int, sizes: set[str]) -> Interval | None:
+def elements_written(scope: EquationScope, s: TensorAssign, d: int, sizes: set[str]) -> Interval | None:
     """The elements along a dimension that a statement writes, beside which the others stay; None where its text does not say so
     by itself."""
     if d >= len(s.subscripts or ()):
@@ -117,7 +100,7 @@ def elements_written(scope: LoopSurroundings, s: TensorAssign, d: int, sizes: se
     ends = names_in(*[n for name in own for n in ranges[name].nodes])
     if not names_in(node) - {*own} | ends <= sizes or (s.symbol.endswith("!") and own):
         return None
-    reader = AffineReader(scope.context, lambda t: affine(own[t.text]) if t.text in own else scope.size_to_come(t))
+    reader = AffineReader(scope.context, lambda t: affine(own[t.text]) if t.text in own else size_to_come(scope, t))
     sums = {i: [quietly(reader.read, n, "") for n in ranges[name].nodes] for name, i in own.items()}
     at = quietly(reader.read, node, "")
     if at is None or any(None in each for each in sums.values()):
@@ -131,17 +114,17 @@ def names_in(*nodes: Node) -> set[str]:
     return {t.text for n in nodes for t in postorder(n) if isinstance(t, Token) and t.type == "NAME"}
 
 
-def sizes_of(scope: LoopSurroundings, statements: Sequence[Statement]) -> set[str]:
+def sizes_of(scope: EquationScope, statements: Sequence[Statement]) -> set[str]:
     """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
     items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
     extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
     ends = [n for s in statements if isinstance(s, For) for n in (s.low, s.high)]
-    return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if counted(scope.env, n) is not None}
+    return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if size_of(scope, n) is not None}
 
 
-def loop_writes(scope: LoopSurroundings, loop: For) -> list[tuple[str, int, Interval]]:
+def loop_writes(scope: EquationScope, loop: For) -> list[tuple[str, int, Interval]]:
     """The tensors that a loop writes, with the subscript that has the step and the elements there."""
-    low, high = header(scope, loop, scope.size_to_come)
+    low, high = header(scope, loop, lambda t: size_to_come(scope, t))
     targets = [t for s in flat(loop.body) if (t := quietly(target_of, scope, loop, s)) is not None]
     return [(t.statement.target.text, t.place, (low + t.offset, high + t.offset)) for t in targets]
 
@@ -154,14 +137,19 @@ def quietly(ask: Callable[..., T], *args: object) -> T | None:
         return None
 
 
-def header(scope: LoopSurroundings, s: For, size: Callable[[Token], Affine]) -> Interval:
+def size_to_come(scope: EquationScope, token: Token) -> Affine:
+    """A size in what is looked at ahead of its time, which may be known by then."""
+    return scope.tensors.sizes.get(token.text) or affine(token.text)
+
+
+def header(scope: EquationScope, s: For, size: Callable[[Token], Affine]) -> Interval:
     """The range of the step."""
     reader = AffineReader(scope.context, size, bound=True, scope=scope)
     what = f"the range of the step '{s.step.text}'"
     return reader.read(s.low, what), reader.read(s.high, what)
 
 
-def target_of(scope: LoopSurroundings, loop: For, s: Statement) -> StepTarget:
+def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
     """Where a statement writes. AdError where that is no constant number of steps from the step."""
     context, step = scope.context, loop.step.text
     token = s.targets[0] if isinstance(s, Assign) else s.target if isinstance(s, TensorAssign) else loop.step
@@ -176,7 +164,7 @@ def target_of(scope: LoopSurroundings, loop: For, s: Statement) -> StepTarget:
         subscripts = ", ".join([step, *map(context.text, s.subscripts or ())])
         raise context.fault(said, token, f"write {name}({subscripts}) {s.symbol} ...")
     node = (s.subscripts or [])[having[0]]
-    reader = AffineReader(context, lambda t: affine(index) if t.text == step else scope.size_to_come(t))
+    reader = AffineReader(context, lambda t: affine(index) if t.text == step else size_to_come(scope, t))
     offset = reader.read(node, f"dimension {having[0]} of '{name}'") - affine(index)
     if len(having) > 1 or offset.number is None:
         raise context.fault(f"'{name}' is not assigned at a constant number of steps from '{step}'",
@@ -190,9 +178,9 @@ def target_of(scope: LoopSurroundings, loop: For, s: Statement) -> StepTarget:
 class LoopScope(EquationScope):
     """What the statements of a loop see: histories, and the names of the scope around it."""
 
-    def __init__(self, outer: LoopSurroundings, step: str) -> None:
+    def __init__(self, outer: EquationScope, step: str) -> None:
         super().__init__(outer.context, outer.allowance)
-        self.outer, self.step = outer, step
+        self.outer, self.step, self.tensors = outer, step, outer.tensors
         self.histories: dict[str, Atom] = {}
         self.env = ChainMap(self.histories, outer.env)
 
@@ -216,7 +204,7 @@ class LoopScope(EquationScope):
 class Loop:
     """One loop being lowered."""
 
-    def __init__(self, outer: LoopSurroundings, s: For) -> None:
+    def __init__(self, outer: EquationScope, s: For) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
         self.scope = LoopScope(outer, s.step.text)
         self.step = Index(s.step.text)
@@ -429,7 +417,7 @@ class LoopStatement(TensorStatement):
 
     def __init__(self, loop: Loop, target: StepTarget) -> None:
         self.loop, self.target = loop, target
-        super().__init__(loop.scope, loop.outer.tensors, target.statement)
+        super().__init__(loop.scope, target.statement)
 
     def check_new(self) -> None:
         pass
@@ -476,9 +464,7 @@ class LoopStatement(TensorStatement):
 
     def around(self) -> EquationScope:
         """Ahead of the loop, where they are computed for all steps at once."""
-        outer = self.loop.outer
-        assert isinstance(outer, EquationScope)
-        return outer
+        return self.loop.outer
 
     def ranges_around(self, b: Elements) -> list[Given]:
         s = self.loop.s

@@ -17,14 +17,12 @@ from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
 from adcli.lang.lower.index_conditions import limits
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, postorder
 
-Lift = Callable[[Node], Node]
-"""What stands for a call of a function of tensors inside of an operand."""
 BATCH_INDICES = "tsruvw"
 
 
@@ -36,9 +34,10 @@ def is_matrix_call(scope: EquationScope, node: Node) -> bool:
     return not any(node.name in known for known in (c.functions, c.tensors, c.below, c.broken))
 
 
-def apart(scope: EquationScope, tensors: Tensors, node: Call, clauses: Sequence[Clause], key: str,
+def apart(scope: EquationScope, node: Call, clauses: Sequence[Clause], key: str,
           steps: Sequence[str] = ()) -> tuple[TensorAssign, Node]:
     """A call as a statement of its own, with the indices that it reads for subscripts, and what stands for its value."""
+    tensors = scope.tensors
     known = {*tensors.sizes, *tensors.headers, *tensors.histories, *steps, *scope.env}
     names = [*steps, *dict.fromkeys(n for c in postorder(node) if type(c) is Call for a in c.args if type(bare(a)) is not Call
                                     for n in names_in(a) if n not in known)]
@@ -50,8 +49,8 @@ def apart(scope: EquationScope, tensors: Tensors, node: Call, clauses: Sequence[
     return TensorAssign(target, subscripts or None, "=", node, None, own, node.start, node.end), standing
 
 
-def with_determinants(scope: EquationScope, tensors: Tensors, s: TensorAssign, steps: Sequence[str],
-                      name: Callable[[int], str]) -> list[TensorAssign]:
+def with_determinants(scope: EquationScope, s: TensorAssign, steps: Sequence[str], name: Callable[[int], str]
+                      ) -> list[TensorAssign]:
     """A statement after those for the determinants in its expressions, whose targets are called `name` of their place."""
     before: list[TensorAssign] = []
     alone = bare(s.value) if s.symbol == "=" and steps else None
@@ -62,7 +61,7 @@ def with_determinants(scope: EquationScope, tensors: Tensors, s: TensorAssign, s
         if node.name != "logdet":
             raise scope.context.fault(f"'{node.name}' gives a tensor here", node,
                                       f"give it a name first, X = {scope.context.text(node)}, and write its elements")
-        made, standing = apart(scope, tensors, node, s.clauses, name(len(before)), steps)
+        made, standing = apart(scope, node, s.clauses, name(len(before)), steps)
         before.append(made)
         return standing
     if not any(is_matrix_call(scope, n) for root in (s.value, *(n for c in s.clauses for n in c.nodes)) for n in postorder(root)):
@@ -89,14 +88,13 @@ class MatrixOperand:
 
 
 class MatrixStatement(TensorStatement):
-    """One statement whose whole value is a call of an operation on matrices; `called` is for calls inside of operands."""
+    """One statement whose whole value is a call of an operation on matrices."""
 
-    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift = lambda node: node) -> None:
-        self.called = called
+    def __init__(self, scope: EquationScope, statement: TensorAssign) -> None:
         value = bare(statement.value)
         assert type(value) is Call
         self.call, self.nodes = value, list(statement.subscripts or ())
-        super().__init__(scope, tensors, statement)
+        super().__init__(scope, statement)
         self.agreements: list[Agreement] = []
 
     def existing(self) -> Atom | None:
@@ -149,7 +147,7 @@ class MatrixStatement(TensorStatement):
             raise self.context.fault(f"'{name}' takes {args} argument{'s' * (args > 1)}, not {len(self.call.args)}", self.call,
                                      f"it is {form}: {MATRIX_CALLS[name][1]}")
         if self.s.symbol != "=":
-            indices = ", ".join(names_in(*apart(self.scope, self.tensors, self.call, (), "")[0].subscripts or ()))
+            indices = ", ".join(names_in(*apart(self.scope, self.call, (), "")[0].subscripts or ()))
             first = f"({indices})" if indices else ""
             raise self.context.fault(f"'{name}' is assigned with '=', not '{self.s.symbol}'", self.s.target,
                                      f"give it a name first, Y{first} = {self.context.text(self.call)}, and add its elements")
@@ -167,7 +165,7 @@ class MatrixStatement(TensorStatement):
         if is_matrix_call(self.scope, node):
             node = self.lifted(node)
         elif type(node) is Call and node.name in self.context.tensors and not shape_of(self.scope.env.get(node.name, POISON)):
-            node = self.called(node)
+            node = self.scope.called(node)
         atom, name = self.tensor(node)
         nodes = node.args if type(node) is Call else []
         if len(nodes) > len(atom.shape):
@@ -182,8 +180,8 @@ class MatrixStatement(TensorStatement):
     def lifted(self, node: Node) -> Node:
         """What stands for a call of an operation on matrices inside of an operand."""
         assert type(node) is Call
-        made, standing = apart(self.scope, self.tensors, node, self.s.clauses, f"#{len(self.scope.env)}")
-        self.scope.env[made.target.text] = MatrixStatement(self.scope, self.tensors, made, self.called).run()
+        made, standing = apart(self.scope, node, self.s.clauses, f"#{len(self.scope.env)}")
+        self.scope.env[made.target.text] = MatrixStatement(self.scope, made).run()
         return standing
 
     def tensor(self, node: Node) -> tuple[Var, str]:

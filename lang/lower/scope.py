@@ -38,8 +38,10 @@ from adcli.lang.syntax.tree import (
     temporaries,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:   # only for programs with tensors
     from adcli.lang.ir.affine import Affine
+    from adcli.lang.ir.comprehension import Agreement
+    from adcli.lang.sizes.histories import Gappy, WrittenElements
 
 HIDDEN = ("pown", "dup")
 """Rows that are no functions of the language."""
@@ -103,6 +105,27 @@ class Context:
     def text(self, node: Node, most: int = 40) -> str:
         text = self.source.text[node.start:node.end]
         return text if len(text) <= most and "\n" not in text else "..."
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Tensors:
+    """What a scope knows of tensors besides its values: sizes by name, shapes declared for results and which of them hold whole
+    numbers, functions of tensors.
+
+    `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
+    is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
+    one or step by step, and `written` says of their values which are written so far; `headers` are the names in the ranges of
+    loops, which are sizes.
+    """
+
+    sizes: dict[str, Affine] = field(default_factory=dict)
+    declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    pending: list[Agreement] = field(default_factory=list)
+    histories: dict[str, WrittenElements] = field(default_factory=dict)
+    written: dict[Atom, Gappy] = field(default_factory=dict)
+    headers: set[str] = field(default_factory=set)
+    inlined: bool = False
 
 
 class Scope:
@@ -408,6 +431,7 @@ class EquationScope(Scope):
         super().__init__(context)
         self.equations: list[Equation] = []
         self.allowance = allowance or context.allowance
+        self.tensors = Tensors()
 
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         fresh = self.context.fresh
@@ -418,6 +442,14 @@ class EquationScope(Scope):
     def size_of_step(self, token: Token) -> Affine:
         """A size in the range of a loop; a name that has no meaning yet becomes one."""
         raise NotImplementedError
+
+    def new_size(self, token: Token) -> None:
+        """Make a size of a name that has no meaning."""
+        raise NotImplementedError
+
+    def called(self, node: Node) -> Node:
+        """What stands for a call of a function of tensors."""
+        return node
 
     def unfold(self, operations: int, node: Call) -> None:
         """Take the operations of a call from the allowance. AdError where they are too many."""

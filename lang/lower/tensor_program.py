@@ -8,9 +8,8 @@ from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.limits import OF_A_STATEMENT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
-from adcli.lang.lower.assignments import assignment, check_name, check_signature
+from adcli.lang.lower.assignments import check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
-from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
@@ -64,54 +63,33 @@ class MainTensors(MainScope, TensorScope):
         return contracted(program)
 
     def statement(self, statement: Statement) -> None:
-        if type(statement) is TensorAssign:
-            self.tensor_statement(statement)
-        elif isinstance(statement, TupleAssign):
-            self.tuple_statement(statement)
-        elif isinstance(statement, For):
-            self.loop(statement)
-        else:
+        if not isinstance(statement, TensorAssign | TupleAssign | For):
             super().statement(statement)
+            return
+        self.check_targets(statement)
+        before = [self.env.get(token.text) for token in targets_of(statement)]
+        for token, atom in self.given(statement):
+            if not isinstance(statement, For) and (not isinstance(statement, TensorAssign) or self.goes_on(statement, before[0])):
+                self.unread.pop(token.text, None)   # what it starts from is read
+            self.bind(token, atom)
+            if isinstance(statement, For) and token.text in self.read_wholly:
+                del self.unread[token.text]
+
+    def goes_on(self, s: TensorAssign, before: Atom | None) -> bool:
+        """Whether a statement, which is emitted, goes on from the value that its target had."""
+        return not s.symbol.endswith("!") or bool(self.equations and before in self.equations[-1].args)
+
+    def check_targets(self, s: TensorAssign | TupleAssign | For) -> None:
+        for token in targets_of(s):
+            check_name(self.context, token)
+            self.check_target(token)
+            if token.text not in self.env and (isinstance(s, TupleAssign) or (isinstance(s, TensorAssign) and s.subscripts)):
+                self.note_hidden(token)
+        if isinstance(s, TensorAssign) and s.subscripts is None and s.symbol in ("+=", "*=") and not (s.clauses or self.shaped):
+            raise self.augmented(s)
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
-        if (whole := written_out(self, self.tensors, statement)) is not None:
-            return [(statement.targets[0], self.compute(whole))]
-        if self.plain:
-            return assignment(self, statement)
-        return self.tensor_results(statement) or assignment(self, self.scalars(statement))
-
-    def tensor_statement(self, statement: TensorAssign) -> None:
-        token = statement.target
-        check_name(self.context, token)
-        self.check_target(token)
-        if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
-            raise self.augmented(statement)
-        if token.text not in self.env and statement.subscripts is not None:
-            self.note_hidden(token)
-        before, atom = self.env.get(token.text), self.compute(statement)
-        if not statement.symbol.endswith("!") or (self.equations and before in self.equations[-1].args):
-            self.unread.pop(token.text, None)   # what it starts from is read
-        self.bind(token, atom)
-
-    def tuple_statement(self, statement: TupleAssign) -> None:
-        for token in targets_of(statement):
-            check_name(self.context, token)
-            self.check_target(token)
-            if token.text not in self.env:
-                self.note_hidden(token)
-        for part, atom in self.compute_all(statement):
-            self.unread.pop(part.target.text, None)   # what it starts from is read
-            self.bind(part.target, atom)
-
-    def loop(self, statement: For) -> None:
-        for token in statement.targets:
-            check_name(self.context, token)
-            self.check_target(token)
-        values, read = self.looped(statement)
-        for token in statement.targets:
-            self.bind(token, values[token.text])
-            if token.text in read:
-                del self.unread[token.text]
+        return self.given(statement)
 
     def new_size(self, token: Token) -> None:
         """A size that no input carries is an input itself."""
@@ -152,7 +130,7 @@ class MainTensors(MainScope, TensorScope):
             return Var(token.text)
         self.shaped = True
         self.note_hidden(token)
-        var = declared(self.context, self.tensors, token, self.env)
+        var = declared(self, token)
         for node in token.extents or ():
             for inner in postorder(node):
                 known = type(inner) is Token and (inner.text in self.env or inner.text == token.text) and inner.type == "NAME"

@@ -6,13 +6,13 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, affine, text
+from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
-from adcli.lang.ir.errors import AdError, Fix, Span
+from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
@@ -21,15 +21,14 @@ from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import (
     NO_RECURRENCE,
     Poisoned,
-    Tensors,
     counted,
     dimensions,
     extents,
     is_integer,
     rewritten,
     shape_of,
+    size_of,
 )
-from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, names_in, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
@@ -58,22 +57,22 @@ class TensorScope(EquationScope):
 
     def __init__(self, context: Context, allowance: Allowance | None = None) -> None:
         super().__init__(context, allowance)
-        self.tensors = Tensors()
+        self.read_wholly: set[str] = set()   # what the last loop assigns and itself reads every element of
         self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
 
     def compute(self, statement: TensorAssign) -> Atom:
         self.shaped = True
         if statement.subscripts is None and statement.symbol == "=" and not statement.clauses:
             alone = Assign([statement.target], [statement.value], statement.start, statement.end)
-            statement = written_out(self, self.tensors, alone) or statement
+            statement = written_out(self, alone) or statement
         try:
             statement = self.reduced_before(statement)
             if is_matrix_call(self, bare(statement.value)) and statement.subscripts is not None:
-                return MatrixStatement(self, self.tensors, statement, self.called).run()
-            *before, statement = with_determinants(self, self.tensors, statement, (), lambda k: f"#{len(self.env) + k}")
+                return MatrixStatement(self, statement).run()
+            *before, statement = with_determinants(self, statement, (), lambda k: f"#{len(self.env) + k}")
             for s in before:
-                self.env[s.target.text] = MatrixStatement(self, self.tensors, s, self.called).run()
-            return TensorStatement(self, self.tensors, statement).run()
+                self.env[s.target.text] = MatrixStatement(self, s).run()
+            return TensorStatement(self, statement).run()
         except Poisoned:
             return POISON
 
@@ -97,7 +96,7 @@ class TensorScope(EquationScope):
 
     def is_one(self, node: Node) -> bool:
         """Whether a subscript names one element: it is made of sizes and numbers."""
-        return all(n in self.tensors.sizes or counted(self.env, n) is not None for n in names_in(node))
+        return all(size_of(self, n) is not None for n in names_in(node))
 
     def compute_all(self, statement: TupleAssign) -> list[tuple[TensorAssign, Atom]]:
         """What each of several targets gets."""
@@ -121,7 +120,7 @@ class TensorScope(EquationScope):
         target = Token("NAME", name or f"#{len(self.env)}", node.start, node.end)
         statement = TensorAssign(target, None, "=", node, None, [], node.start, node.end)
         try:
-            return MatrixStatement(self, self.tensors, statement, self.called).run()
+            return MatrixStatement(self, statement).run()
         except Poisoned:
             return POISON
 
@@ -134,41 +133,48 @@ class TensorScope(EquationScope):
             self.tensors.headers = {t.text for s in statements if isinstance(s, For)
                                     for t in (*postorder(s.low), *postorder(s.high)) if type(t) is Token and t.type == "NAME"}
 
-    def looped(self, statement: For) -> tuple[dict[str, Atom], set[str]]:
-        """Emit a loop; what the names that it assigns have behind it, and those of them that the loop itself reads wholly."""
+    def looped(self, statement: For) -> dict[str, Atom]:
+        """Emit a loop; the values of the names that it assigns."""
         self.shaped = True
         try:
             body: list[Statement] = []
             fresh = Names(self.context.tree.names).fresh
             for s in statement.body:
                 for part in apart(self, s) if isinstance(s, TupleAssign) else [s]:
-                    body += with_determinants(self, self.tensors, part, [statement.step.text], lambda _: fresh("logdet")) \
+                    body += with_determinants(self, part, [statement.step.text], lambda _: fresh("logdet")) \
                         if isinstance(part, TensorAssign) else [part]
             loop = Loop(self, replace(statement, body=body))
-            return loop.run(), loop.read
+            found = loop.run()
+            self.read_wholly = loop.read
+            return found
         except Poisoned:
-            return dict.fromkeys((t.text for t in statement.targets), POISON), set()
-
-    def size_to_come(self, token: Token) -> Affine:
-        """A size in what is looked at ahead of its time, which may be known by then."""
-        known = self.tensors.sizes.get(token.text)
-        return affine(token.text) if known is None else known
+            return dict.fromkeys((t.text for t in statement.targets), POISON)
 
     def size_of_step(self, token: Token) -> Affine:
         if token.text in self.tensors.sizes:
             return self.tensors.sizes[token.text]
         if token.text not in self.env:
             self.new_size(token)
-        count = counted(self.env, token.text)
+        count = size_of(self, token.text)
         if count is None:
             raise self.context.fault(f"the range of the loop depends on the value of '{token.text}'", token,
                                      f"a size is a whole number that is known before: input int32 {token.text}")
         self.read(token)
         return count
 
-    def new_size(self, token: Token) -> None:
-        """Make a size of a name that has no meaning."""
-        raise NotImplementedError
+    def given(self, s: Statement) -> list[tuple[Token, Atom]]:
+        """Emit a statement that assigns; what its targets get."""
+        if isinstance(s, TensorAssign):
+            return [(s.target, self.compute(s))]
+        if isinstance(s, TupleAssign):
+            return [(part.target, atom) for part, atom in self.compute_all(s)]
+        if isinstance(s, For):
+            values = self.looped(s)
+            return [(token, values[token.text]) for token in s.targets]
+        assert isinstance(s, Assign)
+        if (whole := written_out(self, s)) is not None:
+            return [(s.targets[0], self.compute(whole))]
+        return self.tensor_results(s) or assignment(self, self.scalars(s))
 
     def scalars(self, statement: Assign) -> Assign:
         """The statement with elements of tensors and sizes as values of their own."""
@@ -199,7 +205,7 @@ class TensorScope(EquationScope):
         if node.name in self.context.broken:
             return self.held(POISON, node)
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
-            return self.held(self.element(node, atom, name), node)
+            return self.held(self.element(node, name), node)
         if is_matrix_call(self, node):
             return self.matrix_value(node, name)
         if node.name in self.context.tensors:
@@ -262,28 +268,12 @@ class TensorScope(EquationScope):
         self.env[key] = atom
         return Token("NAME", key, node.start, node.end)
 
-    def element(self, node: Call, tensor: Var, name: str | None = None) -> Var:
+    def element(self, node: Call, name: str | None = None) -> Var:
         """One element of a tensor."""
-        statement = TensorAssign(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
-        b = TensorStatement(self, self.tensors, statement).elements()
-        _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
-        if b.indices:
-            from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
-            raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node,
-                                     *suggested_sum(self.context.tree, node.start, self.env, self.tensors.sizes))
-        self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
-        for access in b.accesses:
-            check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
-            for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
-                beyond = None if x is None else (x - extent).number
-                if x is not None and ((x.number or 0) < 0 or (beyond is not None and beyond >= 0)):
-                    first, fix = "the first element is 0, and " * ((x.number or 0) < 0), None
-                    if (x.number or 0) < 0 and (span := access.span(d)):
-                        fix = Fix(span[0], span[1], text(extent + x))
-                    raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
-                                  f"{text(extent)}", access.span(d), f"{first}the last element is {text(extent - 1)}",
-                                  self.context.source, fix=fix)
-        return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
+        target = Token("NAME", name or "#", node.start, node.end)
+        atom = TensorStatement(self, TensorAssign(target, None, "=", node, None, [], node.start, node.end)).run()
+        assert isinstance(atom, Var)
+        return atom
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:
         """The comprehension without indices whose value is a source."""
@@ -393,7 +383,7 @@ class TensorFunction(TensorScope):
         """Lower it as a program; the parameters are the inputs."""
         params = []
         for token in self.definition.params:
-            var = declared(self.context, self.tensors, token, self.env)
+            var = declared(self, token)
             self.bind(token, var)
             params.append(Param(var, token.text))
         self.statements()
@@ -448,7 +438,7 @@ class TensorFunction(TensorScope):
         """The extents given are those declared."""
         if type(token) is not Typed:
             return
-        declared_extents = extents(self.context, self.tensors, token, self.env)
+        declared_extents = extents(self, token)
         for d, (wanted, given) in enumerate(zip(declared_extents, shape_of(atom), strict=True)):
             if wanted != given:
                 said = f"dimension {d} of '{token.text}' in '{self.definition.name.text}' has %d elements, not %d"
@@ -471,20 +461,7 @@ class TensorFunction(TensorScope):
                     what = "an input" if token.text in inputs else "a size"
                     raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
             self.allowance.spend(OF_A_STATEMENT)
-            if isinstance(s, TensorAssign):
-                self.env[s.target.text] = self.compute(s)
-                continue
-            if isinstance(s, TupleAssign):
-                self.env.update({part.target.text: atom for part, atom in self.compute_all(s)})
-                continue
-            if isinstance(s, For):
-                self.env.update(self.looped(s)[0])
-                continue
-            assert isinstance(s, Assign)
-            if (whole := written_out(self, self.tensors, s)) is not None:
-                self.env[s.targets[0].text] = self.compute(whole)
-                continue
-            for token, atom in self.tensor_results(s) or assignment(self, self.scalars(s)):
+            for token, atom in self.given(s):
                 self.env[token.text] = atom
         for token in definition.results:
             if token.text not in self.env or token.text in inputs:
@@ -495,7 +472,7 @@ class TensorFunction(TensorScope):
             if is_integer(token):
                 self.tensors.whole.add(token.text)
             if type(token) is Typed and token.extents is not None:
-                self.tensors.declared[token.text] = extents(self.context, self.tensors, token, self.env)
+                self.tensors.declared[token.text] = extents(self, token)
 
     def results(self) -> list[Atom]:
         """The results, under the names they have where the function is called."""
@@ -558,9 +535,9 @@ def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:
         equations[i] = equations[i].substituted({old: new})
 
 
-def declared(context: Context, tensors: Tensors, token: Token, env: Mapping[str, Atom]) -> Var:
+def declared(scope: EquationScope, token: Token) -> Var:
     """The input that a declaration makes; names in its extents become sizes."""
     if type(token) is not Typed:
         return Var(token.text)
-    return Var(token.text, False, False, extents(context, tensors, token, env, new=True), is_integer(token))
+    return Var(token.text, False, False, extents(scope, token, new=True), is_integer(token))
 

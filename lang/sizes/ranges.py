@@ -31,7 +31,7 @@ from adcli.lang.ir.affine import (
     without,
 )
 from adcli.lang.ir.comprehension import Agreement, Range
-from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.lang.ir.errors import AdError, Fix, Source, Span
 from adcli.lang.ir.records import value_record
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD, Where, joint, known_where
 from adcli.lang.sizes.proofs import proved
@@ -327,8 +327,11 @@ def outside(access: Access, domain: Domain, source: Source | None, verb: str = "
         names = ", ".join(f"'{i.name}'" for i in x.indices())
         what = f"index {names}: " if names else ""
         if low.number is not None and low.number < 0:
-            return AdError(f"{what}subscript {text(x)} of {access.tensor} goes down to {low.number}", access.span(d),
-                           "subscripts start at 0", source)
+            span, said = access.span(d), f"{what}subscript {text(x)} of {access.tensor} goes down to {low.number}"
+            if x.number is None or span is None:
+                return AdError(said, span, "subscripts start at 0", source)
+            return AdError(said, span, f"the first element is 0, and the last element is {text(extent - 1)}", source,
+                           fix=Fix(*span, text(extent + x)))
         if beyond is not None and beyond >= 0:
             return AdError(f"{what}subscript {text(x)} of {access.tensor} goes up to {text(high)}, and dimension {d} has extent "
                            f"{text(extent)}", access.span(d), f"the last element {verb} can be {text(extent - 1)}", source)

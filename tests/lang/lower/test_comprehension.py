@@ -701,7 +701,7 @@ MISSING = "input A(M, N), v(N), x(M)\n"
 @pytest.mark.parametrize(("program", "place", "message"), [
     # A fault of a definition stands there, and says for which call; what uses the result is no further fault.
     (f"{ROW}input a(4)\nv = row(a)\nw = v + 1",
-     (1, 36), "subscript 9 of A is outside of dimension 0, which has extent 4 (in the call row(a) in line 3)"),
+     (1, 36), "subscript 9 of A goes up to 9, and dimension 0 has extent 4 (in the call row(a) in line 3)"),
     (f"{ROW}def h(float(N) A) -> (r) {{ r = row(A) }}\ninput b(5)\nv = h(b)",
      (1, 36), "(in the call row(A) in line 2) (in the call h(b) in line 4)"),
     ("def f(float(N) x) -> (s) { s +=! x(i + 1) where i in 0:N }\ninput a(4)\nv = f(a)",
@@ -710,7 +710,7 @@ MISSING = "input A(M, N), v(N), x(M)\n"
      (1, 32), "index 'i' on the right is not on the left of '='"),
     ("def f(float(M, N) A, float(N) b) -> (r) { r(j) +=! A(i, j)*b(j) }\ninput a(4, 5), b(4)\nr = f(a, b)",
      (3, 10), "dimension 0 of 'b' in 'f' has 4 elements, not 5"),
-    ("input a(4)\nv = a(4)", (2, 7), "subscript 4 of a is outside of dimension 0, which has extent 4"),
+    ("input a(4)\nv = a(4)", (2, 7), "subscript 4 of a goes up to 4, and dimension 0 has extent 4"),
     # A product sign left out is that, whatever stands around it.
     ("input x(T); h(0) = 0\nfro t in 0:3 { h(t+1) = h(t) + x(t) }", (2, 1), "a loop begins with 'for', not with 'fro'"),
     (f"{MISSING}y(i) +=! A(i,j) v(j)", (2, 17), "an operator is missing before 'v'"),
