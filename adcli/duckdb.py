@@ -24,7 +24,8 @@ except ModuleNotFoundError as error:
     raise missing_package("adcli.duckdb", error.name or "duckdb") from None
 
 from adcli.api.batches import BatchFunction
-from adcli.api.engines import VERBS, Given, file_of, function_of
+from adcli.api.engines import Given, file_of, function_of
+from adcli.api.function import CALLED
 from adcli.input.values import listed
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.errors import AdError
@@ -55,7 +56,7 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
     if on_error == "skip":
         raise AdError("a function of SQL leaves no row out", help="filter the rows, or take on_error='null'")
     made = []
-    for verb in verbs or VERBS[:-1]:
+    for verb in verbs or CALLED[:-1]:
         try:
             m = function_of(f, verb).arrow(at, only=True, on_error=on_error, missing=missing, status=status)
         except AdError:

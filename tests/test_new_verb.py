@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from documents import fenced, text
@@ -61,6 +64,13 @@ def test_the_new_function_in_tensors(planted):
     for row, *of_tensor in zip(of_rows, *json.loads(whole)["taylor"]["v"], strict=True):
         assert row == pytest.approx([float(x) for x in of_tensor], rel=1e-14, abs=0, nan_ok=True)
     assert of_rows[0] == [1.0, 0.0, -0.5, 0.0] and of_rows[8] == [0.0] * 4
+
+
+def test_from_python(planted):
+    script = "import adcli; print(adcli.compile('v = x**2 * y**3').laplacian(wrt='x')(x=2.0, y=1.0))"
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(planted.root)}, cwd=planted.root,
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == "{'v': 4.0, 'lap_v': 2.0}\n"
 
 
 def test_in_json(planted):

@@ -12,13 +12,12 @@ from typing import Any
 
 from adcli.api.batch_sums import BatchSums
 from adcli.api.batches import BatchFunction
-from adcli.api.function import Function, compile, load
+from adcli.api.function import CALLED, Function, compile, load
 from adcli.lang.ir.errors import AdError, nearest
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function
 """A program: a file by a path or by a text that ends with .ad, the text of one, a Python function, or a Function."""
 ForBatches = BatchFunction | BatchSums
-VERBS = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor")
 
 
 def file_of(program: Any) -> Path | None:
@@ -31,8 +30,8 @@ def function_of(program: Any, verb: str = "eval", *args: Any, **options: Any) ->
     """The Function of a program, or what the verb makes of it with its options, such as wrt."""
     path = file_of(program)
     f = program if isinstance(program, Function) else load(path) if path else compile(program)
-    if verb not in VERBS:
-        raise AdError(f"no verb '{verb}'", help=nearest(verb, VERBS) or f"the verbs are {', '.join(VERBS)}")
+    if verb not in CALLED:
+        raise AdError(f"no verb '{verb}'", help=nearest(verb, CALLED) or f"the verbs are {', '.join(CALLED)}")
     if verb != "eval":
         derived: Function = getattr(f, verb)(*args, **options)
         return derived

@@ -6,6 +6,7 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +17,14 @@ from adcli.api.looks import Looks
 from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.derive import derivatives
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
-from adcli.lang.ir.activity import inputs_to_differentiate
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
-from adcli.task.derive import chosen
+from adcli.task.derive import chosen, derived
 from adcli.task.native import compiled
-from adcli.task.verbs import MatrixKind
+from adcli.task.request import Request
+from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,12 +42,17 @@ MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
 """What matrix a Function computes, and the inputs that are its columns."""
 
 
-class Origin(NamedTuple):
-    """Of a derivative: the program that it is of, and what `wrt` and `of` were."""
+CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
+"""The verbs that make a Function of a Function."""
+NO_TEXT = Source("<program>", "")
+"""The text of a request about a program that is there already."""
 
-    program: Program
-    wrt: Sequence[str] | None
-    of: Sequence[str] | None
+
+class Origin(NamedTuple):
+    """Of a derivative: the program that it is of, and the inputs that it was taken by."""
+
+    primal: Program
+    wrt: list[str]
 
 
 def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
@@ -166,8 +170,7 @@ class Function(Looks):
         `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
         'v:x,x,y'; `mode` is auto, forward or reverse.
         """
-        word("mode", mode)
-        return self._derived(derivatives.gradient(self._program, names(wrt), names(of), mode, order), wrt, of)
+        return self.derive("grad", wrt, of, mode=word("mode", mode), order=order)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix. For tensors
@@ -176,47 +179,48 @@ class Function(Looks):
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
         than 100).
         """
-        word("mode", mode)
-        inputs = inputs_to_differentiate(self._program, names(wrt))
-        made = derivatives.jacobian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
-        return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
+        return self.derive("jacobian", wrt, of, mode=word("mode", mode), zeros=zeros if zeros is None else truth("zeros", zeros))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix.
         For tensors the dimensions of x come first, then those of y, and all elements are there."""
-        word("mode", mode)
-        inputs = inputs_to_differentiate(self._program, names(wrt))
-        made = derivatives.hessian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
-        return self._derived(made, wrt, of, ("hessian", tuple(inputs)))
+        return self.derive("hessian", wrt, of, mode=word("mode", mode), zeros=zeros if zeros is None else truth("zeros", zeros))
 
     def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
-        return self._derived(derivatives.hvp(self._program, names(wrt), names(of)), wrt, of)
+        return self.derive("hvp", wrt, of)
 
     def taylor(self, order: int, wrt: OneOrMore = None, of: OneOrMore = None, scaled: bool = False) -> Function:
         """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
         `scaled` makes them derivatives."""
-        from adcli.lang.derive.taylor import taylor
-        program = self._kept(of)
-        inputs = inputs_to_differentiate(program, names(wrt))
-        return self._derived(taylor(program, inputs, None, order, truth("scaled", scaled)), wrt, of)
+        return self.derive("taylor", wrt, of, order=order, scaled=truth("scaled", scaled))
 
     def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
-        return self._derived(pipeline.tangent_program(self._kept(of), names(wrt)), wrt, of)
+        return self.derive("jvp", wrt, of)
 
     def vjp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
-        return self._derived(pipeline.adjoint_program(self._kept(of), names(wrt)), wrt, of)
+        return self.derive("vjp", wrt, of)
 
     def only(self, of: OneOrMore) -> Function:
         """The same with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
         from adcli.lang.passes.simplify import prune
         return Function(prune(self._kept(of)), None, self._origin, self._precision, self._fast)
 
-    def _derived(self, program: Program, wrt: OneOrMore, of: OneOrMore, matrix: MatrixColumns | None = None) -> Function:
-        return Function(program, matrix, Origin(self._program, names(wrt), names(of)), self._precision, self._fast)
+    def derive(self, verb: str, wrt: OneOrMore = None, of: OneOrMore = None, **options: Any) -> Function:
+        """What a verb of the table of verbs makes of the program, with the options of a request; also called by its name."""
+        row = VERBS[one_of("verb", verb, CALLED)]
+        made = derived(Request(verb, NO_TEXT, names(of), names(wrt), **options), self._program)
+        matrix = row.matrix and (row.matrix, tuple(made.wrt))
+        return Function(made.program, matrix, Origin(made.primal, made.wrt), self._precision, self._fast)
+
+    def __getattr__(self, name: str) -> Any:
+        """A verb that was added to the table."""
+        if name in CALLED:
+            return functools.partial(self.derive, name)
+        raise AttributeError(f"'Function' object has no attribute '{name}'", name=name, obj=self)
 
     def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, names(of))
@@ -239,7 +243,7 @@ class Function(Looks):
         """The sweeps that the matrix of a program with tensors is read from."""
         if self._coloured is None:
             from adcli.solvers.coloured import ColouredMatrix
-            self._coloured = ColouredMatrix(chosen(origin.program, origin.of), kind, wrt, self._precision, self._fast)
+            self._coloured = ColouredMatrix(origin.primal, kind, wrt, self._precision, self._fast)
         return self._coloured
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
@@ -433,7 +437,8 @@ class Function(Looks):
         """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
         for arrays an array of these words."""
         if self._status is None:
-            self._status = Function(_status_program(self._program, self._origin), precision=self._precision, fast_math=self._fast)
+            whole = self._with_levels()
+            self._status = whole.only(whole.outputs[-1])
         (level,) = self._status(together(at, values)).values()
         if isinstance(level, float):
             return LEVELS[int(level)]
@@ -476,7 +481,7 @@ class Function(Looks):
     def __reduce__(self) -> tuple[Any, ...]:
         program = self._program
         name = program.source.name if program.source else "<text>"
-        origin = self._origin and (Function(self._origin.program), self._origin.wrt, self._origin.of)
+        origin = self._origin and (Function(self._origin.primal), self._origin.wrt)
         return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
                           [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin,
@@ -489,7 +494,7 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 
 def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
-             origin: tuple[Function, OneOrMore, OneOrMore] | None = None, exact_order: bool = False,
+             origin: tuple[Function, list[str]] | None = None, exact_order: bool = False,
              precision: str = "double", fast_math: bool = False) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
@@ -506,26 +511,14 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
     return Function(Program(params, tuple(equations), results, program.source), matrix,
-                    origin and Origin(origin[0].program, *origin[1:]), precision, fast_math)
-
-
-def _status_program(program: Program, origin: Origin | None) -> Program:
-    """The status of a program's results, as a number."""
-    from adcli.lang.passes.simplify import prune
-    whole = _with_levels(program, origin)
-    return prune(replace(whole, results=whole.results[-1:]))
+                    origin and Origin(origin[0].program, origin[1]), precision, fast_math)
 
 
 def _with_levels(program: Program, origin: Origin | None) -> Program:
     """A program with the status of its results, as a number, for one more."""
     from adcli.lang.passes.simplify import simplify
     from adcli.lang.passes.status import with_status
-    primal, wrt = program, list[str]()
-    if origin is not None:
-        outputs, entries = derivatives.requested(origin.program, origin.of)
-        primal = chosen(origin.program, outputs)
-        wrt = inputs_to_differentiate(primal, origin.wrt, entries)
-    return simplify(with_status(program, primal, wrt))
+    return simplify(with_status(program, *(origin or (program, []))))
 
 
 def _some(names: Sequence[str]) -> str:

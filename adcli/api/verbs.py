@@ -11,12 +11,13 @@ import numpy as np
 
 from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
+from adcli.api.function import NO_TEXT
 from adcli.api.scientific import whole_point
 from adcli.api.view import View, beside
 from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
 from adcli.lang.ir import Program, Result
-from adcli.lang.ir.errors import AdError, Source, worded
+from adcli.lang.ir.errors import AdError, worded
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 Given = Mapping[str, Any]
 """A point by name."""
-NO_TEXT = Source("<program>", "")
-"""The text of a request about a program that is there already."""
 
 
 def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,

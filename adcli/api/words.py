@@ -131,16 +131,16 @@ def by_name(kind: str, given: object) -> Mapping[str, Any] | str | None:
     raise AdError(f"{kind} is {what} by name, not {type(given).__name__}", help=f"write {kind}={{{example}}}")
 
 
-def word(what: str, value: object) -> None:
-    """AdError unless an option is a text, of which what is done with it says whether there is such a one."""
+def word(what: str, value: object) -> str:
+    """The value of an option that is a text, of which what is done with it says whether there is such a one."""
     if not isinstance(value, str):
         raise AdError(f"{what} is a word, not {type(value).__name__}")
+    return value
 
 
 def one_of(what: str, value: object, known: Sequence[str]) -> str:
     """The value of an option that is one of some words."""
-    word(what, value)
-    if value not in known:
+    if word(what, value) not in known:
         raise AdError(f"no {what} '{value}'", help=nearest(str(value), known) or f"write {' or '.join(map(repr, known))}")
     return str(value)
 

@@ -287,8 +287,6 @@ def of_option(help: str, metavar: str = "v,…") -> Decorator:
 
 derivative_options = together(wrt_option, of_option("Outputs to differentiate (default: all)."))
 """--wrt and --of."""
-one_output_options = together(wrt_option, of_option("The output to differentiate; required if there are several.", "v"))
-"""The same for what one output has."""
 
 
 def seed_option(kind: str, help: str | None = None) -> Decorator:
@@ -298,42 +296,39 @@ def seed_option(kind: str, help: str | None = None) -> Decorator:
                   " Tensors as in --at, or one number for all elements.")
 
 
-mode_option = together(
-    option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
-           help="Mode of differentiation; auto takes the fewest operations."),
-    option(TRUST, "--explain", is_flag=True,
-           help="Show how the derivatives are computed: modes, sweeps and operations. Needs no point."),
-)
-"""--mode, and --explain, which says what auto chose."""
-
-grad_order_option = option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True, metavar="N",
-                           help="All partial derivatives up to order N.")
-
-taylor_options = together(
-    seed_option("tangent", "Direction; inputs not named get 0, a single input gets 1."),
-    option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, metavar="N",
-           help="The highest power."),
-    option(WHAT, "--scaled", is_flag=True, help="Derivatives instead of coefficients: each times the factorial of its order."),
-)
-
-matrix_options = together(
-    option(WRITTEN, "--zeros/--no-zeros", "zeros", default=None,
-           help="Show entries that are zero by construction (default: unless they are half or more of over 100)."),
-    option(WRITTEN, "--pattern", is_flag=True,
-           help="Draw which entries are not zero by construction, instead of numbers."),
-)
-"""What a Jacobian and a Hessian have of their own."""
-
-
-sum_options = together(
-    option(WHAT, "--sum", is_flag=True, help="Add the results of all rows, exactly, and round each sum once."),
-    option(WHAT, "--mean", is_flag=True, help="Their means; with --weights weighted ones."),
-    option(WHAT, "--weights", metavar="COLUMN", help="For --sum and --mean: the column that has the weight of each row."),
-    option(WHAT, "--group-by", metavar="COLUMN,…", help="For --sum and --mean: one result for each group of rows."),
-)
-"""What is added up over the rows of a table."""
-gauss_newton_option = option(WHAT, "--gauss-newton", is_flag=True,
-                             help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J.")
+GROUPS: dict[str, Decorator] = {
+    "derivatives": derivative_options,
+    "one output": together(wrt_option, of_option("The output to differentiate; required if there are several.", "v")),
+    "shown outputs": of_option("Outputs to show (default: all)."),
+    "expanded outputs": of_option("Outputs to expand (default: all)."),
+    "tangent": seed_option("tangent"),
+    "cotangent": seed_option("cotangent"),
+    "mode": together(
+        option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
+               help="Mode of differentiation; auto takes the fewest operations."),
+        option(TRUST, "--explain", is_flag=True,
+               help="Show how the derivatives are computed: modes, sweeps and operations. Needs no point.")),
+    "order": option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True, metavar="N",
+                    help="All partial derivatives up to order N."),
+    "taylor": together(
+        seed_option("tangent", "Direction; inputs not named get 0, a single input gets 1."),
+        option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, metavar="N", help="The highest power."),
+        option(WHAT, "--scaled", is_flag=True,
+               help="Derivatives instead of coefficients: each times the factorial of its order.")),
+    "matrix": together(
+        option(WRITTEN, "--zeros/--no-zeros", "zeros", default=None,
+               help="Show entries that are zero by construction (default: unless they are half or more of over 100)."),
+        option(WRITTEN, "--pattern", is_flag=True,
+               help="Draw which entries are not zero by construction, instead of numbers.")),
+    "sums": together(
+        option(WHAT, "--sum", is_flag=True, help="Add the results of all rows, exactly, and round each sum once."),
+        option(WHAT, "--mean", is_flag=True, help="Their means; with --weights weighted ones."),
+        option(WHAT, "--weights", metavar="COLUMN", help="For --sum and --mean: the column that has the weight of each row."),
+        option(WHAT, "--group-by", metavar="COLUMN,…", help="For --sum and --mean: one result for each group of rows.")),
+    "gauss-newton": option(WHAT, "--gauss-newton", is_flag=True,
+                           help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J."),
+}
+"""What rows of the table of verbs call their options by."""
 
 
 fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")

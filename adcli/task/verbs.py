@@ -11,20 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from adcli.command.options import (
-    Decorator,
-    derivative_options,
-    gauss_newton_option,
-    grad_order_option,
-    matrix_options,
-    mode_option,
-    of_option,
-    one_output_options,
-    result_options,
-    seed_option,
-    sum_options,
-    taylor_options,
-)
 from adcli.output.layout import Path
 
 if TYPE_CHECKING:
@@ -63,9 +49,9 @@ class Verb(NamedTuple):
     `wrt` is the option that says by which inputs it differentiates: with --tangent those that the direction moves; None where
     it differentiates by none. `mode` is the mode of differentiation in words where the verb fixes it; elsewhere the plans say
     it. `seed` is what its seed inputs are. `places` gives for each derived result where it stands in the JSON object of its
-    point, and `matrix` says what matrix the derived results are the entries of. `help` is the text of the command, `options` what
-    it takes beside PROGRAM, the options of results and their `formats`; `module` is where the command stands if it is not made
-    from the row. With `partials` --of can choose single partial derivatives.
+    point, and `matrix` says what matrix the derived results are the entries of. `help` is the text of the command; `options` are
+    the groups that it takes (`adcli.command.options`) beside PROGRAM, the options of results and their `formats`; `module` is
+    where the command stands if it is not made from the row. With `partials` --of can choose single partial derivatives.
     """
 
     name: str
@@ -79,7 +65,7 @@ class Verb(NamedTuple):
     derive: Callable[[Asked], Program]
     places: Callable[[Signature], Sequence[Path]]
     matrix: MatrixKind | None
-    options: tuple[Decorator, ...]
+    options: tuple[str, ...]
     formats: tuple[str, ...]
     module: str | None
     partials: bool
@@ -88,11 +74,6 @@ class Verb(NamedTuple):
     def differentiates(self) -> bool:
         """Whether its program is another than the one given."""
         return self.wrt is not None
-
-    @property
-    def decorators(self) -> tuple[Decorator, ...]:
-        """The options of its command."""
-        return *self.options, result_options(self.formats)
 
 
 # ---------------------------------------------------------------- how programs are made
@@ -166,7 +147,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs",
         wrt=None, mode="", seed=None, derive=_eval,
         places=lambda s: [], matrix=None,
-        options=(of_option("Outputs to show (default: all)."), sum_options),
+        options=("shown outputs", "sums"),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
@@ -178,7 +159,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their partial derivatives",
         wrt="--wrt", mode=None, seed=None, derive=_grad,
         places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived], matrix=None,
-        options=(derivative_options, mode_option, grad_order_option, sum_options, gauss_newton_option),
+        options=("derivatives", "mode", "order", "sums", "gauss-newton"),
         formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, dense or sparse.",
@@ -188,7 +169,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their Jacobian",
         wrt="--wrt", mode=None, seed=None, derive=_jacobian,
         places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived], matrix="jacobian",
-        options=(derivative_options, mode_option, sum_options, gauss_newton_option, matrix_options),
+        options=("derivatives", "mode", "sums", "gauss-newton", "matrix"),
         formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, dense or sparse.",
@@ -200,7 +181,7 @@ VERBS = {verb.name: verb for verb in (
         header="the output, its gradient and its Hessian",
         wrt="--wrt", mode=None, seed=None, derive=_hessian,
         places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived], matrix="hessian",
-        options=(one_output_options, mode_option, sum_options, matrix_options),
+        options=("one output", "mode", "sums", "matrix"),
         formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
@@ -209,7 +190,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their tangents",
         wrt="--wrt", mode="forward", seed="tangent", derive=_jvp,
         places=lambda s: [("jvp", name) for name in s.outputs], matrix=None,
-        options=(derivative_options, seed_option("tangent"), sum_options),
+        options=("derivatives", "tangent", "sums"),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
@@ -218,7 +199,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and the adjoints of the inputs",
         wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
         places=_by_input("vjp"), matrix=None,
-        options=(derivative_options, seed_option("cotangent"), sum_options),
+        options=("derivatives", "cotangent", "sums"),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
@@ -228,7 +209,7 @@ VERBS = {verb.name: verb for verb in (
         header="the output and the product of its Hessian with a direction",
         wrt="--wrt", mode="forward over reverse", seed="tangent", derive=_hvp,
         places=_by_input("hvp"), matrix=None,
-        options=(one_output_options, seed_option("tangent"), sum_options),
+        options=("one output", "tangent", "sums"),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
@@ -238,7 +219,7 @@ VERBS = {verb.name: verb for verb in (
         header="the Taylor coefficients of the outputs along a direction",
         wrt="--tangent", mode="forward", seed="tangent", derive=_taylor,
         places=_coefficients, matrix=None,
-        options=(of_option("Outputs to expand (default: all)."), taylor_options),
+        options=("expanded outputs", "taylor"),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",

@@ -10,7 +10,17 @@ import click
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
 from adcli.answers.watch import Watch
-from adcli.command.options import PART_OPTIONS, SUM_OPTIONS, ResultOptions, entries, program_options, takes, together
+from adcli.command.options import (
+    GROUPS,
+    PART_OPTIONS,
+    SUM_OPTIONS,
+    ResultOptions,
+    entries,
+    program_options,
+    result_options,
+    takes,
+    together,
+)
 from adcli.command.usage import Command
 from adcli.input.points import complete, parts
 from adcli.lang.ir.errors import AdError
@@ -28,7 +38,8 @@ def command(verb: Verb) -> click.Command:
     def evaluated(options: ResultOptions) -> int:
         return evaluate(verb, options)
 
-    work: Callable[..., int] = together(program_options, *verb.decorators)(evaluated)
+    work: Callable[..., int] = together(
+        program_options, *(GROUPS[name] for name in verb.options), result_options(verb.formats))(evaluated)
     make = click.command(verb.name, cls=Command, short_help=verb.short, help=verb.help, examples=verb.examples)
     made: click.Command = make(work)
     return made
