@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from itertools import chain, count, pairwise, takewhile
 
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, Source
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.mend import LONGEST_QUOTE, fewest_changes, header_word, mended, missing_operator, not_a_number, reads
+from adcli.lang.syntax.mend import LONGEST_QUOTE, header_word, mended, missing_operator, not_a_number
 from adcli.lang.syntax.numbers import foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
@@ -25,8 +25,9 @@ KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
 LOOP_BRACES = "a loop has its statements in braces"
-BLOCK_STARTS, BLOCK_ENDS = frozenset(("do", "loop")), frozenset(("end", "done", "od", "enddo", "endfor"))
-"""Words of other languages in place of braces."""
+BLOCK_ENDS = frozenset(("end", "done", "od", "enddo", "endfor"))
+"""Words of other languages in place of a brace."""
+HEADER = "behind the range of a loop there may be down, until with a condition, and checkpoint"
 CARRY = "an expression in parentheses may span several lines"
 
 FOREIGN = {
@@ -140,25 +141,24 @@ def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) 
     """The units, with the statements of a loop that is written without braces joined to its head, which has the fault: those up
     to a word that ends blocks elsewhere, else those that stand further to the right."""
     joined: list[tuple[list[Token], list[AdError]]] = []
-    waiting = units[::-1]
-    while waiting:
-        unit, faults = waiting.pop()
+    while units:
+        (unit, faults), *units = units
         if begins_loop(unit) and not any(t.type == "LBRACE" for t in unit):
-            unit, rest = first_line(unit, source)
-            waiting = [part for each in [*waiting, (rest, [])] for part in without_end(each) if part[0]]
-            following = [each for each, _ in reversed(waiting)]
-            ends = next((k for k, each in enumerate(following) if each[0].text in BLOCK_ENDS or begins_loop(each)), None)
-            if ends is None or begins_loop(following[ends]):
-                body = further_right(following, column(unit[0], source), source)
-                taken = len(body) + (following[len(body):] != [] and following[len(body)][0].text in BLOCK_ENDS)
-            else:
-                body, taken = following[:ends], ends + 1
-            if taken:
-                faults = [without_braces(unit, body, following[taken - 1][-1].end, source)]
-                unit = [*unit, *chain.from_iterable(following[:taken])]
-                del waiting[-taken:]
+            message, help, at = header_fault(unit, 0) or (LOOP_BRACES, "", unit[0])
+            faults = [AdError(message, (at.start, at.end), help, source)]
+            body = [] if unit[-1].text in BLOCK_ENDS else loop_body([each for each, _ in units], column(unit[0], source), source)
+            unit, units = [*unit, *chain.from_iterable(body)], units[len(body):]
         joined.append((unit, faults))
     return joined
+
+
+def loop_body(following: list[list[Token]], left: int, source: Source) -> list[list[Token]]:
+    """The statements of a loop that has no braces and begins in a column."""
+    ends = next((k for k, each in enumerate(following) if each[-1].text in BLOCK_ENDS or begins_loop(each)), None)
+    if ends is None or begins_loop(following[ends]):
+        ends = sum(1 for _ in takewhile(lambda each: column(each[0], source) > left, following))
+        return following[:ends + (ends < len(following) and following[ends][0].text in BLOCK_ENDS)]
+    return following[:ends + 1]
 
 
 def begins_loop(unit: list[Token]) -> bool:
@@ -166,48 +166,8 @@ def begins_loop(unit: list[Token]) -> bool:
     return unit[0].type == "FOR" or (unit[0].text == "for" and any(t.type == "IN" for t in unit))
 
 
-def further_right(units: list[list[Token]], left: int, source: Source) -> list[list[Token]]:
-    """The first of the units, as far as they begin to the right of a column."""
-    return list(takewhile(lambda each: column(each[0], source) > left, units))
-
-
 def column(token: Token, source: Source) -> int:
     return token.start - source.text.rfind("\n", 0, token.start)
-
-
-def first_line(unit: list[Token], source: Source) -> tuple[list[Token], list[Token]]:
-    """The tokens on the line where a unit begins, and the others: behind a colon it goes on. Of a loop whose head is in
-    parentheses the head alone, where a statement follows."""
-    end = source.text.find("\n", unit[0].start) % (len(source.text) + 1)
-    depth = 0
-    for t, following in pairwise(unit if len(unit) > 1 and unit[1].type == "LPAR" else ()):
-        depth += (t.type == "LPAR") - (t.type == "RPAR")
-        if t.type == "RPAR" and not depth:
-            end = following.start if following.type == "NAME" and following.text not in BLOCK_STARTS else end
-            break
-    return [t for t in unit if t.start < end], [t for t in unit if t.start >= end]
-
-
-def without_end(part: tuple[list[Token], list[AdError]]) -> list[tuple[list[Token], list[AdError]]]:
-    """A word that ends the block, if there is one behind a statement, and the statement."""
-    unit, faults = part
-    return [([unit[-1]], []), (unit[:-1], faults)] if len(unit) > 1 and unit[-1].text in BLOCK_ENDS else [part]
-
-
-def without_braces(head: list[Token], body: list[list[Token]], end: int, source: Source) -> AdError:
-    """What is wrong with a loop that has no braces, with the loop as it should be where its head can be read then."""
-    filler = "{ v = 0 }"
-    last = head[-2] if head[-1].text in BLOCK_STARTS else head[-1]
-    text = f"{source.text[head[0].start:last.end]} {filler}"
-    found = (None, 0, text) if reads(text, False) else fewest_changes(text, False, False, source.text)
-    if found is None or not body or any(begins_loop(each) for each in body):
-        message, help, at = header_fault(head, 0) or ("", "", head[0])
-        return AdError(message, (at.start, at.end), help, source)
-    written, lines = found[2].removesuffix(filler).rstrip(), source.text[body[0][0].start:body[-1][-1].end]
-    short = len(body) == 1 and len(lines) <= LONGEST_QUOTE and "\n" not in lines
-    fixed = f"{written} {{ {lines} }}" if short else f"{written} {{\n{' ' * (column(body[0][0], source) - 1)}{lines}\n}}"
-    return AdError(LOOP_BRACES, (head[0].start, head[0].end), f"write {fixed if short else written + ' { ... }'}", source,
-                   fix=Fix(head[0].start, end, fixed))
 
 
 def block_ends(tokens: list[Token], index: int) -> bool:
@@ -318,18 +278,12 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         if isinstance(expression, AdError):
             return expression
         if expression is None:
-            span, word = (unit[0].start, unit[-1].end), unit[0].text
-            if len(unit) == 1 and word in HEADER_WORDS:
-                word += " c" * (word == "until")
-                return AdError(ALONE, span, f"a loop has it before its braces: for t in 0:T {word} {{ ... }}", source)
+            span = (unit[0].start, unit[-1].end)
             return AdError(ALONE, span, f"give it a name: f = {quoted(0, len(unit) - 1)}", source)
         index = expression
     token = unit[index] if index < len(unit) else separator(unit)
     before = unit[index - 1] if index else None
     foreign = next((t for t in (unit[0], before, token) if t and t.type == "NAME" and t.text in FOREIGN), None)
-    if foreign and foreign is token and before and before.text in HEADER_WORDS:
-        return fault(f"'{before.text}' stands behind the range of a loop",
-                     f"write for t in 0:T {before.text}{' c' * (before.text == 'until')} {{ ... }}", before)
     if foreign and (foreign is not unit[0] or index <= 1):
         return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
     if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
@@ -374,21 +328,15 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
     """What is wrong with the header of a loop, in words, with what to write and the place."""
     brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
-    step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
     if brace is None:
+        step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
         return LOOP_BRACES, f"write for {step} in 0:T {{ ... }}", unit[0]
-    if index < brace and unit[index].type == "NAME" and unit[index - 1].type in OPERAND_END:
-        words = "behind the range of a loop there may be down, until with a condition, and checkpoint"
-        return f"unexpected '{unit[index].text}'", header_word(unit[index]) or words, unit[index]
-    if index < brace and unit[index].type == "LPAR" and unit[index - 1].text in HEADER_WORDS:
-        word = unit[index - 1].text
-        return f"'{word}' takes nothing in parentheses", f"write for {step} in 0:T {word} {{ ... }}", unit[index]
-    if index > brace and unit[index - 1].type == "RBRACE" and unit[index].text in HEADER_WORDS:
-        word = unit[index].text
-        header = f"for {step} in 0:T {word}{' c' * (word == 'until')} {{ ... }}"
-        return f"unexpected '{word}'", f"it stands ahead of the {{: {header}", unit[index]
-    if index > brace and unit[index - 1].type == "RBRACE":
-        return f"unexpected '{unit[index].text}'", "start a new line behind the }", unit[index]
+    token, before = unit[index], unit[index - 1]
+    message = f"unexpected '{token.text}'"
+    if index < brace and token.type == "NAME" and before.type in OPERAND_END:
+        return message, header_word(token) or HEADER, token
+    if index > brace and before.type == "RBRACE":
+        return message, HEADER if token.text in HEADER_WORDS else "start a new line behind the }", token
     return None
 
 
