@@ -1,4 +1,4 @@
-"""A long expression cut into pieces: its terms, its factors, and those of long ones among them.
+"""A long expression cut into fragments: its terms, its factors, and those of long ones among them.
 
 The text is not parsed. What stands between two words says how deep in parentheses the next one is, and which operator is between
 them; where nothing but + - * / and powers stands outside of all parentheses, the expression is cut at the loosest of these. What
