@@ -18,7 +18,7 @@ def cut(line: str) -> list[str] | None:
 
 
 def test_long_lines_are_cut_at_their_loosest_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("shapes", "pieces"):
+    for module in ("shapes", "fragments"):
         monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", 1)
     assert cut("  v = a + b -c  # sum") == ["a", "b", "add a + b", "c", "sub a + b -c"]
     assert cut("v = ( a*b* ( c*d) )") == ["a", "b", "mul a*b", "c", "d", "mul c*d", "mul a*b* ( c*d)"]
