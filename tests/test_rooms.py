@@ -52,7 +52,6 @@ TESTED_AS = {
     "codegen/nests/test_runtime.py": ("codegen/nests/*",),
     "codegen/c/test_tensors.py": ("codegen/c/loops", "codegen/c/plan"),
     "codegen/test_targets.py": ("codegen/emission",),
-    "codegen/library/test_code.py": ("codegen/library/link",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/scripts/test_tensors.py": ("codegen/scripts/arrays",),
     "codegen/scripts/test_module.py": ("codegen/c/language", "codegen/scripts/javascript", "codegen/scripts/python"),
@@ -63,7 +62,6 @@ TESTED_AS = {
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/check/test_check_faults.py": ("lang/analyse/wrong_rules",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
-    "codegen/machine/test_arrays.py": ("codegen/machine/row_parts",),
     "adcli/test_main.py": ("adcli/__main__",),
     # A room of the command line is one step of every verb, or one verb, and is tested as a whole.
     **{f"adcli/{room.name}/test_*.py": (f"adcli/{room.name}/*",) for room in FOLDERS if room.parent == ROOT / "adcli"},

@@ -11,7 +11,7 @@ import numpy as np
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
 from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
-from adcli.codegen.machine.row_parts import PROBE
+from adcli.codegen.machine.workers import PROBE
 from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
 from adcli.lang.ir import Program

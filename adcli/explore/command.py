@@ -1,17 +1,28 @@
-"""The verb explore: one file of HTML about a program, to be opened in a browser, sent, or shown to a class."""
+"""The verb explore: one file of HTML about a program, which loads nothing and lets nothing else run.
+
+The scripts in `page/` are ES modules, each of which imports only from those before it in `SCRIPTS`; they are joined into one,
+as a page that is opened from a disk can import none. The policy in the head of the page (Content Security Policy, level 3) names
+the scripts and the styles by their hashes, and allows no other source of anything. What comes from a program stands in the data
+alone, where no text can end the element that it is in; the scripts make texts of it, never markup.
+"""
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from string import Template
 from typing import Any
 
 import click
 
 from adcli.command.options import Options, derivative_options, option, output_option, program_options, quiet_option, takes
 from adcli.command.usage import WHERE, Command
-from adcli.explore.assembly import page
-from adcli.explore.data import document
+from adcli.explore.data import document, packed
 from adcli.input.points import one_point
 from adcli.lang.ir.errors import AdError, Source, shortened
 from adcli.lang.lower.frontend import parse_source
@@ -68,3 +79,52 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
 
 def silent(_: object) -> None:
     """Say nothing, as --quiet asks."""
+
+
+# ---------------------------------------------------------------- the file
+
+FOLDER = Path(__file__).parent / "page"
+SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "windowed", "code", "table", "layers",
+           "graph", "tensors", "main")
+"""The modules, each after those that it imports."""
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)
+ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+"""What would be read as markup, or in old engines as the end of a line, as JSON and JavaScript write it within a string."""
+
+
+def page(title: str, document: dict[str, Any], evaluator: str) -> str:
+    """The page about a program: `document` is what it shows, `evaluator` the script that computes it."""
+    style, script = part("page.css"), joined(part(f"{name}.js") for name in SCRIPTS)
+    return Template(part("page.html")).substitute(
+        policy=policy([evaluator, script], style), title=html.escape(title), style=style, script=script, evaluator=evaluator,
+        document=packed(document).translate(ESCAPES))
+
+
+def part(name: str) -> str:
+    """A file of the folder."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def joined(modules: Iterable[str]) -> str:
+    """Modules as one script: each a function that gives what it exports, the rest of it being nobody else's."""
+    return '(async () => {\n"use strict";\n' + "\n".join(map(enclosed, modules)) + "})();\n"
+
+
+def enclosed(module: str) -> str:
+    """A module as the declaration of the names that it exports."""
+    names = ", ".join(name for _, name in EXPORT.findall(module))
+    body = EXPORT.sub(r"\1 \2", IMPORT.sub("", module)).strip("\n")
+    return f"{f'const {{{names}}} = ' if names else ''}await (async () => {{\n{body}\nreturn {{{names}}};\n}})();\n"
+
+
+def policy(scripts: Iterable[str], style: str) -> str:
+    """What the page may do: run these scripts, use this style and pictures of its own."""
+    allowed = " ".join(map(hashed, scripts))
+    return (f"default-src 'none'; script-src {allowed}; style-src {hashed(style)}; img-src data:; base-uri 'none';"
+            " form-action 'none'")
+
+
+def hashed(text: str) -> str:
+    """The text of an element as a source in a policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

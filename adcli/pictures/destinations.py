@@ -6,11 +6,11 @@ import sys
 
 from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import Number, shortest
+from adcli.output.report import csv_text
 from adcli.output.streams import STDOUT, descriptor, packed_destination
 from adcli.output.suffixes import split
 from adcli.output.wrap import wanted
-from adcli.pictures.packages import FILES, require_package
-from adcli.pictures.picture import Picture
+from adcli.pictures.picture import FILES, Picture, require_package
 
 MARGIN = 3
 """Lines of a terminal that a picture leaves for the prompt."""
@@ -59,7 +59,7 @@ def write_picture(picture: Picture, form: str, path: str | None, number: Number 
 def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number: Number) -> bytes:
     """The bytes of a picture; one in characters fills the terminal that it is for, and is `coloured` or not."""
     if form == "csv":
-        from adcli.pictures.rows import table_text
+        from adcli.pictures.destinations import table_text
         return table_text(picture, number).encode()
     if form in FILES:
         from adcli.pictures.files import drawn
@@ -69,3 +69,9 @@ def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number:
         return text(picture, colour=coloured).encode()
     size = shutil.get_terminal_size((80, 24))
     return text(picture, size.columns, min(max(size.lines - MARGIN, 12), LINES + 10), coloured).encode()
+
+
+def table_text(picture: Picture, number: Number = shortest) -> str:
+    """A header, and a line for each row of the table."""
+    rows = [[x if isinstance(x, str) else number(x) for x in row] for row in picture.table.rows]
+    return csv_text(picture.table.names, *rows)

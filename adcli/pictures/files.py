@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-from adcli.pictures import packages
-from adcli.pictures.packages import require_package
-from adcli.pictures.picture import Contour, Curve, Panel, Picture
+from adcli.pictures import picture as pictures
+from adcli.pictures.picture import Contour, Curve, Panel, Picture, require_package
 from adcli.pictures.scales import Scale, horizontal, labels, vertical
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
@@ -56,7 +55,7 @@ def drawn(picture: Picture, form: str) -> bytes:
     from matplotlib.figure import Figure
     out = io.BytesIO()
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}   # whatever a user's file says
-    with packages.one_at_a_time, matplotlib.rc_context(settings):
+    with pictures.one_at_a_time, matplotlib.rc_context(settings):
         height = MAP if picture.contour else max(LEAST, sum(PANEL * p.share for p in picture.panels))
         title = wrap(picture.title, TITLE_WIDTH)
         notes = [line for note in picture.notes for line in wrap(note, NOTE_WIDTH, subsequent_indent="    ")]

@@ -20,7 +20,7 @@ from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
 from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
-from adcli.pictures.packages import FORMATS, require_package
+from adcli.pictures.picture import FORMATS, require_package
 
 HIGHEST = 4
 

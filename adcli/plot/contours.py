@@ -10,11 +10,10 @@ from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import SYMBOLS, Contour, Mark, Picture, PictureTable
 from adcli.pictures.scales import round_numbers
-from adcli.plot.breaks import crossings, judged, signs
+from adcli.plot.breaks import WORDS, crossings, fixed_text, judged, operation, signs, told_apart
 from adcli.plot.curves import height, quantiles
 from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting
-from adcli.plot.words import WORDS, fixed_text, operation, told_apart
 
 LEVEL_COUNT = 12
 ARROWS = 15

@@ -8,10 +8,9 @@ import numpy as np
 from adcli.lang.ir import LEVELS, Program, Result
 from adcli.lang.ir.errors import AdError, plural
 from adcli.pictures.picture import Curve, Mark, Panel, Picture, PictureTable
-from adcli.plot.breaks import BreakPlace, on_line
+from adcli.plot.breaks import BreakPlace, Found, fixed_text, on_line, place_notes, told_apart
 from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting
-from adcli.plot.words import Found, fixed_text, place_notes, told_apart
 
 MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""

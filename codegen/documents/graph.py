@@ -3,17 +3,24 @@
 What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `boxes` (in Unicode). A node has the line that
 `adcli show` has for the operation, as mathematics writes it, so that pictures and listings go by the same names. An output is the
 node that computes it, or has a node of its own where that is an input, a constant or another output.
+
+A derivative is a result that was taken with respect to inputs (dv_dx), that depends on a seed, or that is called the tangent of
+another result (dv) or the adjoint of an input (d_dx). What other results need is the value; all else is there for derivatives.
+
+The operations of a call can be one node, and their derivatives another: a call is folded with all that it calls. What it reads
+and what others read of it are its edges; values inside go unseen, but for a mark on one of them.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from adcli.codegen.documents.notation import Unicode
-from adcli.codegen.documents.sections import derivatives
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.errors import Span
+from adcli.lang.ir.errors import CalledSpan, FunctionCall, Source, Span
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, call, number
@@ -206,3 +213,144 @@ def _broken(text: str) -> Iterator[str]:
         yield indent + text[:at].rstrip()
         text, indent = text[at:].lstrip(), "  "
     yield indent + text
+
+
+# ---------------------------------------------------------------- values and derivatives
+
+class Derivatives(NamedTuple):
+    """What of a program is there for derivatives: values that nothing else needs, seeds among them, and names of results."""
+
+    values: set[Var]
+    results: set[str]
+
+
+def derivatives(program: Program) -> Derivatives:
+    """The derivatives of a program, in time linear in its length."""
+    seeds = {p.var for p in program.params if p.seed}
+    moved = set(seeds)
+    for e in program.equations:
+        if not moved.isdisjoint(e.args):
+            moved.update(e.outs)
+    marked = {f"d{r.name}" for r in program.results} | {f"d_d{p.name}" for p in program.params}
+    results = {r.name for r in program.results if r.wrt or r.name in marked or r.atom in moved}
+    needed = {r.atom for r in program.results if r.name not in results}
+    for e in reversed(program.equations):
+        if not needed.isdisjoint(e.outs):
+            needed.update(e.args)
+            if isinstance(e.op, Recurrence):   # whose statements are written together
+                needed.update(e.outs)
+    return Derivatives(seeds | {out for e in program.equations for out in e.outs if out not in needed}, results)
+
+
+# ---------------------------------------------------------------- calls in one node
+
+Key = tuple[FunctionCall, bool]
+"""A call, and whether it is its derivatives that are meant."""
+
+
+def called(graph: Graph) -> dict[str, int]:
+    """The functions that can be folded, with the number of their calls."""
+    seen: dict[int, FunctionCall] = {}
+    for node in graph.nodes:
+        call = call_of(node.span)
+        while call is not None and id(call) not in seen:
+            seen[id(call)] = call
+            call = call.outer
+    found: dict[str, int] = {}
+    for call in seen.values():
+        found[call.name] = found.get(call.name, 0) + 1
+    return found
+
+
+def call_of(span: Span | None) -> FunctionCall | None:
+    return span.call if isinstance(span, CalledSpan) else None
+
+
+def folded(graph: Graph, source: Source | None, chosen: Callable[[str], bool]) -> Graph:
+    """The graph with every call folded whose function is `chosen`, and that is in no other such call."""
+    outermost = _Outermost(chosen)
+    keys = [outermost(node) for node in graph.nodes]
+    members: dict[int | tuple[int, bool], list[int]] = {}
+    for i, key in enumerate(keys):
+        members.setdefault(i if key is None else (id(key[0]), key[1]), []).append(i)
+    groups = list(members.values())
+    group_of = {i: g for g, group in enumerate(groups) for i in group}
+    edges = merged([Edge(group_of[e.tail], group_of[e.head], e.derivative, e.cut) for e in graph.edges
+                    if group_of[e.tail] != group_of[e.head]])
+    place = {g: i for i, g in enumerate(in_order(len(groups), edges))}
+    used = {e.tail for e in graph.edges if group_of[e.tail] != group_of[e.head]}
+    made: dict[int, Node] = {}
+    for g, group in enumerate(groups):
+        there = [(graph.nodes[i], i in used) for i in group]
+        made[place[g]] = _node(there, keys[group[0]], source)
+    return Graph(tuple(made[i] for i in sorted(made)),
+                 tuple(Edge(place[e.tail], place[e.head], e.derivative, e.cut) for e in edges))
+
+
+def merged(edges: Sequence[Edge]) -> list[Edge]:
+    """One edge for all between two nodes; it is cut where they all are."""
+    found: dict[tuple[int, int], Edge] = {}
+    for e in edges:
+        known = found.setdefault((e.tail, e.head), e)
+        if known.cut and not e.cut:
+            found[e.tail, e.head] = e
+    return list(found.values())
+
+
+def in_order(count: int, edges: Iterable[Edge]) -> list[int]:
+    """The nodes so that every edge goes forwards, otherwise as they are."""
+    missing, heads = [0] * count, [list[int]() for _ in range(count)]
+    for e in edges:
+        missing[e.head] += 1
+        heads[e.tail].append(e.head)
+    ready, found = [g for g, n in enumerate(missing) if not n], list[int]()
+    heapify(ready)
+    while ready:
+        found.append(heappop(ready))
+        for h in heads[found[-1]]:
+            missing[h] -= 1
+            if not missing[h]:
+                heappush(ready, h)
+    assert len(found) == count, "a call reads what is made of it"
+    return found
+
+
+class _Outermost:
+    """The outermost chosen call that an operation is in; every call is looked at once."""
+
+    def __init__(self, chosen: Callable[[str], bool]) -> None:
+        self.chosen = chosen
+        self.known: dict[int, FunctionCall | None] = {}
+
+    def __call__(self, node: Node) -> Key | None:
+        call, path = call_of(node.span), []
+        while call is not None and id(call) not in self.known:
+            path.append(call)
+            call = call.outer
+        found = self.known[id(call)] if call is not None else None
+        for inner in reversed(path):
+            found = found or (inner if self.chosen(inner.name) else None)
+            self.known[id(inner)] = found
+        return (found, node.derivative) if found else None
+
+
+def _node(there: Sequence[tuple[Node, bool]], key: Key | None, source: Source | None) -> Node:
+    """What stands for some operations, each with whether others use it."""
+    members = [node for node, _ in there]
+    if key is None:
+        return members[0]
+    call, derivative = key
+    text = " ".join(source.text[slice(*call.span)].split()) if source else call.name
+    shown = [n for n, used in there if used or n.output]
+    names = ", ".join(n.lines[0].partition(" = ")[0] for n in shown)
+    title = shortened(f"{shortened(names)} = {'derivative of ' * derivative}{text}", 2 * LONGEST_LINE)
+    count = f"{len(members):,} operation{'s' * (len(members) != 1)}"
+    known = [line for n in shown[:1] for line in n.lines[1:] if len(shown) == 1]
+    marks = [n.mark for n in members if n.mark]
+    return Node(CALL, (*wrapped(title), count, *known), derivative, any(n.output for n in members), marks[0] if marks else "",
+                call.span)
+
+
+def shortened(text: str, most: int = LONGEST_LINE // 2) -> str:
+    """A text, or its beginning."""
+    return text if len(text) <= most else f"{text[:most - 1]}…"

@@ -1,13 +1,21 @@
 """Programs as code of LLVM: its IR, assembly, object files, and shared libraries, which need no compiler of C.
 
 Rows of numbers are computed by a function on columns; a program with tensors, and in libraries any program, is the function that
-`--emit c` writes. `casadi` has the interface of CasADi instead; `link` runs a linker.
+`--emit c` writes; `casadi` has the interface of CasADi instead. Libraries are linked by `ld`, the linker of every Linux with a
+compiler, or by zig, which comes as a package of Python and links for every system.
 """
 from __future__ import annotations
 
 import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from platform import libc_ver
 from typing import Literal
 
 from adcli.codegen.emission import EmitOptions, commented
@@ -20,6 +28,7 @@ from adcli.codegen.rows.point import function
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
 
 LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
 """The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier
@@ -62,7 +71,6 @@ def object_file(program: Program, header: Sequence[str], options: EmitOptions) -
 
 def library(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
     """The header is where that of an object file is."""
-    from adcli.codegen.library.link import linked
     made = library_module(program, options)
     return linked(object_code(made, header, options), made.exports, machine_of(options) if options.triple else None)
 
@@ -159,3 +167,54 @@ def prepared(program: Program, options: EmitOptions) -> Program:
 def llvm_needed(text: str) -> int:
     """The first version of LLVM that can be given this IR."""
     return next(version for part, version in LLVM_NEEDED if part in text)
+
+
+# ---------------------------------------------------------------- the linker
+
+LD = ("-shared", "-z", "defs", "-z", "noexecstack", "--hash-style=gnu", "--build-id=none", "--discard-all", "--as-needed")
+"""What `ld` is told: no name is left open, no byte depends on where it runs, and a library that is not called is not needed."""
+WEB_ASSEMBLY = ("-mexec-model=reactor", "-Wl,--export=__heap_base")
+"""What zig is told of a module that does nothing by itself; where its own memory ends is known to those who write into it."""
+OF_WEB_ASSEMBLY = ("memory", "_initialize", "__heap_base")
+"""What such a module exports beside its functions."""
+
+
+def linked(code: bytes, exports: Sequence[str], machine: Platform | None) -> bytes:
+    """The object code as a library for a machine, by default this one. AdError where nothing here links it."""
+    with tempfile.TemporaryDirectory(prefix="adcli-") as folder:
+        (pathlib.Path(folder) / "code.o").write_bytes(code)
+        ended = subprocess.run([*linker(exports, machine), "-o", "library"], cwd=folder, capture_output=True, text=True,
+                               errors="replace", check=False, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
+        if ended.returncode:
+            said = [line for line in ended.stderr.splitlines() if line.strip()]
+            raise AdError(f"the linker ended with {ended.returncode}: {said[0] if said else 'it says nothing'}",
+                          help="write --emit object, and link it")
+        return (pathlib.Path(folder) / "library").read_bytes()
+
+
+def linker(exports: Sequence[str], machine: Platform | None) -> list[str]:
+    """The command that links `code.o`, but for the file that it writes."""
+    ld = shutil.which("ld") if machine is None and sys.platform == "linux" else None
+    if ld:
+        return [ld, *LD, "code.o", *(("-l:libm.so.6", "-l:libc.so.6") if libc_ver()[0] == "glibc" else ("-lm", "-lc"))]
+    if machine is not None and machine.zig is None:
+        raise AdError(f"no linker here makes a library for {machine.name}", help="write --emit object, and link it there")
+    command = [*zig(), "cc", "-shared", "-g0", "-s", "code.o", "-lm"]
+    if machine is None:
+        return command
+    command += ["-target", str(machine.zig)]
+    if machine.architecture == "wasm32":
+        if own := next((name for name in exports if name in OF_WEB_ASSEMBLY), None):
+            raise AdError(f"'{own}' is a name that a WebAssembly module has itself", help=f"write --symbol {own}_1")
+        command.remove("-shared")
+        command += [*WEB_ASSEMBLY, *(f"-Wl,--export={name}" for name in exports)]
+    return command
+
+
+def zig() -> list[str]:
+    """The command that runs zig: the package, or the program."""
+    if find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang"]
+    if program := shutil.which("zig"):
+        return [program]
+    raise missing("--emit library", "ziglang")

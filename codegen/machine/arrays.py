@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers, check_columns, pointers
-from adcli.codegen.machine.row_parts import shared
 from adcli.codegen.machine.small import byte
+from adcli.codegen.machine.workers import shared
 
 STAGGER = 3 * CACHE_LINE
 """Bytes between the end of one result column and the beginning of the next."""

@@ -13,8 +13,8 @@ import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
 from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.json_numbers import BAD, automaton, following_lines, whole_lines
-from adcli.codegen.texts.powers import table
 from adcli.codegen.texts.reading import ARGUMENTS, ENDS, ODD, ScannedRows, addresses, number, small_powers
+from adcli.codegen.texts.shortest import table
 
 MEMBER = 3
 """Words for a member: the address of its numbers (0 where they are not wanted), and the address and the size of the piece of text

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, Pointers, pointers
 from adcli.codegen.rows.compiled import same_for_all
-from adcli.codegen.texts.powers import HIGHEST, LOWEST, exponent_lines, power_lines, table
+from adcli.codegen.texts.shortest import HIGHEST, LOWEST, exponent_lines, power_lines, table
 
 FIELD = 2
 """Words for a field: the address of its numbers, and that of its places; 0 where they are not wanted."""

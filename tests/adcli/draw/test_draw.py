@@ -18,7 +18,7 @@ from places import ROOT
 from random_programs import sample
 from session_seed import drawn
 
-import adcli.draw.graphviz as graphviz
+import adcli.draw.drawing as graphviz
 from adcli import compile
 from adcli.draw.drawing import FOLDED, MOST_BOXES, MOST_PAINTED, STAGES, graph
 
@@ -151,7 +151,7 @@ def test_graphviz_paints_it(tmp_path: Path) -> None:
 
 def test_without_graphviz_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("adcli.draw.graphviz.find_spec", lambda name: None)
+    monkeypatch.setattr("adcli.draw.drawing.find_spec", lambda name: None)
     done = adcli("draw", WORKED, "-o", tmp_path / "g.svg")
     assert (done.code, list(tmp_path.iterdir())) == (2, [])
     assert done.err.startswith("adcli: error: svg needs the program 'dot' of Graphviz, which is not installed\nhelp: ")

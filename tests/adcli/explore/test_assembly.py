@@ -21,7 +21,7 @@ from command import adcli, succeeds
 from places import ROOT
 from session_seed import drawn
 
-from adcli.explore.assembly import EXPORT, FOLDER, IMPORT, SCRIPTS, page
+from adcli.explore.command import EXPORT, FOLDER, IMPORT, SCRIPTS, page
 from adcli.explore.data import document
 
 WORKED = ROOT / "samples" / "worked.ad"

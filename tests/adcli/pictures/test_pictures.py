@@ -13,10 +13,10 @@ from command import adcli
 from session_seed import drawn
 
 from adcli import compile
+from adcli.pictures.destinations import table_text
 from adcli.pictures.picture import Contour, Curve, Mark, Panel, Picture, PictureTable
-from adcli.pictures.rows import table_text
 from adcli.pictures.scales import Scale, labels, round_numbers, scale_of, vertical
-from adcli.pictures.segments import level_lines
+from adcli.pictures.terminal import level_lines
 
 X = tuple(k / 50 for k in range(-100, 101))
 PICTURE = Picture("y = 2", "x", (
@@ -163,7 +163,7 @@ def test_a_picture_beside_results(verb, args, tmp_path):
     ("matplotlib", ["plot", "-e", "v = x", "--at", "x=0:1", "-o", "a.svg"]),
     ("matplotlib", ["propagate", "-e", "v = x", "--at", "x=1±1", "--plot", "a.png"])])
 def test_what_is_not_installed_is_asked_for_before_the_work(package, args, monkeypatch):
-    monkeypatch.setattr("adcli.pictures.packages.find_spec", lambda name: None)
+    monkeypatch.setattr("adcli.pictures.picture.find_spec", lambda name: None)
     ended = adcli(*args)
     assert ended.code == 2 and not ended.out and f"needs {package}, which is not installed\nhelp: " in ended.err
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 import pytest
 from adcli.codegen.documents.boxes import picture, spaced
 from adcli.codegen.documents.columns import width
-from adcli.codegen.documents.folding import folded
-from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
+from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, folded, program_graph
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES
 from places import ROOT

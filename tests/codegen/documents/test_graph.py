@@ -2,13 +2,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
-from adcli.codegen.documents.graph import COPY, INPUT, LONGEST_LINE, MOST_LINES, OUTPUT, program_graph, wrapped
-from adcli.codegen.documents.sections import derivatives
+from adcli.codegen.documents.graph import (
+    CALL,
+    COPY,
+    INPUT,
+    LONGEST_LINE,
+    MOST_LINES,
+    OUTPUT,
+    Graph,
+    call_of,
+    called,
+    derivatives,
+    folded,
+    program_graph,
+    wrapped,
+)
+from adcli.lang.derive.derivatives import gradient, hessian
 from adcli.lang.ir import Program, Var
+from adcli.lang.ir.names import name_table
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import STAGES
+from adcli.lang.passes.pipeline import STAGES, adjoint_program, tangent_program
 from adcli.lang.syntax.printer import print_program
 from places import ROOT
 from random_programs import sample
@@ -69,3 +85,89 @@ def test_long_formulas_go_on_in_further_lines() -> None:
     assert re.sub(r"\s+", " ", " ".join(wrapped(text))) == text and all(len(line) <= LONGEST_LINE for line in wrapped(text))
     endless = wrapped("x" * 10_000)
     assert len(endless) == MOST_LINES and all(len(line) <= LONGEST_LINE for line in endless) and endless[-1].endswith("…")
+
+
+TEXT = """\
+def inner(a, b) = a * b + sin(a)
+def outer(x, y) = inner(x, y) * inner(y, x)
+v = outer(p, q) + inner(p, 2) + rsqrt(q)
+"""
+
+
+def fold(p: Program, chosen: Callable[[str], bool] = lambda name: True) -> Graph:
+    return folded(program_graph(p), p.source, chosen)
+
+
+def test_the_outermost_chosen_call_is_one_node() -> None:
+    p = parse(TEXT)
+    assert [n.lines for n in fold(p).nodes if n.kind == CALL] == [
+        ("i7 = outer(p, q)", "7 operations"), ("i10 = inner(p, 2)", "3 operations"), ("i13 = rsqrt(q)", "2 operations")]
+    inner = [n.lines[0] for n in fold(p, "inner".__eq__).nodes if n.kind == CALL]
+    assert [line.partition(" = ")[2] for line in inner] == ["inner(x, y)", "inner(y, x)", "inner(p, 2)"]
+    assert fold(p, "nothing".__eq__).nodes == program_graph(p).nodes
+    assert called(program_graph(p)) == {"inner": 3, "outer": 1, "rsqrt": 1}
+
+
+def test_derivatives_of_a_call_are_a_node_of_their_own() -> None:
+    for stage in ("forward", "reverse"):
+        calls = [n for n in fold(STAGES[stage](parse(TEXT))).nodes if n.kind == CALL]
+        assert [n.derivative for n in calls].count(True) == [n.derivative for n in calls].count(False) == 3
+        assert all((" = derivative of " in " ".join(n.lines)) == n.derivative for n in calls)
+
+
+def test_edges_go_forwards_and_none_is_lost() -> None:
+    r = drawn("folding")
+    texts = [TEXT, (ROOT / "samples" / "neural_net.ad").read_text()]
+    for _ in range(3):
+        names = [r.choice("abcd") for _ in range(8)]
+        calls = " + ".join(f"{r.choice(['f', 'g', 'h'])}({a}, {r.choice(names)})" for a in names)
+        defined = "def f(x, y) = x*y - cos(x)\ndef g(x, y) = f(y, x)*f(x, x)\ndef h(x, y) = g(x, f(x, y)) + y\n"
+        texts.append(f"{defined}v = h({calls}, a)\nw = {calls}")
+    for text in texts:
+        for stage in ("ssa", "dup", "forward", "reverse", "simplified"):
+            p = STAGES[stage](parse(text))
+            whole, small = program_graph(p), fold(p)
+            assert all(e.tail < e.head for e in small.edges) and len(set(small.edges)) == len(small.edges)
+            counts = [int(n.lines[-1].split()[0].replace(",", "")) if n.kind == CALL else 1 for n in small.nodes]
+            assert sum(counts) == len(whole.nodes)
+            inside = [(call_of(n.span), n.derivative) for n in whole.nodes]
+            crossing = [e for e in whole.edges if inside[e.tail][0] is None and inside[e.head][0] is None]
+            kept = {(small.nodes[e.tail], small.nodes[e.head]) for e in small.edges}
+            assert all((whole.nodes[e.tail], whole.nodes[e.head]) in kept for e in crossing)
+
+
+def test_a_mark_inside_is_seen_and_a_long_chain_of_calls_is_no_trouble() -> None:
+    chain = "".join(f"def f{i + 1}(x) = f{i}(x) + 1\n" for i in range(3000))
+    assert [n.lines[1] for n in fold(parse("def f0(x) = x * 2\n" + chain + "v = f3000(x)")).nodes if n.kind == CALL] == [
+        "3,001 operations"]
+
+
+PRIMAL = parse("p = sin(x) * y\nv = p * exp(p)")
+
+
+def named(program: Program) -> set[str]:
+    table = name_table(program)
+    return {table[x] for x in derivatives(program).values}
+
+
+@pytest.mark.parametrize("made", [
+    lambda p: gradient(p, mode="forward"), lambda p: gradient(p, mode="reverse"), hessian,
+    lambda p: tangent_program(p, ["x", "y"]), lambda p: adjoint_program(p, ["x", "y"], None),
+    lambda p: tangent_program(p, []), lambda p: gradient(p, order=3)])
+def test_values_are_told_from_derivatives(made) -> None:
+    program = made(PRIMAL)
+    table = name_table(program)
+    values = {table[p.var] for p in program.params} | {table[o] for e in program.equations for o in e.outs}
+    assert {"x", "y", "p", "v"} <= values - named(program)
+    assert {r.name for r in program.results if r.name != "v" and r.name in values} <= named(program)
+
+
+def test_a_program_without_derivatives_has_none() -> None:
+    program = parse("dx = a * x\ndy = -y * dx")
+    assert named(program) == set() and derivatives(program).results == set()
+
+
+def test_a_derivative_that_is_an_input_is_one() -> None:
+    """As is the tangent of x*y along x, or the partial derivative of x."""
+    assert derivatives(parse("input x, y\nf = x * y\ndf = y\noutput f, df")).results == {"df"}
+    assert derivatives(gradient(parse("v = x * y"))).results == {"dv_dx", "dv_dy"}

@@ -65,14 +65,14 @@ def test_refusals(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> No
     ended = adcli(*line, "--target", "x86_64-windows-msvc")
     assert ended.err == ("adcli: error: no linker here makes a library for x86_64-windows-msvc\n"
                          "help: write --emit object, and link it there\n")
-    monkeypatch.setattr("adcli.codegen.library.link.zig", lambda: ["zig"])
+    monkeypatch.setattr("adcli.codegen.library.code.zig", lambda: ["zig"])
     ended = adcli(*line, "--target", "wasm32", "--symbol", "memory")
     assert ended.err == ("adcli: error: 'memory' is a name that a WebAssembly module has itself\n"
                          "help: write --symbol memory_1\n")
     monkeypatch.undo()
     monkeypatch.setenv("ADCLI_CACHE_DIR", "/dev/null")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("adcli.codegen.library.link.find_spec", lambda name: None)
+    monkeypatch.setattr("adcli.codegen.library.code.find_spec", lambda name: None)
     ended = adcli(*line)
     assert ended.err.startswith("adcli: error: --emit library needs ziglang, which is not installed\nhelp: ")
     assert "pip install ziglang" in ended.err
@@ -116,7 +116,7 @@ def test_a_linker_that_fails_is_told(tmp_path: pathlib.Path, monkeypatch: pytest
 @pytest.mark.engine
 def test_zig_where_there_is_no_ld(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zig()
-    monkeypatch.setattr("adcli.codegen.library.link.shutil.which", lambda name: None)
+    monkeypatch.setattr("adcli.codegen.library.code.shutil.which", lambda name: None)
     loaded = library(tmp_path, "grad", "-e", "v = sin(x)*y", "--symbol", "f")
     assert called(loaded, "f", [1.0, 2.0], 3) == pytest.approx([2 * math.sin(1), 2 * math.cos(1), math.sin(1)], rel=1e-15)
     assert isinstance(loaded, ctypes.CDLL)

@@ -5,7 +5,7 @@ import ctypes
 import pathlib
 
 import pytest
-from adcli.codegen.library.link import linked
+from adcli.codegen.library.code import linked
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows import jit, llvm, point
 from adcli.codegen.rows.expand import for_machine

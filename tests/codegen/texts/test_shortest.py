@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -11,6 +12,7 @@ from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.codegen.texts import writing
+from adcli.codegen.texts.shortest import BITS, HIGHEST, LOWEST, exponent, power
 from adcli.codegen.texts.writing import NumberSpelling, filled, writer
 from session_seed import drawn
 
@@ -22,10 +24,10 @@ def neighbours(x: float) -> list[float]:
 def edges() -> list[float]:
     """Where notations, lengths and distances to the neighbours change; whole numbers and the smallest."""
     found = [0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan, *(math.ldexp(n, -1074) for n in range(1, 400))]
-    for exponent in range(-1074, 1024, 2):
-        found += neighbours(math.ldexp(1.0, exponent))
-    for exponent in range(-323, 309):
-        found += [*neighbours(float(f"1e{exponent}")), float(f"5e{exponent - 1}"), -float(f"9.5e{exponent - 1}")]
+    for k in range(-1074, 1024, 2):
+        found += neighbours(math.ldexp(1.0, k))
+    for k in range(-323, 309):
+        found += [*neighbours(float(f"1e{k}")), float(f"5e{k - 1}"), -float(f"9.5e{k - 1}")]
     return [*found, *(float(10**k - 1) for k in range(1, 18)), *(10.0**k + 0.5 for k in range(16))]
 
 
@@ -58,3 +60,13 @@ def test_a_wrong_digit_is_noticed(wrong: tuple[str, str]) -> None:
     broken = linked(object_code(text.replace(*wrong), level=0), writer().entry)
     values = [*edges(), *wild(drawn("wrong digits", *wrong), 3000)]
     assert texts(broken, values) != list(map(repr, values))
+
+
+def test_powers_are_rounded_up_to_their_bits() -> None:
+    for k in range(LOWEST, HIGHEST + 1):
+        true = Fraction(10)**k / Fraction(2)**(exponent(k) - BITS + 1)
+        assert 0 <= power(k) - true < 1 and 1 << BITS - 1 <= power(k) < 1 << BITS
+
+
+def test_the_exponent_is_that_of_the_power_of_two_below() -> None:
+    assert all(Fraction(2)**exponent(k) <= Fraction(10)**k < Fraction(2)**(exponent(k) + 1) for k in range(-1233, 1234, 3))
