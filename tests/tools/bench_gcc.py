@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.codegen.c.spelling import number, operation
+from adcli.codegen.c.spelling import language, number
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.rows import jit, llvm
@@ -35,6 +35,7 @@ from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
 from adcli.lang.ir.notation import ATOM, Piece
+from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.lower.frontend import parse
 
 ROWS = 1 << 15
@@ -43,6 +44,7 @@ APART = 24
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fPIC"]
 EAGER = {"and": "&", "or": "|"}
 """Both sides are there already: && and || would be branches."""
+C = language(DOUBLE)
 CALLS = {"max": "fmax", "min": "fmin"}
 """With -ffast-math there is no NaN to tell these apart from ours."""
 
@@ -137,7 +139,7 @@ def c_source(program: Program) -> str:
 def c_operation(e: Equation, args: list[Piece]) -> str:
     if e.op.name in EAGER:
         return f" {EAGER[e.op.name]} ".join(text for text, _ in args)
-    return operation(e.op, args, CALLS.get(e.op.name))[0]
+    return C.operation(e, CALLS.get(e.op.name, e.op.c), args)[0]
 
 
 def c_function(program: Program) -> Callable[..., None]:
