@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import jacobian
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Lit, Program, Result
 from adcli.lang.ir.affine import Affine, affine, product, text
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Read, body_of, identity_body
-from adcli.lang.ir.elementwise import Shape, elementwise, emit, every_element, filled, shape_of
+from adcli.lang.ir.comprehension import Comprehension, Read, identity_body
+from adcli.lang.ir.elementwise import Shape, computed, elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
@@ -108,8 +108,8 @@ def stacked(b: Builder, known: Mapping[tuple[str | None, str], Atom], rows: Sequ
             ranges, here = every_element((*row.shape, *column.shape))
             rank = len(row.shape)
             write = row.place(here[:rank]), column.place(here[rank:])
-            op = Comprehension(ranges=ranges, write=write, shape=shape, reduction="=", sources=(Read(0, here),),
-                               body=identity_body(), onto=None if whole is None else 1)
+            op = Comprehension(ranges=ranges, write=write, shape=shape, sources=(Read(0, here),), body=identity_body(),
+                               onto=None if whole is None else 1)
             whole = emit(b, op, (value,) if whole is None else (value, whole)).atom
     return filled(b, shape, 0.0) if whole is None else whole
 
@@ -117,8 +117,6 @@ def stacked(b: Builder, known: Mapping[tuple[str | None, str], Atom], rows: Sequ
 def element(b: Builder, solved: Atom, x: StackedPart, p: StackedPart) -> Atom:
     """The derivatives of one unknown by one input, of those of all by all."""
     ranges, here = every_element((*x.shape, *p.shape))
-    read = Read(0, (x.place(here[:len(x.shape)]), p.place(here[len(x.shape):])))
-    value, inner = Var("x"), Builder()
-    body = body_of((-inner.expr(value)).atom, [Param(value, "x")], inner.equations)
-    op = Comprehension(ranges=ranges, write=here, shape=(*x.shape, *p.shape), reduction="=", sources=(read,), body=body)
-    return emit(b, op, (solved,)).atom
+    op = Comprehension(ranges=ranges, write=here, shape=(*x.shape, *p.shape))
+    at = x.place(here[:len(x.shape)]), p.place(here[len(x.shape):])
+    return computed(b, op, lambda x: -x, [(solved, at)]).atom

@@ -110,13 +110,13 @@ class Comprehension(Primitive):
     tensors: ClassVar[bool] = True
     name: str = "comprehension"
     signature: str = ">r"
-    ranges: tuple[Range, ...]
+    ranges: tuple[Range, ...] = ()
     guards: tuple[Affine, ...] = ()
-    write: tuple[Subscript, ...]
-    shape: tuple[Affine, ...]
-    reduction: str
-    sources: tuple[BodySource, ...]
-    body: Program
+    write: tuple[Subscript, ...] = ()
+    shape: tuple[Affine, ...] = ()
+    reduction: str = "="
+    sources: tuple[BodySource, ...] = ()
+    body: Program = Program((), (), (Result("z", Lit(0.0)),))
     onto: int | None = None
     agreements: tuple[Agreement, ...] = ()
 

@@ -5,16 +5,18 @@ for what no derivative reaches), it is a comprehension over all elements whose b
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, on_tensors, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, constant_body, nested_reads
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body, nested_reads
 from adcli.lang.ir.errors import AdError
 
 NAMES = "ijklmn"
+Element = tuple[Atom, tuple[Subscript, ...]]
+"""A tensor, with the subscripts of an element of it."""
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
@@ -35,11 +37,8 @@ def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr
     """The function of scalars applied to every element of tensors of one shape; scalars among them stand for all elements."""
     shape = next(s for a in atoms if (s := shape_of(a)))
     ranges, here = every_element(shape)
-    sources = tuple(Read(i, here if shape_of(a) else ()) for i, a in enumerate(atoms))
-    params, inner = tuple(Param(Var(f"x{i}"), f"x{i}") for i in range(len(atoms))), Builder()
-    value = function(*[inner.expr(p.var) for p in params])
-    body = body_of(value.atom, params, inner.equations)
-    return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=sources, body=body), atoms)
+    return computed(b, Comprehension(ranges=ranges, write=here, shape=shape), function,
+                    [(a, here if shape_of(a) else ()) for a in atoms])
 
 
 def filled(b: Builder, shape: Shape, value: float) -> Atom:
@@ -47,8 +46,22 @@ def filled(b: Builder, shape: Shape, value: float) -> Atom:
     if not shape:
         return Lit(value)
     ranges, here = every_element(shape)
-    fill = Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(), body=constant_body(value))
-    return emit(b, fill, ()).atom
+    return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, body=constant_body(value)), ()).atom
+
+
+def computed(b: Builder, op: Comprehension, function: Callable[..., Expr], read: Sequence[Element | Affine],
+             args: tuple[Atom, ...] = ()) -> Expr:
+    """Append a comprehension with the box and the write of `op`, whose value is a function of elements and of expressions of
+    indices. Subscripts that go through integers read these in `args`."""
+    inner, params, sources = Builder(), tuple([Param(Var(f"x{k}"), f"x{k}") for k in range(len(read))]), list[BodySource]()
+    for each in read:
+        if isinstance(each, Affine):
+            sources.append(each)
+        else:
+            sources.append(Read(len(args), each[1]))
+            args = (*args, each[0])
+    value = function(*[inner.expr(p.var) for p in params])
+    return emit(b, replace(op, sources=tuple(sources), body=body_of(value.atom, params, inner.equations)), args)
 
 
 def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:

@@ -54,7 +54,7 @@ def running(b: Builder, terms: Comprehension, args: tuple[Atom, ...], down: bool
 
 def _nothing_yet(b: Builder, reduction: str, others: list[Range], write: tuple[Affine, ...], shape: tuple[Affine, ...]) -> Atom:
     """What the results start from: the neutral value behind no point."""
-    first = Comprehension(ranges=tuple(others), write=write, shape=shape, reduction="=", sources=(),
+    first = Comprehension(ranges=tuple(others), write=write, shape=shape,
                           body=constant_body(NEUTRAL[reduction]))
     return emit(b, first, ()).atom
 

@@ -279,7 +279,7 @@ class TensorScope(EquationScope):
         """The comprehension without indices whose value is a source."""
         x, out = Var("x0"), Var(name, name is None)
         body = Program((Param(x, "x0"),), (), (Result("z", x),))
-        op = Comprehension(ranges=(), write=(), shape=(), reduction="=", sources=(source,), body=body)
+        op = Comprehension(sources=(source,), body=body)
         self.equations.append(Equation((out,), op, tuple(args), span))
         return out
 

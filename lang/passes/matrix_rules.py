@@ -19,20 +19,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, all_fixed, body_of
-from adcli.lang.ir.elementwise import emit
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed
+from adcli.lang.ir.elementwise import Element, computed, every_element
 from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
 from adcli.lang.passes.comprehension_rules import corner
 from adcli.lang.passes.guards import Guard, Term, total
 
 Subscripts = tuple[Subscript, ...]
-Factor = tuple[Atom, Subscripts]
-"""A tensor, and the subscripts it is read with; what is gathered through is an argument of the operation."""
 
 
 def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
@@ -199,36 +199,26 @@ class _Points:
         op, args = compacted(op, args)
         return self.b.emit(op, *args, shape=op.shape)
 
-    def made(self, own: Sequence[Affine], read: Sequence[Factor | Affine], body: Callable[..., Expr], over: Sequence[Affine] = (),
-             guards: tuple[Affine, ...] = (), shape: tuple[Affine, ...] | None = None) -> Atom:
+    def made(self, own: Sequence[Affine], read: Sequence[Element | Affine], body: Callable[..., Expr],
+             over: Sequence[Affine] = (), guards: tuple[Affine, ...] = (), shape: tuple[Affine, ...] | None = None) -> Atom:
         """A comprehension that writes at the leading subscripts of the result, and sums over the indices in `over`."""
         lead = self.op.shape[:len(self.op.write)]
         shape = shape if shape is not None else (*lead, *[self.extents[x.index] for x in own if x.index is not None])
         return self.comprehension((*self.op.write, *own), shape, own, over, read, body, guards)
 
-    def added(self, source: int, own: Sequence[Affine], read: Sequence[Factor | Affine], body: Callable[..., Expr],
+    def added(self, source: int, own: Sequence[Affine], read: Sequence[Element | Affine], body: Callable[..., Expr],
               over: Sequence[Affine] = (), guards: tuple[Affine, ...] = ()) -> Atom:
         """A comprehension that adds up where a source reads."""
         s = self.op.sources[source]
         return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), own, over, read, body, guards)
 
     def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], own: Sequence[Affine], over: Sequence[Affine],
-                      read: Sequence[Factor | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
-        inner, args, sources = Builder(), list(self.e.args), list[BodySource]()
-        params = [Param(Var(f"x{n}"), f"x{n}") for n in range(len(read))]
-        for each in read:
-            if isinstance(each, Affine):
-                sources.append(each)
-            else:
-                args.append(each[0])
-                sources.append(Read(len(args) - 1, each[1]))
-        value = body(*[inner.expr(p.var) for p in params])
+                      read: Sequence[Element | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
         indices = [x.index for x in (*own, *over) if x.index is not None]
         ranges = (*self.op.ranges, *[Range(i, affine(0), self.extents[i]) for i in indices])
-        reduction = "=" if all_fixed(ranges, write) else "+"
-        op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape, reduction=reduction,
-                           sources=tuple(sources), body=body_of(value.atom, params, inner.equations))
-        return emit(self.b, op, tuple(args)).atom
+        op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape,
+                           reduction="=" if all_fixed(ranges, write) else "+")
+        return computed(self.b, op, body, read, self.e.args).atom
 
 
 def _operation(e: Equation) -> MatrixOperation:
@@ -239,16 +229,12 @@ def _operation(e: Equation) -> MatrixOperation:
 def matrices(b: Builder, e: Equation) -> Atom:
     """The matrices that an operation works on: one for each point of the box, with zeros where guards leave points out."""
     op = _operation(e)
-    i, j = Index("i"), Index("j")
-    n = matrix_extent(e)
     here, extents = corner(op.ranges)
+    ranges, own = every_element((matrix_extent(e),) * 2)
     s = op.sources[0]
-    own = (affine(j), affine(i)) if op.transposed else (affine(i), affine(j))
-    ranges = (*op.ranges, Range(i, affine(0), n), Range(j, affine(0), n))
-    x = Var("x")
-    copy = Comprehension(ranges=ranges, guards=op.guards, write=(*here, affine(i), affine(j)), shape=(*extents, n, n),
-                         reduction="=", sources=(Read(s.arg, (*s.subscripts, *own)),), body=body_of(x, [Param(x, "x")]))
-    return emit(b, copy, e.args).atom
+    copy = Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=(*here, *own),
+                         shape=(*extents, *[r.high for r in ranges]))
+    return computed(b, copy, lambda x: x, [(e.args[s.arg], (*s.subscripts, *(own[::-1] if op.transposed else own)))], e.args).atom
 
 
 # ---------------------------------------------------------------- what exists
@@ -264,24 +250,12 @@ def spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscript
         if tensor is None:
             counts.append(Lit(1.0))
             continue
-        rest = shape_of(tensor)[len(subscripts):]
-        inner = [Index("ij"[d]) for d in range(len(rest))]
-        ranges = (*op.ranges, *[Range(i, affine(0), n) for i, n in zip(inner, rest, strict=True)])
-        x = Var("x")
-        body = body_of(x, [Param(x, "x")])
-        read = Read(len(e.args), (*subscripts, *map(affine, inner)))
-        count = Comprehension(ranges=ranges, guards=op.guards, write=op.write, shape=lead, reduction="+", sources=(read,),
-                              body=body)
-        counts.append(emit(b, count, (*e.args, tensor)).atom)
-    own = [Index("ij"[d]) for d in range(len(shape) - len(write))]
-    ranges = (*op.ranges, *[Range(i, affine(0), n) for i, n in zip(own, shape[len(write):], strict=True)])
-    inner_b, params = Builder(), [Param(Var(f"x{n}"), f"x{n}") for n in range(len(counts))]
-    value: Expr = inner_b.expr(params[0].var)
-    for p in params[1:]:
-        value = value + inner_b.expr(p.var)
-    where = (*write, *map(affine, own))
-    sources = tuple([Read(len(e.args) + n, () if isinstance(c, Lit) else op.write) for n, c in enumerate(counts)])
+        inner, here = every_element(shape_of(tensor)[len(subscripts):])
+        count = Comprehension(ranges=(*op.ranges, *inner), guards=op.guards, write=op.write, shape=lead, reduction="+")
+        counts.append(computed(b, count, lambda x: x, [(tensor, (*subscripts, *here))], e.args).atom)
+    behind, own = every_element(shape[len(write):])
+    ranges, where = (*op.ranges, *behind), (*write, *own)
     spread = Comprehension(ranges=ranges, guards=op.guards, write=where, shape=shape,
-                           reduction="=" if all_fixed(ranges, where) else "+", sources=sources,
-                           body=body_of(value.atom, params, inner_b.equations))
-    return emit(b, spread, (*e.args, *counts)).atom
+                           reduction="=" if all_fixed(ranges, where) else "+")
+    read = [(c, () if isinstance(c, Lit) else op.write) for c in counts]
+    return computed(b, spread, lambda *x: reduce(add, x), read, e.args).atom

@@ -339,7 +339,7 @@ def everywhere(s: Equation, value: float) -> Equation:
     ranges, write = behind(op)
     ranges = (*written_ranges(op), *ranges)
     same = Comprehension(ranges=ranges, guards=op.guards, write=write, shape=op.shape,
-                         reduction="=" if all_fixed(ranges, write) else "+", sources=(), body=constant_body(value))
+                         reduction="=" if all_fixed(ranges, write) else "+", body=constant_body(value))
     return Equation(s.outs, *compact(same, s.args), s.span)
 
 
@@ -352,7 +352,7 @@ def written_ranges(op: Boxed) -> tuple[Range, ...]:
 def copied(s: Equation, op: MatrixOperation) -> Equation:
     """A statement that copies what an operation on matrices writes."""
     ranges, write = behind(op)
-    copy = Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=write, shape=op.shape, reduction="=",
+    copy = Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=write, shape=op.shape,
                          sources=(Read(len(s.args), write),), body=identity_body())
     return Equation(s.outs, *compact(copy, (*s.args, s.outs[0])), s.span)
 

@@ -116,7 +116,7 @@ def _limited(f: Folder, number: Var, conditions: tuple[Affine, ...]) -> Var:
     b = Builder()
     param = Param(Var("x0"), "x0")
     body = body_of(select(b.expr(param.var) != 0, 1, 0).atom, [param], b.equations)
-    op = Comprehension(ranges=(), guards=conditions, write=(), shape=(), reduction="=", sources=(Read(0, ()),), body=body)
+    op = Comprehension(guards=conditions, sources=(Read(0, ()),), body=body)
     made = f.keep(Equation((Var(None, True),), op, (number,)))
     assert isinstance(made, Var)
     f.supports[made] = (*conditions, number)

@@ -17,7 +17,7 @@ from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.elementwise import elementwise, emit, every_element
+from adcli.lang.ir.elementwise import computed, elementwise, every_element
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import abs_, select
@@ -128,9 +128,8 @@ def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> No
     level = select(undefined, DOMAIN, 0)
     if op.name == "logdet":
         level = select(~undefined & is_singular(b, e, each.use), SINGULAR, level)
-    one = Comprehension(ranges=(), write=(), shape=(), reduction="=", sources=(), body=identity_body())
-    lows = [replace(one, sources=(r.low,)) for r in op.ranges]
-    found.place("matrix", e, level.atom, op.ranges, tuple([emit(b, low, ()).atom for low in lows]), (matrices(b, e),))
+    lows = tuple([computed(b, Comprehension(), lambda x: x, [r.low]).atom for r in op.ranges])
+    found.place("matrix", e, level.atom, op.ranges, lows, (matrices(b, e),))
 
 
 def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, known: Activity | None) -> None:
@@ -203,7 +202,7 @@ def _ties(b: Builder, each: Reached, found: _Found) -> None:
     if count is None:
         return
     ranges, here = every_element(shape_of(count))
-    elements = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=identity_body())
+    elements = Comprehension(ranges=ranges, reduction="max", sources=(Read(0, here),), body=identity_body())
     over = Inside(b, Equation((Var(),), elements, (count,)), Liveness(each.use.guard))
     value = over.body.b.expr(over.op.body.params[0].var)
     if each.use.live is not None:

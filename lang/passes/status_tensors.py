@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Param, Program, Var, shape_of
+from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.activity import active_values, moved_results
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of, nested_reads
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, nested_reads
+from adcli.lang.ir.elementwise import computed, elementwise, emit, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, amended, step_place, whole_statements, without_onto
@@ -194,10 +194,7 @@ def any_element(b: Builder, tensor: Atom, met: Callable[[Expr], Expr]) -> Expr:
 def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) -> Expr:
     """The greatest value of a function of the elements."""
     ranges, here = every_element(shape_of(tensor))
-    x, inner = Var("x"), Builder()
-    body = body_of(function(inner.expr(x)).atom, [Param(x, "x")], inner.equations)
-    op = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=body)
-    return emit(b, op, (tensor,))
+    return computed(b, Comprehension(ranges=ranges, reduction="max"), function, [(tensor, here)])
 
 
 # ---------------------------------------------------------------- extrema

@@ -28,7 +28,7 @@ from adcli.lang.ir.comprehension import (
     covers,
     identity_body,
 )
-from adcli.lang.ir.elementwise import compact, every_element, filled
+from adcli.lang.ir.elementwise import compact, computed, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence
@@ -127,7 +127,7 @@ class Directions:
         read = () if constant else (Read(0, tuple(map(affine, kept.here))),)
         body = constant_body(kept.value.value) if isinstance(kept.value, Lit) else identity_body()
         guards = inside(kept.at, self.extents[like]) if kept.partial else ()
-        op = Comprehension(ranges=ranges, guards=guards, write=write, shape=shape, reduction="=", sources=read, body=body)
+        op = Comprehension(ranges=ranges, guards=guards, write=write, shape=shape, sources=read, body=body)
         out = renamed(like, shape)
         self.b.equations.append(Equation((out,), op, () if constant else (kept.value,), self.b.span, self.b.group))
         return out
@@ -155,10 +155,9 @@ class Directions:
         if isinstance(atom, Lit):
             return filled(self.b, (*extents, *shape), atom.value)
         (lead, here), (inner, own) = directions(extents), every_element(shape)
-        read = Read(0, ((*here, *own) if atom.shape else here) if atom in self.extents else (own if atom.shape else ()))
-        op = Comprehension(ranges=(*lead, *inner), write=(*here, *own), shape=(*extents, *shape), reduction="=", sources=(read,),
-                           body=identity_body())
-        return self.b.emit(op, self.all_of(atom), shape=op.shape)
+        at = (*(here if atom in self.extents else ()), *(own if atom.shape else ()))
+        op = Comprehension(ranges=(*lead, *inner), write=(*here, *own), shape=(*extents, *shape))
+        return computed(self.b, op, lambda x: x, [(self.all_of(atom), at)]).atom
 
     def row(self, e: Equation, extents: Shape) -> None:
         """An operation on numbers: a comprehension over the directions."""
@@ -180,7 +179,7 @@ class Directions:
             names[a] = (inner.expr(x) != 0).var if a.truth else x
             return names[a]
         value = inner.emit(e.op, *[operand(a) for a in e.args])
-        op = Comprehension(ranges=lead, write=here, shape=extents, reduction="=", sources=tuple(sources),
+        op = Comprehension(ranges=lead, write=here, shape=extents, sources=tuple(sources),
                            body=body_of(value, params, inner.equations))
         self.made(Equation((renamed(e.outs[0], extents),), op, tuple(args), e.span, e.group), e.outs[0])
 
@@ -328,7 +327,7 @@ class Directions:
             return out
         ranges, here = every_element(shape)
         read = Read(0, (*here[-count:], *here[:-count]))
-        op = Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(read,), body=identity_body())
+        op = Comprehension(ranges=ranges, write=here, shape=shape, sources=(read,), body=identity_body())
         self.b.equations.append(Equation((out,), op, (whole,), made.span, made.group))
         return out
 

@@ -36,16 +36,31 @@ def _comprehension(gate: Gate, e: Equation, op: Comprehension) -> None:
     """A comprehension with its body gated, and where its result exists."""
     numbers = {a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags}
     gate.flags.update(numbers)
-    body = BodyBuilder(e, ())
-    seeded: Present = {op.body.params[k].var: _element(gate, body, s, k) for k, s in op.reads() if e.args[s.arg] in gate.flags}
-    inner, value = Gate(body.b, seeded, {}), op.body.results[0].atom
-    inner.lines(op.body.equations)
-    if inner.present and any(map(can_be_infinite, op.body.equations)):
-        gate.b.equations.append(_with_body(e, op, body, inner.or_else(value, 0.0)))
-    else:
-        gate.b.equations.append(e)
+    gated, body, exists = _gated(gate, e, op)
+    gate.b.equations.append(gated)
     if op.reduction in ("=", "+"):
-        _exists_where(gate, e, op, body, inner.present.get(value))
+        _exists_where(gate, e, op, body, exists)
+
+
+def _gated(gate: Gate, e: Equation, op: Comprehension) -> tuple[Equation, BodyBuilder, Var | None]:
+    """A comprehension with its body gated, if that can be infinite; the body with what it asks, and whether its value exists."""
+    body, value = BodyBuilder(e, ()), op.body.results[0].atom
+    seeded: Present = {op.body.params[k].var: _element(gate, body, s, k) for k, s in op.reads() if e.args[s.arg] in gate.flags}
+    inner = Gate(body.b, seeded, {})
+    inner.lines(op.body.equations)
+    exists = inner.present.get(value)
+    if not inner.present or not any(map(can_be_infinite, op.body.equations)):
+        return e, body, exists
+    program = body_of(inner.or_else(value, 0.0), body.params, body.b.equations)
+    tight, args = compact(replace(op, sources=tuple(body.sources), body=program), tuple(body.args))
+    return Equation(e.outs, tight, args, e.span), body, exists
+
+
+def _terms(op: Comprehension, body: BodyBuilder, exists: Var | None) -> tuple[Comprehension, tuple[Atom, ...]]:
+    """How many terms of each element exist, or whether the one does."""
+    there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
+    program = body_of(there, body.params, body.b.equations)
+    return replace(op, sources=tuple(body.sources), body=program, onto=None), tuple(body.args)
 
 
 def _recurrence(gate: Gate, e: Equation, op: Recurrence) -> None:
@@ -54,8 +69,8 @@ def _recurrence(gate: Gate, e: Equation, op: Recurrence) -> None:
     starts = dict(zip(e.outs, e.args, strict=False))
     gate.flags.update({a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags})
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
-    for out in active_histories(e, gate.flags.keys()):
-        assert isinstance(out, Var)
+    active = active_histories(e, gate.flags.keys())
+    for out in [out for out in e.outs if out in active]:
         start = gate.flags.get(starts[out])
         flags = Var(None, True, shape=out.shape)
         system.history(flags, Lit(0.0) if start is None else _number(gate.b, start), places[out])
@@ -83,20 +98,14 @@ def _matrices(gate: Gate, s: Equation, system: StepSystem) -> Equation:
 
 def _statement(gate: Gate, s: Equation, op: Comprehension, system: StepSystem) -> Equation:
     """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
-    plain = without_onto(s)
-    body = BodyBuilder(plain, ())
-    seeded: Present = {op.body.params[k].var: _element(gate, body, r, k) for k, r in op.reads() if s.args[r.arg] in gate.flags}
-    inner, value = Gate(body.b, seeded, {}), op.body.results[0].atom
-    inner.lines(op.body.equations)
-    exists, flags = inner.present.get(value), gate.flags.get(s.outs[0])
+    plain, flags = without_onto(s), gate.flags.get(s.outs[0])
+    assert isinstance(plain.op, Comprehension)
+    gated, body, exists = _gated(gate, plain, plain.op)
     if isinstance(flags, Var) and (exists is not None or op.onto is None):
-        there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
-        program = body_of(there, body.params, body.b.equations)
-        counted, args = compact(replace(op, sources=tuple(body.sources), body=program, onto=None), tuple(body.args))
+        counted, args = compact(*_terms(op, body, exists))
         (system.assign if op.onto is None else system.add)(flags, counted, args, s.span)
-    if not inner.present or not any(map(can_be_infinite, op.body.equations)):
+    if gated is plain:
         return s
-    gated = _with_body(plain, replace(op, onto=None), body, inner.or_else(value, 0.0))
     if op.onto is None:
         return gated
     assert isinstance(gated.op, Comprehension)
@@ -125,23 +134,15 @@ def _exists_where(gate: Gate, e: Equation, op: Comprehension, body: BodyBuilder,
     start = None if op.onto is None else gate.flags.get(e.args[op.onto])
     if exists is None and start is None:
         return
-    there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
-    counted = replace(op, sources=tuple(body.sources), body=body_of(there, body.params, body.b.equations), onto=None)
-    apart = None if exists is None else in_parts(gate.b, counted, tuple(body.args), exists)
-    counted, args = apart or (counted, tuple(body.args))
+    counted, args = _terms(op, body, exists)
+    if exists is not None:
+        counted, args = in_parts(gate.b, counted, args, exists) or (counted, args)
     if start is not None:
         counted, args = replace(counted, onto=len(args)), (*args, _number(gate.b, start))
     out, flag = e.outs[0], emit(gate.b, counted, args)
     gate.flags[out] = flag.atom
     if not out.shape:
         gate.present[out] = (flag != 0).var
-
-
-def _with_body(e: Equation, op: Comprehension, body: BodyBuilder, value: Atom) -> Equation:
-    """The equation with another value of its body."""
-    gated = replace(op, sources=tuple(body.sources), body=body_of(value, body.params, body.b.equations))
-    tight, args = compact(gated, tuple(body.args))
-    return Equation(e.outs, tight, args, e.span)
 
 
 def _number(b: Builder, flag: Atom) -> Atom:
