@@ -14,9 +14,9 @@ from adcli.lang.derive import derivatives
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.extras import missing
+from adcli.solvers.fit import planned
 from adcli.solvers.fit_data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_minimum import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_model import planned
 from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request

@@ -1,17 +1,42 @@
-"""Nonlinear least squares: the least cost that is found, and what the answer is worth, from the singular values of the Jacobian
-there."""
+"""Nonlinear least squares: the residuals of a program and their Jacobian by native code, for all rows of a table in one call or
+of whole tensors; the least cost that is found; and what the answer is worth, from the singular values of the Jacobian there."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.memory import require_room
+from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
-from adcli.solvers.fit_algebra import Matrix, Vector, null_space, spread
-from adcli.solvers.fit_minimum import Loss, Residuals, Start, minimised
-from adcli.solvers.fit_undetermined import NullDirection
+from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
+from adcli.solvers.fit_minimum import RANK, Loss, Matrix, Residuals, Start, Vector, column_lengths, minimised, null_space
+
+if TYPE_CHECKING:
+    from adcli.task.tasks import Task
+
+Array = np.ndarray
+PASSES = 4
+"""Units that residuals are taken in, one after another."""
+VANISHING = 1e-100
+"""Residuals in their unit whose squares may be no doubles."""
+LARGEST_IN_SCALE = 1e60
+"""Residuals in the scale of a loss, of which fourth powers are taken."""
+COPIES = 6
+"""Jacobians that a solver holds at a time, with their decompositions."""
+
+
+# ---------------------------------------------------------------- what a fit has found
+
+class NullDirection(NamedTuple):
+    """Parameters that can be moved together, each by so much, without a change of any residual; the `names` of all, in order."""
+
+    moves: Mapping[str, float]
+    names: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +110,211 @@ def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
     return k**2 * float(psi @ psi) / dof / mean**2
 
 
+def spread(j: Matrix, lost: Matrix) -> tuple[Vector, Matrix]:
+    """The roots of the diagonal of (JᵀJ)⁻¹, and that matrix with ones on its diagonal, by the singular values of J with columns
+    of length 1; NaN for parameters that are not determined."""
+    lengths = column_lengths(j)
+    _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
+    kept = s > RANK * s[0] if s[0] > 0 else s > 0
+    root = vt[kept].T / s[kept]
+    inner = column_lengths(root.T)
+    found, together = inner / lengths, np.clip(root @ root.T / np.outer(inner, inner), -1.0, 1.0)
+    np.fill_diagonal(together, 1.0)
+    unknown = np.any(lost != 0, axis=0) if len(lost) else np.zeros(j.shape[1], bool)
+    found[unknown] = together[unknown, :] = together[:, unknown] = math.nan
+    return found, together
+
+
 def require_rows(rows: int, names: Sequence[str]) -> None:
     """AdError where there are fewer residuals than parameters."""
     if rows < len(names):
         raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {', '.join(names)}",
                       help="give more rows, or fewer parameters: ⟦--params NAME=START⟧")
+
+
+# ---------------------------------------------------------------- residuals of a program
+
+class Outputs(NamedTuple):
+    """The outputs at some parameters, one after another, flat; their Jacobian; the status of every row."""
+
+    values: Array
+    jacobian: Array
+    levels: Array
+
+
+class RowModel:
+    """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
+
+    def __init__(self, task: Task, begins: Mapping[str, Begin], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+        self.task, self.rows, self.jobs, self.kernel = task, rows, jobs, task.kernel
+        self.names, self.outputs = list(begins), list(task.signature.outputs)
+        require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
+        self.varying = frozenset(name for name, x in columns.items() if np.ndim(x))
+        self.whole = -(-rows // self.kernel.lanes) * self.kernel.lanes   # the last row again, to fill a block
+        self.columns = {name: np.pad(np.broadcast_to(x, rows).astype(np.float64), (0, self.whole - rows), "edge")
+                        for name, x in columns.items()}
+        self.parameters = {name: np.empty(self.whole) for name in self.names}
+        self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
+        self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
+
+    def __call__(self, b: Array) -> Outputs:
+        m, n = len(self.outputs), self.rows
+        for column, x in zip(self.parameters.values(), b, strict=True):
+            column.fill(x)
+        found, levels = np.empty((1 + len(b), m, self.whole)), np.empty(self.whole)
+        run_arrays(self.kernel, self.inputs, self.whole, [*found[0], *(found[at] for at in self.places), levels], self.jobs)
+        flat = found[:, :, :n].reshape(1 + len(b), m * n)
+        return Outputs(flat[0], flat[1:].T, levels[:n])
+
+    def row_of(self, i: int) -> int:
+        """The row that an element of the flat outputs is from."""
+        return i % self.rows
+
+    def inputs_at(self, row: int) -> Mapping[str, Any]:
+        """The inputs of a row that are no parameters."""
+        return {name: float(c[row]) for name, c in self.columns.items()}
+
+
+class TensorModel:
+    """The elements of outputs that are tensors, or that depend on some, at a point or in every row: each of `points` has a value
+    for each input that is no parameter."""
+
+    def __init__(self, task: Task, begins: Mapping[str, Begin], points: Sequence[Mapping[str, Any]], jobs: int | None) -> None:
+        from adcli.answers.evaluation import computation
+        from adcli.input.arrays import given
+        self.task, self.begins, self.points = task, begins, points
+        self.compute, self.given = computation(task, jobs, None), given
+        self.ends = np.zeros(len(points), int)
+        require_room(f"a Jacobian of {len(points):,} rows", COPIES * 8 * len(points) * start_of(begins).values.size)
+
+    def __call__(self, b: Array) -> Outputs:
+        found = [self.results(b, k) for k in range(len(self.points))]
+        values = [np.concatenate([np.ravel(v) for v in vs]) for vs, _, _ in found]
+        self.ends = np.cumsum([len(v) for v in values])
+        blocks = [np.concatenate([np.reshape(matrices[v, x], (np.size(value), -1)) for x in self.begins], axis=1)
+                  for vs, matrices, _ in found for v, value in zip(self.task.signature.outputs, vs, strict=True)]
+        return Outputs(np.concatenate(values), np.concatenate(blocks), np.array([float(level) for _, _, level in found]))
+
+    def results(self, b: Array, k: int) -> tuple[Sequence[Any], dict[tuple[str | None, str], Any], int]:
+        """The outputs of a row, their derivatives, the status."""
+        results, level = self.compute(self.whole(b, k))
+        m = len(self.task.signature.outputs)
+        keys = [(c.of, c.wrt[0]) for c in self.task.signature.derived]
+        return results[:m], dict(zip(keys, results[m:], strict=True)), level
+
+    def whole(self, b: Array, k: int) -> dict[str, Any]:
+        """All inputs of the program in a row. AdError where their shapes do not fit."""
+        from adcli.input.arrays import fitting
+        point = {**self.points[k], **packed(self.begins, b)}
+        found: dict[str, Any] = fitting(self.task.primal, {p.name: self.given(p, point[p.name]) for p in self.task.primal.params})
+        return found
+
+    def row_of(self, i: int) -> int:
+        """The row that an element of the flat outputs is from."""
+        return int(np.searchsorted(self.ends, i, "right"))
+
+    def inputs_at(self, row: int) -> Mapping[str, Any]:
+        """The inputs of a row that are no parameters."""
+        return self.points[row]
+
+
+class Fit(NamedTuple):
+    """A fit that is to be made: the model with its parameters, and what its outputs are compared with; `places` are
+    where the rows come from, None for tensors."""
+
+    model: Any
+    places: Places | None
+    begins: Mapping[str, Begin]
+    start: Start
+    observed: Array
+    factor: Array
+
+    def residuals(self, at: Array) -> Residuals:
+        """Outputs less observations, weighted, in a power of 2 near the largest of them `at` some parameters; the size of the
+        observations, or of the outputs where these are zero, tells what is rounding."""
+        with np.errstate(all="ignore"):
+            begun = self.model(at).values
+            compared = self.observed if np.any(self.observed) else begun
+            unit = power(largest((begun - self.observed) * self.factor))
+            factor = self.factor / unit
+
+        def compute(b: Array) -> tuple[Array, Array]:
+            found = self.model(b)
+            with np.errstate(all="ignore"):
+                return (found.values - self.observed) * factor, found.jacobian * factor[:, None]
+        return Residuals(compute, largest(compared * factor), unit)
+
+    def made(self, loss: Loss, absolute: bool, most: int) -> Fitted:
+        """The fit. AdError where there are fewer residuals than parameters, NotFinite where the start has none."""
+        require_rows(len(self.observed), self.start.names)
+        start, again = self.start, PASSES
+        while True:
+            residuals = self.residuals(start.values)
+            require_scale(loss, largest(residuals(start.values)[0]) * residuals.unit)
+            found, again = fitted(residuals, start, loss, absolute, most), again - 1
+            if not again or not 0 < largest(found.residuals) < VANISHING * residuals.unit:
+                return replace(found, start=self.start)
+            start = start._replace(values=found.values)   # squares have underflowed in the unit of the start
+
+
+def require_scale(loss: Loss, residual: float) -> None:
+    """AdError where residuals in the scale of a loss have squares that are no doubles."""
+    if loss.name != "linear" and residual < math.inf and residual / loss.scale > LARGEST_IN_SCALE:
+        raise AdError(f"the loss differs from squares from {loss.scale!r} on, which is nothing next to residuals of up to"
+                      f" {residual:.3g}",
+                      help="give the residual from which on it counts as an outlier, as in ⟦--f-scale 0.1⟧")
+
+
+def largest(x: Array) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def power(x: float) -> float:
+    """A power of 2 near a number, 1 where there is none."""
+    return 2.0 ** min(max(math.frexp(x)[1], -1000), 1000) if 0 < x < math.inf else 1.0
+
+
+def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
+    """The fit of a task, a Jacobian by the parameters."""
+    start = start_of(begins)
+    rows = 1 if o.places is None else len(o.places.rows)
+    if not has_tensors(task.primal):
+        observed, factors = (np.concatenate([np.broadcast_to(x, rows) for x in xs]) for xs in (o.observed, o.factors))
+        return Fit(RowModel(task, begins, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
+    points: list[Mapping[str, Any]] = [o.inputs]
+    compared: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
+    if o.places is not None:
+        columns = {name: np.broadcast_to(x, rows) for name, x in o.inputs.items()}
+        both = [[np.broadcast_to(x, rows) for x in xs] for xs in (o.observed, o.factors)]
+        points = [{name: x[k] for name, x in columns.items()} for k in range(rows)]
+        compared = [([x[k] for x in both[0]], [x[k] for x in both[1]]) for k in range(rows)]
+    model = TensorModel(task, begins, points, jobs)
+    found = [*compared_at(task, model, start, o, compared)]
+    observed, factors = (np.concatenate(xs) if xs else np.zeros(0) for xs in ([y for y, _ in found], [f for _, f in found]))
+    return Fit(model, o.places, begins, start, observed, factors)
+
+
+def compared_at(task: Task, model: TensorModel, start: Start, o: Observations,
+                compared: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[tuple[Array, Array]]:
+    """What the elements of the outputs are compared with in every row, and their factors. AdError where shapes do not fit."""
+    from adcli.answers.evaluation import callable_program
+    from adcli.lang.passes.simplify import simplify
+    outputs = callable_program(task, simplify(task.primal), (), None, None)
+    for k, (observed, factors) in enumerate(compared):
+        try:
+            shapes = [np.shape(x) for x in outputs(model.whole(start.values, k))[0]]
+            yield flat(observed, shapes, o.called), flat(factors, shapes, o.called)
+        except AdError as fault:
+            if o.places is None:
+                raise
+            raise AdError(f"{o.places.named(k)}: {fault.message}", help=fault.help) from None
+
+
+def flat(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], called: Sequence[str]) -> Array:
+    """One array for each output, broadcast to its shape, all one after another."""
+    found = []
+    for x, shape, name in zip(arrays, shapes, called, strict=True):
+        if np.ndim(x) and np.shape(x) != shape:
+            raise AdError(f"{name} has shape {np.shape(x)}, and its output {shape}")
+        found.append(np.broadcast_to(x, shape).reshape(math.prod(shape)))
+    return np.concatenate(found)

@@ -34,7 +34,7 @@ from adcli.rows.sample_columns import whole_table
 from adcli.rows.sources import Location
 from adcli.rows.stream import given_tables
 from adcli.rows.tables import BadTable
-from adcli.solvers.fit import Fitted
+from adcli.solvers.fit import Fit, Fitted, planned
 from adcli.solvers.fit_data import (
     Begin,
     Comparison,
@@ -48,7 +48,6 @@ from adcli.solvers.fit_data import (
     wrong,
 )
 from adcli.solvers.fit_minimum import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_model import Fit, planned
 from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.solvers.fit_report import FORMATS, Answered, written
 from adcli.task.derive import chosen

@@ -9,12 +9,9 @@ import numpy as np
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
-from adcli.solvers import because
-from adcli.solvers.fit import Fitted
+from adcli.solvers import explain_failure
+from adcli.solvers.fit import Fit, Fitted, NullDirection
 from adcli.solvers.fit_data import packed
-from adcli.solvers.fit_minimum import EPS
-from adcli.solvers.fit_model import Fit
-from adcli.solvers.fit_undetermined import connected, said_of
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20
@@ -49,7 +46,7 @@ def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
     row = worst_row(fit, b)
     at = point(fit, b, row)
     if not has_tensors(task.primal):
-        return because.not_finite(task.primal, list(fit.begins), at)
+        return explain_failure.not_finite(task.primal, list(fit.begins), at)
     from adcli.answers.diagnose import note
     from adcli.answers.watch import not_finite
     values, matrices, level = fit.model.results(b, row)
@@ -66,11 +63,6 @@ def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
         yield f"note: {said_of(directions)}"
         if len(directions[0].moves) == 1:
             yield from no_influence(fit, task, found.values, directions[0].moves)
-    for name in faint(fit, found):
-        yield f"note: {name} has all but lost its influence on the way: its own size moves residuals by less than rounding does"
-    if found.undetermined and not has_tensors(task.primal):
-        for name in constant_columns(fit):
-            yield f"note: column '{name}' has the same number in every row"
     if found.dof == 0 and not found.absolute:
         yield "note: as many parameters as residuals: there are no degrees of freedom, and no uncertainties"
     if not found.converged:
@@ -89,22 +81,10 @@ def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) ->
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}
     for row in np.unique(np.linspace(0, count - 1, min(count, ASKED_ROWS)).astype(int)).tolist():
-        causes, texts = because.no_influence(task.primal, list(fit.begins), point(fit, b, row), names)
+        causes, texts = explain_failure.no_influence(task.primal, list(fit.begins), point(fit, b, row), names)
         told.setdefault(causes, []).append((row, texts))
     row, texts = max(told.values(), key=len)[0]
     return texts and [f"in {fit.places.named(row)}:", *texts]
-
-
-def faint(fit: Fit, found: Fitted) -> list[str]:
-    """Parameters that are determined, but by numbers near rounding: their own size, here or at the start, moves no residual, and
-    it was not so at the start."""
-    with np.errstate(all="ignore"):
-        begun, here = fit.model(fit.start.values), fit.model(found.values)
-        size = max(np.max(np.abs(x * fit.factor), initial=0.0) for x in (fit.observed, here.values))
-        before, now = (np.abs(x.jacobian * fit.factor[:, None]).max(axis=0, initial=0.0) for x in (begun, here))
-        own = np.maximum(np.abs(found.values), np.abs(fit.start.values))
-        few = np.isfinite(found.uncertainties) & (now < EPS * before) & (now * own < EPS * size)
-    return [n for n, lost in zip(found.names, few, strict=True) if lost]
 
 
 def beyond(fit: Fit, found: Fitted) -> np.ndarray | None:
@@ -137,6 +117,43 @@ def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool
     return any(level > 0 and not known.active.isdisjoint(e.args) for e, level in levels(task.primal, values, known))
 
 
-def constant_columns(fit: Fit) -> list[str]:
-    """Inputs that come from the table and are the same in every row."""
-    return [name for name, c in fit.model.columns.items() if name in fit.model.varying and np.ptp(c) == 0]
+# ---------------------------------------------------------------- parameters that data do not determine
+
+def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
+    """Directions, those together that move a parameter in common, if only by way of others."""
+    found: list[list[NullDirection]] = []
+    for d in directions:
+        same = [group for group in found if any(not d.moves.keys().isdisjoint(other.moves) for other in group)]
+        found = [group for group in found if group not in same] + [[*(other for group in same for other in group), d]]
+    return found
+
+
+def said_of(directions: Sequence[NullDirection]) -> str:
+    """What is not determined along directions that are connected: parameters that can only be had together, with the one sum of
+    them that the data determine, or with the moves that change nothing where there are several such sums."""
+    moved = {name for d in directions for name in d.moves}
+    names = [name for name in directions[0].names if name in moved]
+    if len(names) == 1:
+        return f"{names[0]} has no influence: no residual changes with it here"
+    together = f"{', '.join(names[:-1])} and {names[-1]} can only be had together"
+    if len(names) == len(directions) + 1:
+        alone = "neither alone" if len(names) == 2 else "none alone"
+        return f"{together}: here the data determine {determined(directions, names)}, and {alone}"
+    moves = [", ".join(f"{x} by {m:.6g}" for x, m in d.moves.items()) for d in directions]
+    if len(moves) == 1:
+        return f"{together}: moving {moves[0]} changes no residual"
+    return f"{together}: neither moving {', nor moving '.join(moves)} changes a residual"
+
+
+def determined(directions: Sequence[NullDirection], names: Sequence[str]) -> str:
+    """The one sum of parameters that none of the directions changes, that of the first parameter with the factor 1."""
+    moves = np.array([[d.moves.get(name, 0.0) for name in names] for d in directions])
+    lengths = np.abs(moves).max(axis=0)
+    factors = np.linalg.svd(moves / lengths)[2][-1] / lengths
+    terms = zip(names, (factors / factors[0]).tolist(), strict=True)
+    return next(terms)[0] + "".join(f" {'-' if x < 0 else '+'} {factor(abs(x))}{name}" for name, x in terms)
+
+
+def factor(x: float) -> str:
+    text = f"{x:.6g}"
+    return "" if text == "1" else f"{text}*"

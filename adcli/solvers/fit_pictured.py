@@ -14,9 +14,8 @@ from adcli.plot.pictured import pictured
 from adcli.plot.ranges import POINTS, Setting
 
 if TYPE_CHECKING:
-    from adcli.solvers.fit import Fitted
+    from adcli.solvers.fit import Fit, Fitted
     from adcli.solvers.fit_data import Observations
-    from adcli.solvers.fit_model import Fit
 
 MOST_OUTPUTS = 3
 

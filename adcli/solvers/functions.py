@@ -45,6 +45,10 @@ MOST_WRITTEN = 100_000
 """Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
 
 
+def dense(matrix: Any) -> Vector:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
 class VectorFunction(ABC):
     """Outputs as a function of the inputs in `names`, the others `fixed`.
 

@@ -18,7 +18,15 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.conditions import with_conditions
-from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction, Vector, VectorFunction, vector_function
+from adcli.solvers.functions import (
+    GIVEN_UP,
+    MOST_DENSE,
+    ScalarVectorFunction,
+    Vector,
+    VectorFunction,
+    dense,
+    vector_function,
+)
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
@@ -120,8 +128,7 @@ class Evaluations:
         return self.once("gradients", y, b"", self.function.jac)
 
     def g(self, y: Vector) -> Vector:
-        first = self.jacobian(y)[[0]]
-        return self.sign * self.scale * np.ravel(first if isinstance(first, np.ndarray) else first.toarray())
+        return self.sign * self.scale * np.ravel(dense(self.jacobian(y)[[0]]))
 
     def jac(self, y: Vector) -> Any:
         """The Jacobian of c, sparse where it is."""
@@ -157,10 +164,6 @@ class Evaluations:
     def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
         whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
         return (lambda v: dense(self.hess(y, -v))) if whole else None
-
-
-def dense(matrix: Any) -> Vector:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 # ---------------------------------------------------------------- the problem

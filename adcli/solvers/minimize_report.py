@@ -1,36 +1,29 @@
 """What is said of an optimum: the point, the value, what has been checked there, and where that shows no minimum, why."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from adcli.answers import diagnose
-from adcli.answers.evaluation import evaluate
 from adcli.lang.ir import JUMP, LEVELS, SMOOTH, Program, has_tensors
 from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
-from adcli.solvers import because
-from adcli.solvers.functions import VectorFunction
+from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text, status
 from adcli.solvers.minimize import Optimum, Problem, is_removable
 from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
 
 SAME = 1e-6
 """Values of minima that differ by less, relative to them or 1, count as one."""
-NEAR, HALVINGS = 1e-4, 60
-"""How far to either side of a point a kink is looked for, and in how many steps."""
 FAR = 1e4
 """How far from its start, relative to it, a point is that still moves where there may be no minimum."""
 EFFORT = {"values": "value", "gradients": "gradient", "hessians": "Hessian", "products": "product"}
 MOST_SHOWN = 20
 """Conditions that are told one by one."""
-MOST_NAMED = 4
-"""Variables of a direction that are named."""
 
 
 @dataclass(frozen=True)
@@ -172,19 +165,14 @@ class Report:
         if level > 0:
             yield note
         elif found.verdict == MOVING:
-            near = near_kink(self.problem, found.x)
+            near = near_kink(function, found.x)
             if near is not None:
                 yield near
-        bad = found.x if found.verdict == NOT_FINITE else optimum.bad
-        if bad is not None and scalars:
-            said = because.not_finite(function.program, function.names, function.point(bad))
-            if said:
-                yield f"note: at {point_text(function.components, bad)}" + (" on the way" if found.verdict != NOT_FINITE else "")
-                yield from said
+        yield from failure(function, *((found.x, False) if found.verdict == NOT_FINITE else (optimum.bad, True)))
         moved = np.zeros(len(found.x)) if found.direction is None else found.direction
         flat = [name for name, x, d in zip(function.names, found.residual, moved, strict=False) if x == 0 and abs(d) > 1e-6]
         if found.verdict == FLAT and flat and scalars:
-            yield from because.no_influence(function.program, function.names, self.at, flat)[1]
+            yield from no_influence(function.program, function.names, self.at, flat)[1]
         start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
         if found.verdict in (MOVING, NOT_FINITE) and np.max(np.abs(found.x), initial=0.0) > FAR * start:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
@@ -196,58 +184,6 @@ def pull(multiplier: float) -> str:
     if multiplier != multiplier:
         return "no multiplier: the gradients of what is active are zero or dependent"
     return f"multiplier {multiplier:.6g}"
-
-
-def point_text(names: Sequence[str], x: np.ndarray) -> str:
-    text = ", ".join(f"{name} = {v:.6g}" for name, v in zip(names[:6], x[:6], strict=False))
-    return text + (", …" if len(names) > 6 else "")
-
-
-# ---------------------------------------------------------------- whether derivatives mean something there
-
-def leading(names: Sequence[str], direction: np.ndarray) -> str:
-    """A direction by its largest components, each with its name."""
-    chosen = [i for i in np.argsort(-np.abs(direction), kind="stable") if abs(direction[i]) > 1e-6]
-    text = ", ".join(f"{names[i]} {direction[i]:+.3g}" for i in sorted(chosen[:MOST_NAMED]))
-    return text + (", …" if len(chosen) > MOST_NAMED else "")
-
-
-def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
-    """The level of status at a point, and the note on the operation that is not smooth."""
-    row = next(iter(evaluate(function.watched, [dict(at)])))
-    return row.level, diagnose.note(function.watched, Row(row.at, row.results, row.level)) if row.level > 0 else None
-
-
-def near_kink(problem: Problem, x: np.ndarray) -> object:
-    """The note on a kink at which a solver came to a halt: where the gradient is another to either side of the point, the place
-    between is found by halving."""
-    def gradient(at: np.ndarray) -> np.ndarray:
-        made = problem.function.jac(at)[[0]]
-        return np.ravel(made if isinstance(made, np.ndarray) else made.toarray())
-
-    own = gradient(x)
-    low, high = (x + side * NEAR * np.maximum(np.abs(x), 1.0) * own / max(float(np.max(np.abs(own))), 1e-300) for side in (-1, 1))
-    below, above = gradient(low), gradient(high)
-    if not float(np.max(np.abs(above - below))) > 0.5 * float(np.max(np.abs(own))):
-        return None
-    for _ in range(HALVINGS):
-        middle = low + (high - low) / 2
-        between = gradient(middle)
-        if float(np.max(np.abs(between - below))) > float(np.max(np.abs(above - between))):
-            high, above = middle, between
-        else:
-            low, below = middle, between
-    names = problem.function.components
-    for at in (low, high):
-        level, note = status(problem.function, problem.function.point(at))
-        if level > 0 and note is not None:
-            return Note(f"near {point_text(names, at)}: {note.message}", note.span, note.source)
-    i, weights = int(np.argmax(np.abs(above - below))), np.zeros(1 + len(problem.conditions))
-    weights[0] = 1.0
-    bent = sum(abs(problem.function.hessp(at, weights, high - low)[i]) for at in (low, high))
-    if not bent < 0.1 * abs(above[i] - below[i]):   # it is no more than curved
-        return None
-    return f"note: near {point_text(names, low)} the derivative by {names[i]} jumps from {below[i]:.6g} to {above[i]:.6g}"
 
 
 # ---------------------------------------------------------------- forms

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from adcli.solvers.functions import Vector, VectorFunction
+from adcli.solvers.functions import Vector, VectorFunction, dense
 from adcli.solvers.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
 
 ZERO = 1e-8
@@ -103,10 +102,6 @@ class Solution:
 def joined(system: System, x: Vector) -> Vector:
     """The unknowns with the other inputs behind them."""
     return system.others.pack(system.function.point(x))
-
-
-def dense(matrix: Any) -> Vector:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def full(f: VectorFunction, x: Vector, weights: Vector) -> Vector:

@@ -18,7 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.conditions import with_equations
-from adcli.solvers.functions import GIVEN_UP, Vector, VectorFunction, vector_function
+from adcli.solvers.functions import GIVEN_UP, Vector, VectorFunction, dense, vector_function
 from adcli.solvers.solution import (
     LEAST_SQUARES,
     NOT_FINITE,
@@ -27,7 +27,6 @@ from adcli.solvers.solution import (
     Solution,
     System,
     certain,
-    dense,
     judged,
     length,
     sizes,

@@ -14,8 +14,7 @@ from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
-from adcli.solvers import because
-from adcli.solvers.minimize_report import leading, point_text, status
+from adcli.solvers.explain_failure import failure, leading, no_influence, status
 from adcli.solvers.solution import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 NOT_SMOOTH = "not smooth"
@@ -115,15 +114,10 @@ class SolveReport:
             yield str(self.smoothness[1])
         if s.found or has_tensors(f.program):
             return
-        bad = s.x if s.verdict == NOT_FINITE else s.bad
-        if bad is not None:
-            said = because.not_finite(f.program, f.names, f.point(bad))
-            if said:
-                yield f"note: at {point_text(f.components, bad)}" + (" on the way" if s.verdict != NOT_FINITE else "")
-                yield from said
+        yield from failure(f, *((s.x, False) if s.verdict == NOT_FINITE else (s.bad, True)))
         flat = [x for x, column in zip(f.names, s.jacobian.T, strict=True) if not np.any(column)]
         if flat and s.verdict in (SINGULAR_SOLUTION, NOT_CONVERGED):
-            yield from because.no_influence(f.program, f.names, self.at, flat)[1]
+            yield from no_influence(f.program, f.names, self.at, flat)[1]
 
 
 def brief(x: float) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from adcli.solvers.fit import Fitted, fitted
 from adcli.solvers.fit_minimum import Loss, Residuals, Start
-from adcli.solvers.fit_undetermined import connected, said_of
+from adcli.solvers.fit_notes import connected, said_of
 
 FREE = Loss()
 

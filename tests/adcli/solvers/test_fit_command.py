@@ -294,8 +294,6 @@ def test_a_suspicious_answer_ends_with_what_why_says() -> None:
     most = adcli("fit", "-e", "v = a*(1 - exp(-k*t))", "--params", "a=1,k=1e4", "--y", "y", stdin=b"t,y\n0,1\n1,2\n2,4\n3,1\n")
     assert "note: k has no influence" in most.err and "in <stdin>: row 2:\ndv_dk is 0.0\n" in most.err, most.err
     assert "u = -k*t = -10000.0 is 0.0: underflow" in most.err   # not the t = 0 of row 1
-    lost = adcli("fit", "-e", "v = 1/(a + exp(b - t))", *AB, "--y", "y", stdin=DECAY)
-    assert lost.code == 1 and "note: b has all but lost its influence on the way" in lost.err
     edge = adcli("fit", "-e", "v = a*t**k", "--params", "a=1,k=0.5", "--y", "y", stdin=DECAY)
     assert edge.code == 1 and "row 1: the output is not finite at a point on the way" in edge.err
     assert "u**v at u = t = 0.0" in edge.err and "is inf: a pole" in edge.err
@@ -303,7 +301,6 @@ def test_a_suspicious_answer_ends_with_what_why_says() -> None:
     assert bound.code == 0 and "in [0.0, 2.0]" in bound.out and "a is held by its bound 2.0" in bound.err
     constant = adcli("fit", *LINE, *AB, "--y", "y", stdin=b"t,y\n2,1\n2,2\n2,4\n")
     assert constant.code == 1 and "here the data determine a + 2*b" in constant.err
-    assert "column 't' has the same number in every row" in constant.err
     steep = table({"t": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 3.0, 4.0, 1000.0]})
     endless = adcli("fit", "-e", "v = a*exp(-b*t)", *AB, "--y", "y", "--evaluations", "2", stdin=steep)
     assert endless.code == 1 and "# converged = no" in endless.out and "--evaluations 20" in endless.err

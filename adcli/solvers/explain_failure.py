@@ -1,0 +1,116 @@
+"""Why there is no answer, or a suspicious one: what `why` says of numbers that are not finite and of inputs without influence,
+and where an operation is not smooth."""
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.answers import diagnose
+from adcli.answers.evaluation import evaluate
+from adcli.lang.ir import Program, has_tensors
+from adcli.lang.ir.errors import AdError, Note
+from adcli.output.layout import Row
+from adcli.solvers.functions import VectorFunction, dense
+
+if TYPE_CHECKING:
+    from adcli.why.command import Explanation
+
+MOST_TOLD = 3
+"""Causes that are told of one point."""
+MOST_NAMED = 4
+"""Variables of a direction that are named."""
+NEAR, HALVINGS = 1e-4, 60
+"""How far to either side of a point a kink is looked for, and in how many steps."""
+
+
+# ---------------------------------------------------------------- what `why` says
+
+def not_finite(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[str]:
+    """What made the numbers at a point that are NaN or infinite: the values, and where they are finite the derivatives."""
+    found = [g for g in _groups(primal, wrt, at) if any(not math.isfinite(f.value) for f in g.findings)]
+    outputs = {r.name for r in primal.results}
+    values = [g for g in found if any(f.name in outputs and not math.isfinite(f.value) for f in g.findings)]
+    return _paragraphs(values or found)
+
+
+def no_influence(primal: Program, wrt: Sequence[str], at: Mapping[str, float], flat: Collection[str]
+                 ) -> tuple[Sequence[object], list[str]]:
+    """What made the derivatives at a point zero by the inputs that are `flat`: the causes with their places in the text, and
+    the words for them."""
+    ends = tuple(f"_d{x}" for x in flat)
+    found = [g for g in _groups(primal, [x for x in wrt if x in flat], at)
+             if any(f.value == 0 and f.name.endswith(ends) for f in g.findings)]
+    return tuple((c.kind, c.equation and c.equation.span) for g in found for c in g.findings[0].causes), _paragraphs(found)
+
+
+def _groups(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[Explanation]:
+    from adcli.why.command import WhyAt, groups
+    if has_tensors(primal):
+        return []
+    try:
+        return groups(WhyAt(primal, list(wrt), False, 1, False), at)
+    except AdError:
+        return []
+
+
+def _paragraphs(found: Sequence[Explanation]) -> list[str]:
+    from adcli.why.command import paragraph
+    told: set[str] = set()
+    return ["\n".join(paragraph(group, told)) for group in found[:MOST_TOLD]]
+
+
+def failure(function: VectorFunction, x: np.ndarray | None, on_the_way: bool) -> Iterator[str]:
+    """What made numbers at a point that are not finite, with the point."""
+    if x is not None and (said := not_finite(function.program, function.names, function.point(x))):
+        yield f"note: at {point_text(function.components, x)}" + " on the way" * on_the_way
+        yield from said
+
+
+# ---------------------------------------------------------------- what is not smooth
+
+def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
+    """The level of status at a point, and the note on the operation that is not smooth."""
+    row = next(iter(evaluate(function.watched, [dict(at)])))
+    return row.level, diagnose.note(function.watched, Row(row.at, row.results, row.level)) if row.level > 0 else None
+
+
+def near_kink(function: VectorFunction, x: np.ndarray) -> Note | None:
+    """The note on a kink at which a solver came to a halt: where the gradient is another to either side of the point, the place
+    between is found by halving."""
+    def gradient(at: np.ndarray) -> np.ndarray:
+        return np.ravel(dense(function.jac(at)[[0]]))
+
+    own = gradient(x)
+    low, high = (x + side * NEAR * np.maximum(np.abs(x), 1.0) * own / max(float(np.max(np.abs(own))), 1e-300) for side in (-1, 1))
+    below, above = gradient(low), gradient(high)
+    if not float(np.max(np.abs(above - below))) > 0.5 * float(np.max(np.abs(own))):
+        return None
+    for _ in range(HALVINGS):
+        middle = low + (high - low) / 2
+        between = gradient(middle)
+        if float(np.max(np.abs(between - below))) > float(np.max(np.abs(above - between))):
+            high, above = middle, between
+        else:
+            low, below = middle, between
+    for at in (low, high):
+        level, note = status(function, function.point(at))
+        if level > 0 and note is not None:
+            return Note(f"near {point_text(function.components, at)}: {note.message}", note.span, note.source)
+    return None
+
+
+# ---------------------------------------------------------------- points and directions in words
+
+def point_text(names: Sequence[str], x: np.ndarray) -> str:
+    text = ", ".join(f"{name} = {v:.6g}" for name, v in zip(names[:6], x[:6], strict=False))
+    return text + (", …" if len(names) > 6 else "")
+
+
+def leading(names: Sequence[str], direction: np.ndarray) -> str:
+    """A direction by its largest components, each with its name."""
+    chosen = [i for i in np.argsort(-np.abs(direction), kind="stable") if abs(direction[i]) > 1e-6]
+    text = ", ".join(f"{names[i]} {direction[i]:+.3g}" for i in sorted(chosen[:MOST_NAMED]))
+    return text + (", …" if len(chosen) > MOST_NAMED else "")
