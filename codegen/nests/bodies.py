@@ -5,13 +5,12 @@ change along the tile's index is computed once for all its rows. Each goes to th
 """
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nest import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
-from adcli.codegen.nests.quotients import MOST_IN_TURN, TOGETHER, Dividend, Divisor, quotients, reciprocals, suits
+from adcli.codegen.nests.quotients import TOGETHER, quotients, reciprocal, suits
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
@@ -30,18 +29,12 @@ class BodyValue:
     level: int
 
 
-NOBODYS = BodyValue([], False, True, 0)
-"""A value that is computed on the way to another one, which alone reads it."""
-
-
 class BodyWriter:
     """Writes the body of the comprehension of `function`, for a tile of so many rows and blocks."""
 
     def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
-        body = function.op.body
-        self.readers = Counter(a for a in (*(a for e in body.equations for a in e.args), *(r.atom for r in body.results)))
         self.carried = {power.result: power for power in function.nest.powers if power.along is not None}
 
     def write(self, fused: Equation | None) -> None:
@@ -64,8 +57,7 @@ class BodyWriter:
             else:
                 self.values[e.outs[0]] = self.equation(e)
         for e in later:
-            if e.outs[0] not in self.values:
-                self.values[e.outs[0]] = self.equation(e)
+            self.values[e.outs[0]] = self.equation(e)
 
     def result(self, t: int, u: int) -> str:
         return self.operand(self.at.op.body.results[0].atom, t, u, self.at.lanes > 1)
@@ -79,8 +71,9 @@ class BodyWriter:
         args = [self.values[a] for a in e.args if isinstance(a, Var)]
         tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
         level = max((a.level for a in args), default=0)
-        if packed and suits(e, self.at.vectors) and (value := self.quotient(e, tiled, level)) is not None:
-            return value
+        if (packed and suits(e, self.at.vectors) and self.at.at_beginning(level)
+                and not self.as_new(e.args[1], self.rows if tiled else 1, level)):
+            return self.quotient(e, tiled, level)
         template, texts = (self.at.vectors if packed else self.at.scalars).template(e.op), []
         for t in range(self.rows if tiled else 1):
             row = []
@@ -90,55 +83,23 @@ class BodyWriter:
             texts.append(row)
         return BodyValue(texts, tiled, packed, level)
 
-    def quotient(self, e: Equation, tiled: bool, level: int) -> BodyValue | None:
-        """A division by what was known before, or by one number for several registers, multiplied out, with those that divide the
-        quotient again. None where the divisor is as new as the quotient, or the text has come too far."""
-        at, rows = self.at, self.rows if tiled else 1
-        if not at.at_beginning(level) or self.as_new(e.args[1], rows, level):
-            return None
-        chain = self.in_turn(e, tiled, rows, level)
-        by, dividends = [x.args[1] for x in chain], list[Dividend]()
-        for t, u in [(t, u) for t in range(rows) for u in range(self.blocks)]:
-            zero, inverse = reciprocals(at, [self.divisor(y, t, u) for y in by])
-            texts = [self.operand(y, t, u, True) for y in by]
-            dividends.append(Dividend(self.operand(e.args[0], t, u, True), zero, tuple(zip(texts, inverse, strict=True))))
-        wanted = [k for k, x in enumerate(chain) if x is chain[-1] or self.readers[x.outs[0]] > 1]
-        some = [dividends[k:k + TOGETHER] for k in range(0, len(dividends), TOGETHER)]
-        made = [texts for each in some for texts in quotients(at, level, each, wanted)]
-        for n, k in enumerate(wanted):
-            texts_of = [[made[t * self.blocks + u][n] for u in range(self.blocks)] for t in range(rows)]
-            self.values[chain[k].outs[0]] = BodyValue(texts_of, tiled, True, level)
-        for k in {*range(len(chain))}.difference(wanted):
-            self.values[chain[k].outs[0]] = NOBODYS
-        return self.values[e.outs[0]]
+    def quotient(self, e: Equation, tiled: bool, level: int) -> BodyValue:
+        """A division by what was known before, or by one number for several registers, multiplied out."""
+        (x, y), rows = e.args, self.rows if tiled else 1
+        divisions = [(self.operand(x, t, u, True), self.operand(y, t, u, True), self.reciprocal(y, t, u))
+                     for t in range(rows) for u in range(self.blocks)]
+        made = [z for k in range(0, len(divisions), TOGETHER) for z in quotients(self.at, level, divisions[k:k + TOGETHER])]
+        return BodyValue([made[t * self.blocks:(t + 1) * self.blocks] for t in range(rows)], tiled, True, level)
 
-    def in_turn(self, e: Equation, tiled: bool, rows: int, level: int) -> list[Equation]:
-        """A division, with that of its quotient by another such divisor, and so on."""
-        found = [e]
-
-        def next_one() -> Equation | None:
-            out, divisors = found[-1].outs[0], [x.args[1] for x in found]
-            again = [x for x in self.at.op.body.equations if suits(x, self.at.vectors) and x.args[0] is out]
-            return next((x for x in again if self.goes_along(x.args[1], divisors, tiled, level)
-                         and not self.as_new(x.args[1], rows, level)), None)
-        while len(found) < MOST_IN_TURN and (following := next_one()) is not None:
-            found.append(following)
-        return found
-
-    def goes_along(self, y: Atom, divisors: Sequence[Atom], tiled: bool, level: int) -> bool:
-        """Whether a divisor is known where a value is divided by others, and in registers if these are."""
+    def reciprocal(self, y: Atom, t: int, u: int) -> str:
+        """1/y in a register."""
+        at = self.at
         if isinstance(y, Lit):
-            return True
-        by = self.values.get(y)
-        if by is None or by.level > level or by.tiled > tiled:
-            return False
-        return all(self.values[x].packed == by.packed for x in divisors if isinstance(x, Var))
-
-    def divisor(self, y: Atom, t: int, u: int) -> Divisor | float:
-        if isinstance(y, Lit):
-            return y.value
+            return at.vectors.constant(1 / y.value)
         by = self.values[y]
-        return Divisor(by.texts[t if by.tiled else 0][u if by.packed else 0], by.level, by.packed)
+        text = by.texts[t if by.tiled else 0][u if by.packed else 0]
+        inverse = reciprocal(at, at.vectors if by.packed else at.scalars, text, by.level)
+        return inverse if by.packed else at.spread(inverse, by.level)
 
     def as_new(self, y: Atom, rows: int, level: int) -> bool:
         """Whether each register of a tile with so many rows has a divisor of its own, which the innermost loop makes."""

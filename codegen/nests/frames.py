@@ -39,15 +39,6 @@ class Frame:
     """The block in which its beginning ends, where that has several."""
 
 
-@dataclass(slots=True)
-class OtherWay:
-    """Lines of a block that computes values another way, and what says that they are right; nothing where they always are."""
-
-    lines: list[str] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
-    holds: str = ""
-
-
 class FunctionWriter:
     """The text of one function under construction; `sizes` are the names of sizes, which are loaded at its beginning."""
 
@@ -104,21 +95,18 @@ class FunctionWriter:
         frame = self.frames[level]
         return level == len(self.frames) - 1 and self.label == (frame.end or frame.label)
 
-    def first_way(self, values: Sequence[tuple[str, str]], holds: str, others: Sequence[OtherWay]) -> list[str]:
-        """Values of these types at the beginning of the innermost frame; where something does not hold, those of the first other
-        way that does for all of them, or of the last. The text must still be `at_beginning`."""
+    def either(self, kind: str, values: Sequence[str], holds: str, instead: Sequence[str]) -> list[str]:
+        """Values of a type at the beginning of the innermost frame; where something does not hold, those of the instructions
+        `instead`. The text must still be `at_beginning`."""
         self.count += 1
-        n, ways, wanted = self.count, [(self.label, [text for _, text in values])], holds
-        frame, end = self.frames[-1], f"either.{n}"
-        for k, way in enumerate(others):
-            label = f"instead.{n}.{k}"
-            frame.head += [f"  br i1 {wanted}, label %{end}, label %{label}", f"{label}:", *way.lines]
-            ways.append((label, way.values))
-            wanted = way.holds
+        frame, other, end = self.frames[-1], f"instead.{self.count}", f"either.{self.count}"
+        pairs = [(x, self.fresh()) for x in values]
+        frame.head += [f"  br i1 {holds}, label %{end}, label %{other}", f"{other}:",
+                       *(f"  {y} = {right}" for (_, y), right in zip(pairs, instead, strict=True)),
+                       f"  br label %{end}", f"{end}:"]
         found = [self.fresh() for _ in values]
-        frame.head += [f"  br label %{end}", f"{end}:"]
-        for k, (z, (kind, _)) in enumerate(zip(found, values, strict=True)):
-            frame.head.append(f"  {z} = phi {kind} {', '.join(f'[ {texts[k]}, %{label} ]' for label, texts in ways)}")
+        frame.head += [f"  {z} = phi {kind} [ {x}, %{self.label} ], [ {y}, %{other} ]"
+                       for z, (x, y) in zip(found, pairs, strict=True)]
         frame.end = self.label = end
         return found
 
