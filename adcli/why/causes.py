@@ -99,7 +99,7 @@ class Words:
             said = {"operation": described(e, ""), "at": self.at(e), "result": self.shown(self.explainer.values[e.outs[0]])}
             form = "form" if cause.kind in FORMS else "result"
             return self.inside(e) + SENTENCES[form].format(**said, how=self.how(cause, e))
-        return self.inside(e) + LINEAR[cause.kind](self, cause, e)
+        return self.inside(e) + LINEAR[cause.kind](self, cause, e, cause.position)
 
     def inside(self, e: Equation) -> str:
         element = self.element_of.get(e.outs[0])
@@ -183,101 +183,80 @@ class Words:
         return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
 
 
-def _plain(kind: str) -> Callable[[Words, Cause, Equation], str]:
+def _plain(w: Words, c: Cause, e: Equation, i: int) -> str:
     """The partial derivative at its operands, and a remark."""
-    def sentence(w: Words, c: Cause, e: Equation) -> str:
-        assert c.position is not None
-        x = "0.0" if c.partial is None or c.partial == 0 else w.shown(c.partial)
-        return SENTENCES["partial"].format(partial=w.partial(e, c.position), at=w.at(e), value=x, end=PARTIALS[kind])
-    return sentence
+    x = "0.0" if c.partial is None or c.partial == 0 else w.shown(c.partial)
+    return SENTENCES["partial"].format(partial=w.partial(e, i), at=w.at(e), value=x, end=PARTIALS[c.kind])
 
 
-def _meets(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    return SENTENCES["meets"].format(partial=w.partial(e, c.position), at=w.at(e), value=w.shown(c.partial), sweep=c.sweep,
+def _meets(w: Words, c: Cause, e: Equation, i: int) -> str:
+    return SENTENCES["meets"].format(partial=w.partial(e, i), at=w.at(e), value=w.shown(c.partial), sweep=c.sweep,
                                      seed=w.shown(c.seed), how=w.of_numbers(HOW[c.kind]))
 
 
-def _product(kind: str) -> Callable[[Words, Cause, Equation], str]:
-    def sentence(w: Words, c: Cause, e: Equation) -> str:
-        assert c.position is not None
-        said = {"partial": w.partial(e, c.position), "at": w.at(e), "value": "0.0" if c.partial == 0 else w.shown(c.partial)}
-        if c.partial == 0 or (c.partial is not None and math.isinf(c.partial)):
-            return SENTENCES["extreme"].format(**said, how=w.of_numbers(HOW["overflow" if c.partial else "underflow"]))
-        return SENTENCES["product"].format(**said, sweep=c.sweep, seed=w.shown(c.seed), end=w.of_numbers(PRODUCTS[kind]))
-    return sentence
+def _product(w: Words, c: Cause, e: Equation, i: int) -> str:
+    said = {"partial": w.partial(e, i), "at": w.at(e), "value": "0.0" if c.partial == 0 else w.shown(c.partial)}
+    if c.partial == 0 or (c.partial is not None and math.isinf(c.partial)):
+        return SENTENCES["extreme"].format(**said, how=w.of_numbers(HOW["overflow" if c.partial else "underflow"]))
+    return SENTENCES["product"].format(**said, sweep=c.sweep, seed=w.shown(c.seed), end=w.of_numbers(PRODUCTS[c.kind]))
 
 
-def _undefined(w: Words, c: Cause, e: Equation) -> str:
-    return (_product if c.partial is not None and math.isfinite(c.partial) else _plain)("undefined")(w, c, e)
+def _undefined(w: Words, c: Cause, e: Equation, i: int) -> str:
+    return (_product if c.partial is not None and math.isfinite(c.partial) else _plain)(w, c, e, i)
 
 
-def _terms(kind: str) -> Callable[[Words, Cause, Equation], str]:
-    def sentence(w: Words, c: Cause, e: Equation) -> str:
-        assert c.position is not None
-        return SENTENCES["terms"].format(count=c.others + 1, sweep=c.sweep, partial=w.partial(e, c.position), at=w.at(e),
-                                         end=TERMS[kind])
-    return sentence
+def _terms(w: Words, c: Cause, e: Equation, i: int) -> str:
+    return SENTENCES["terms"].format(count=c.others + 1, sweep=c.sweep, partial=w.partial(e, i), at=w.at(e), end=TERMS[c.kind])
 
 
-def _factor(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    zero = next((a for i, a in enumerate(e.args) if i != c.position and w.explainer.number(a) == 0), e.args[c.position])
+def _factor(w: Words, c: Cause, e: Equation, i: int) -> str:
+    zero = next((a for k, a in enumerate(e.args) if k != i and w.explainer.number(a) == 0), e.args[i])
     x = w.shown(w.explainer.number(zero))
     if e.group:
-        return f"one factor of {w.partial(e, c.position)} is {x}"
+        return f"one factor of {w.partial(e, i)} is {x}"
     name = "the constant" if isinstance(zero, Lit) else f"{w.named(zero)} ="
     return f"{name} {x} is a factor of the derivative of {w.written(e)}"
 
 
-def _tail(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    why = "its limit there" if c.because else "saturation, flat to the last digit"
-    return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: {why}"
+def _flat(w: Words, c: Cause, e: Equation, i: int) -> str:
+    if c.kind == "tail":
+        why = "its limit there" if c.because else "saturation, flat to the last digit"
+    else:
+        why = "a stationary point" if len(e.args) - len(e.op.static) == 1 else "zero at these operands"
+    return f"{w.partial(e, i)} {w.at(e)} is 0.0: {why}"
 
 
-def _stationary(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    why = "a stationary point" if len(e.args) - len(e.op.static) == 1 else "zero at these operands"
-    return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: {why}"
+def _not_taken(w: Words, c: Cause, e: Equation, i: int) -> str:
+    return f"the arm {w.named(e.args[i]) or 'one arm'} is not taken: {w.condition(e)}"
 
 
-def _not_taken(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    arm = w.named(e.args[c.position]) or "one arm"
-    return f"the arm {arm} is not taken: {w.condition(e)}"
-
-
-def _comparison(w: Words, c: Cause, e: Equation) -> str:
+def _comparison(w: Words, c: Cause, e: Equation, i: int) -> str:
     if e.op is SELECT:
         return f"only a condition depends on it ({w.condition(e)}), and a condition has derivative 0"
     return f"only a comparison depends on it, {w.written(e)}, which has derivative 0"
 
 
-def _loser(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    if w.explainer.number(e.args[c.position]) != w.explainer.number(e.args[c.position]):
-        return f"{described(e, '')} {w.at(e)} ignores the nan of {letter(c.position)}"
-    return f"{letter(c.position)} of {described(e, '')} is not the {e.op.pieces} {w.at(e)}"
+def _loser(w: Words, c: Cause, e: Equation, i: int) -> str:
+    if math.isnan(w.explainer.number(e.args[i])):
+        return f"{described(e, '')} {w.at(e)} ignores the nan of {letter(i)}"
+    return f"{letter(i)} of {described(e, '')} is not the {e.op.pieces} {w.at(e)}"
 
 
-def _hinge(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
+def _hinge(w: Words, c: Cause, e: Equation, i: int) -> str:
     flat = "its flat side"
     if e.op is CLAMP:
-        flat = "outside its bounds" if c.position == 0 else "this bound is not the one reached"
-    return f"{described(e, '')} {w.at(e)}: {flat}, where the derivative with respect to {letter(c.position)} is 0"
+        flat = "outside its bounds" if i == 0 else "this bound is not the one reached"
+    return f"{described(e, '')} {w.at(e)}: {flat}, where the derivative with respect to {letter(i)} is 0"
 
 
-def _convention(w: Words, c: Cause, e: Equation) -> str:
+def _convention(w: Words, c: Cause, e: Equation, i: int) -> str:
     return f"{w.written(e)} {w.at(e)} is at a {c.name}, so this number is a convention"
 
 
-LINEAR: dict[str, Callable[[Words, Cause, Equation], str]] = {
-    "0·inf": _meets, "inf·0": _meets, "undefined": _undefined, "zero factor": _factor, "stationary": _stationary, "tail": _tail,
-    "comparison": _comparison, "not taken": _not_taken, "not the winner": _loser, "hinge": _hinge,
-    "convention": _convention,
-    **{kind: _plain(kind) for kind in ("singular", "pole", "kink", "step", "unverified")},
-    **{kind: _product(kind) for kind in ("overflow", "underflow")}, **{kind: _terms(kind) for kind in TERMS},
+LINEAR: dict[str, Callable[[Words, Cause, Equation, int], str]] = {
+    "0·inf": _meets, "inf·0": _meets, "undefined": _undefined, "zero factor": _factor, "stationary": _flat, "tail": _flat,
+    "comparison": _comparison, "not taken": _not_taken, "not the winner": _loser, "hinge": _hinge, "convention": _convention,
+    **dict.fromkeys(("singular", "pole", "kink", "step", "unverified"), _plain),
+    **dict.fromkeys(("overflow", "underflow"), _product), **dict.fromkeys(TERMS, _terms),
 }
 """The sentence for each kind of cause in a tangent or adjoint sweep."""

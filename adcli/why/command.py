@@ -37,7 +37,7 @@ from adcli.output.streams import columns_of, packed_destination, say, write_poin
 from adcli.output.wrap import fitted
 from adcli.task.derive import looked_at
 from adcli.why.causes import Words
-from adcli.why.groups import Explanation, WhyAt, groups_of_numbers
+from adcli.why.groups import Explanation, WhyAt, groups, is_large
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6
@@ -96,14 +96,6 @@ def command(options: WhyOptions) -> int:
     return 0
 
 
-def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
-    """Everything there is to explain at a point."""
-    if has_tensors(asked.primal):
-        from adcli.why.elements import groups_of_elements
-        return groups_of_elements(asked, at)
-    return groups_of_numbers(asked, at)
-
-
 def number_of(asked: WhyAt) -> Number:
     """How numbers are written."""
     return number_format(None, False, asked.precision.name)
@@ -127,10 +119,9 @@ def paragraphs(found: Sequence[Explanation]) -> list[str]:
 
 def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
     """That there is nothing to explain."""
-    if has_tensors(asked.primal):
-        from adcli.why.elements import is_large
-        return NOTHING_LARGE if is_large(asked, at) else NOTHING_OF_TENSORS
-    return NOTHING
+    if not has_tensors(asked.primal):
+        return NOTHING
+    return NOTHING_LARGE if is_large(asked, at) else NOTHING_OF_TENSORS
 
 
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:

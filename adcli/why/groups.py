@@ -1,22 +1,29 @@
-"""What there is to explain at a point, grouped by the cause; of programs of numbers."""
+"""What there is to explain at a point, grouped by the cause."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause
-from adcli.lang.analyse.findings import Finding, conventional, explained, in_other_mode_alone, other_mode
+from adcli.lang.analyse.findings import Asked, Finding, conventional, each_bad, explained, in_other_mode_alone, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.evaluate import Arithmetic
-from adcli.lang.ir import Program
+from adcli.lang.ir import Atom, Program, has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.why.causes import Words
 
 COMPARED, COMPARED_ALWAYS = 2_000_000, 100_000
 """Operations that may be spent on asking the other mode: of numbers that are not finite, and of all."""
+MOST_SWEPT = 2_000_000
+"""Operations that sweeps over elements may go through, all together: some seconds."""
 
 
 class WhyAt(NamedTuple):
@@ -35,7 +42,6 @@ class WhyAt(NamedTuple):
         return native_arithmetic(self.precision)
 
 
-
 class Explanation(NamedTuple):
     """Findings with the same cause, and the words for it."""
 
@@ -50,25 +56,99 @@ class Explanation(NamedTuple):
     """Elements of tensors beside the one that is told of, in which the same happens."""
 
 
-def groups_of_numbers(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
-    """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
+def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
+    """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros. A program with tensors
+    is written out as one of scalars there, or looked at in part where it is too large for that."""
+    if not has_tensors(asked.primal):
+        return groups_of(asked, asked.primal, at, asked.wrt)
+    from adcli.lang.evaluate.unfolding import elements_of, unfolded
+    if is_large(asked, at):
+        from adcli.why.large import groups_of_large
+        return groups_of_large(asked, at)
+    whole = unfolded(asked.primal, at, asked.arithmetic)
+    wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
+    of = differentiated(asked, whole.program, wrt)
+    sizes = Counter([*(tensor_of(r.name) for r in whole.program.results), *map(tensor_of, wrt)])
+    return groups_of(asked, whole.program, whole.at, wrt, of, lambda found: whole_zeros(found, sizes), elements_of)
+
+
+def groups_of(asked: WhyAt, program: Program, at: Mapping[str, float], wrt: list[str], of: Collection[str] | None = None,
+              chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
+              elements: Callable[[Program], Mapping[Atom, str]] | None = None) -> list[Explanation]:
+    """The groups of a program of scalars. Of one whose values are `elements` of tensors, those in which the same operation does
+    the same are one group; of others also what the other mode alone makes, and rewrites that help."""
     found, first = list[Explanation](), list[Words]()
-    for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order,
-                                         arithmetic=asked.arithmetic):
-        words = Words(explainer, precision=asked.precision)
+    for explainer, findings in explained(program, at, wrt, asked.forward, asked.order, chosen, of, asked.arithmetic):
+        words = Words(explainer, elements and elements(explainer.program), asked.precision)
         first.append(words)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
-        together: dict[tuple[Cause, ...], list[Finding]] = {}
+        together: dict[Hashable, list[Finding]] = {}
         for f in findings:
-            together.setdefault(f.causes, []).append(f)
-        found += [Explanation(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
+            together.setdefault((rank(f.value), *map(operation, f.causes)) if elements else f.causes, []).append(f)
+        found += [Explanation(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other},
+                              words.way(same[0].question) if same[0].question else (), also(same, words))
                   for same in together.values()]
-    found += [Explanation([f], first[0], None, [], {f.name: here}) for f, here in in_other_mode_alone(
-        asked.primal, first[0].explainer, asked.forward, COMPARED_ALWAYS)]
+    if elements is None:
+        found += [Explanation([f], first[0], None, [], {f.name: here}) for f, here in in_other_mode_alone(
+            program, first[0].explainer, asked.forward, COMPARED_ALWAYS)]
     found.sort(key=lambda g: rank(g.findings[0].value))
-    rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
-    found = [g._replace(rewrite=r) for g, r in zip(found, rewrites, strict=True)]
-    return with_limits(asked, asked.primal, None, first[0], found) if asked.limit else found
+    if elements is None:
+        rewrites = mended(program, at, [(g.findings, g.words.explainer) for g in found])
+        found = [g._replace(rewrite=r) for g, r in zip(found, rewrites, strict=True)]
+    return with_limits(asked, program, of, first[0], found) if asked.limit else found
+
+
+def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
+    """Whether a point is too large to be written out. AdError where something is asked that needs it written out."""
+    from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length
+    if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
+        return False
+    for option, given in (("--limit", asked.limit), ("--order 2", asked.order == 2), ("--mode forward", asked.forward)):
+        if given:
+            raise AdError(f"{option} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
+                          f" {operations:,}", help=f"leave out {option}, or give smaller tensors")
+    return True
+
+
+def differentiated(asked: WhyAt, program: Program, wrt: Sequence[str]) -> set[str]:
+    """The elements of outputs whose derivatives are looked at: all, or those that the effort allows, first what is not finite.
+    AdError where it allows none."""
+    count = max(1, len(program.equations)) * (len(wrt) ** (asked.order - 1))
+    names = [r.name for r in program.results]
+    if (len(wrt) if asked.forward else 1) * count > MOST_SWEPT:
+        raise AdError(f"--{'mode forward' if asked.forward else 'order 2'} takes {len(wrt):,} sweeps here, each of {count:,} "
+                      f"operations, which is too much", help="name fewer inputs with --wrt, or give smaller tensors")
+    return set(names if asked.forward else names[:max(1, MOST_SWEPT // count)])
+
+
+def whole_zeros(found: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[Asked]:
+    """The numbers that are not finite, and the tensors all elements of which are 0: of these the first, with the tensor's name. A
+    zero by itself is seldom a question."""
+    zeros: dict[str, list[Asked]] = {}
+    for each in found:
+        if not math.isfinite(each[0].value):
+            yield each
+        elif each[0].value == 0:
+            zeros.setdefault(tensor_of(each[0].name), []).append(each)
+    for name, those in zeros.items():
+        f, question = those[0]
+        if len(those) == math.prod(sizes[tensor_of(x)] for x in (f.of or "", *f.wrt)):
+            yield replace(f, name=name if len(those) == 1 else f"every element of {name}"), question
+
+
+def operation(cause: Cause) -> Hashable:
+    """What is the same of a cause in all elements of a tensor."""
+    e = cause.equation
+    position = None if e and isinstance(e.op, NoValue) else cause.position   # an element of the matrix
+    return (cause.kind, position, cause.sweep, tensor_of(cause.name or ""), e and (e.span, e.op.name))
+
+
+def also(same: Sequence[Finding], words: Words) -> list[str]:
+    """The elements beside that of the first finding where the same operation does the same."""
+    def places(f: Finding) -> list[str]:
+        return [words.element_of.get(c.equation.outs[0], "") if c.equation else c.name or "" for c in f.causes]
+    told = set(places(same[0]))
+    return [x for x in dict.fromkeys(x for f in same[1:] for x in places(f)) if x and x not in told]
 
 
 def with_limits(asked: WhyAt, program: Program, of: Collection[str] | None, words: Words,

@@ -2,10 +2,8 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.evaluate import one_element
+from adcli.lang.evaluate import one_element, unfolding
 from command import adcli, succeeds
-
-from adcli.why import elements
 
 LOOP = ("input W(n, n), h0(n)\nh(0, i) = h0(i)\nfor t in 0:3 { a(t, i) +=! W(i, j)*h(t, j); h(t + 1, i) = sqrt(a(t, i)) }\n"
         "v +=! h(3, i)")
@@ -14,7 +12,7 @@ SOLVE = "input A(n, n), b(n); x = solve(A, b); s +=! x(i)"
 
 @pytest.fixture(autouse=True)
 def all_points_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "MOST_OPERATIONS", 0)
+    monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 0)
 
 
 @pytest.mark.parametrize(("text", "at", "said"), [
