@@ -23,7 +23,7 @@ from adcli.rows.manifest import DoneParts, Entry, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables
 from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
-from adcli.rows.summing import require_shapes
+from adcli.rows.sum_run import require_shapes
 from adcli.rows.sums import Sums
 from adcli.rows.tables import BadTable
 from adcli.task.tasks import Task

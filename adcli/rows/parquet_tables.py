@@ -1,22 +1,29 @@
-"""Tables in Parquet, which polars, the `data` extra, reads and writes: as the text of a CSV table and from it, and by their
-columns."""
+"""Tables in Parquet, which polars, the `data` extra, reads: as the text of a CSV table, and by their columns.
+
+Files of this machine are read by polars itself, those by URL through pyarrow, which asks for the end of the file first and then
+for the row groups that are wanted, one at a time.
+"""
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Protocol
 
 import numpy as np
 
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
 from adcli.output.frames import pl
-from adcli.rows.lists_polars import dimensions, list_text
-from adcli.rows.parquet_files import parquet_file
+from adcli.output.numbers import NON_FINITE
+from adcli.output.remote import RemoteFile, faults, is_url, word
 from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces, named
 
-__all__ = ["as_csv", "frames", "parquet", "parquet_lists", "parquet_types", "taken"]
-
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
+PIECE_BYTES = 1 << 26
+"""Bytes of a frame, about, where the file has lists."""
 TEXT_BYTES = 1 << 22
 """Bytes of lists that are made text at a time."""
 EXACT = (pl.Float64, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
@@ -127,3 +134,126 @@ def parquet_types(path: str) -> dict[str, pl.DataType]:
 def parquet_lists(path: str) -> dict[str, int]:
     """The columns of a Parquet file that hold lists of numbers, with their dimensions."""
     return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
+
+
+# ---------------------------------------------------------------- files
+
+class ParquetFile(Protocol):
+    """The columns of a Parquet file, its number of rows, and some of them, a bounded number at a time."""
+
+    schema: pl.Schema
+    rows: int
+
+    def frames(self, start: int, end: int, most: int, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows from `start` to before `end`, `most` at a time, all their columns or some."""
+        ...
+
+
+def parquet_file(path: str) -> ParquetFile:
+    """The file at a path or a URL. AdError or an error of polars where it is none."""
+    return RemoteParquet(path) if is_url(path) else LocalParquet(path)
+
+
+class LocalParquet:
+    """A file of this machine."""
+
+    def __init__(self, path: str) -> None:
+        self.frame = pl.scan_parquet(path, glob=False)
+        self.schema = self.frame.collect_schema()
+        self.rows = self.frame.select(pl.len()).collect().item()
+
+    def frames(self, start: int, end: int, most: int, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        frame = self.frame if columns is None else self.frame.select(columns)
+        lists = any(kind.is_nested() for kind in frame.collect_schema().dtypes())
+        step = 1 if lists else most
+        while start < end:
+            found = frame.slice(start, min(step, end - start)).collect()
+            yield found
+            start += step
+            if lists:
+                step = min(most, 4 * step, max(1, step * PIECE_BYTES // max(1, int(found.estimated_size()))))
+
+
+class RemoteParquet:
+    """A file that is read over the network. Memory depends on the size of its row groups."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            from pyarrow.parquet import ParquetFile as Opened
+        except ImportError:
+            raise missing(f"Parquet by {word(url)}://", "pyarrow") from None
+        self.url = url
+        with faults(url):
+            self.file = Opened(RemoteFile(url, anywhere=True))
+            self.schema = frame_of(self.file.schema_arrow.empty_table()).schema
+        self.rows = self.file.metadata.num_rows
+        groups = [self.file.metadata.row_group(i) for i in range(self.file.num_row_groups)]
+        self.starts = list(accumulate((group.num_rows for group in groups), initial=0))
+        self.size = sum(group.total_byte_size for group in groups)
+
+    def frames(self, start: int, end: int, most: int, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        if any(kind.is_nested() for kind in self.schema.dtypes()):
+            most = min(most, max(1, self.rows * PIECE_BYTES // max(1, self.size)))
+        for group, (first, after) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
+            if after <= start or first >= end:
+                continue
+            at = first
+            with faults(self.url):
+                for batch in self.file.iter_batches(most, [group], columns):
+                    found = frame_of(batch)
+                    kept = found[max(0, start - at):max(0, end - at)]
+                    at += len(found)
+                    if len(kept):
+                        yield kept if columns is None else kept.select(columns)
+
+
+def frame_of(found: object) -> pl.DataFrame:
+    """A table of pyarrow as a frame."""
+    frame = pl.from_arrow(found)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+# ---------------------------------------------------------------- lists of numbers
+
+def dimensions(kind: Any) -> int:
+    """How deep the lists of a column are nested whose elements are numbers; 0 for any other column."""
+    depth = 0
+    while isinstance(kind, pl.List | pl.Array):
+        depth, kind = depth + 1, kind.inner
+    return depth if kind.is_numeric() else 0
+
+
+def list_text(column: pl.Expr, kind: Any) -> pl.Expr:
+    """Lists of numbers as JSON arrays. What is not finite stands bare in them, and a float of less than 64 bits has all digits of
+    the double that it is."""
+    if isinstance(kind, pl.Array):   # one level of lists, whatever its shape
+        return list_text(column.arr.to_list(), pl.List(kind.inner))
+    if not isinstance(kind, pl.List):
+        return column.cast(pl.Float64).cast(pl.String).str.replace("inf", "Infinity", literal=True) if kind.is_float() else \
+            column.cast(pl.String)
+    parts = column.list.eval(list_text(pl.element(), kind.inner).fill_null("null")).list.join(",")
+    return parts.str.replace("^", "[") + "]"
+
+
+def from_text(column: pl.Expr, kind: Any) -> pl.Expr:
+    """The lists that JSON arrays are, null where a field holds nothing."""
+    inner = kind
+    while isinstance(inner, pl.List | pl.Array):
+        inner = inner.inner
+    number = float if inner.is_float() else int
+
+    def lists(texts: pl.Series) -> pl.Series:
+        return pl.Series(texts.name, [numbers(json.loads(t, parse_int=number)) if t else None for t in texts], dtype=kind)
+
+    return column.map_batches(lists, return_dtype=kind, is_elementwise=True)
+
+
+def numbers(x: Any) -> Any:
+    """Nested lists with doubles for what JSON has no number for."""
+    return [numbers(e) for e in x] if isinstance(x, list) else NON_FINITE.get(x) if isinstance(x, str) else x
+
+
+def nested(rank: int, real: Any = None) -> Any:
+    """The type of a tensor of so many dimensions, of doubles or of other real numbers."""
+    return pl.List(nested(rank - 1, real)) if rank else real or pl.Float64()

@@ -25,7 +25,7 @@ from adcli.output.streams import packed_destination
 from adcli.rows import manifest
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun, same_in_all
-from adcli.rows.summing import SumRun
+from adcli.rows.sum_run import SumRun
 from adcli.rows.sums import Sums
 from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
 from adcli.task.request import Request

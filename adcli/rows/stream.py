@@ -169,7 +169,7 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         parquet_tables("a file of typed columns")   # AdError without polars
-        from adcli.rows.lists_polars import nested
+        from adcli.rows.parquet_tables import nested
         from adcli.rows.typed_columns import TypedColumns
         table = self.first.table
         lists = {p.name: nested(len(p.var.shape)) for p in table.inputs if p.var.shape}

@@ -6,6 +6,7 @@ import math
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from adcli.answers.watch import Watch
@@ -91,8 +92,9 @@ class SumReport:
     def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: AnySums, separator: str, comma: bool,
                  watch: Watch, shapes: Shapes | None = None) -> None:
         self.task, self.options, self.names, self.total = task, options, names, total
-        self.separator, self.comma, self.watch, self.shapes = separator, comma, watch, shapes
-        self.written = total.names if shapes is None else (*([] if names.weights is None else [names.weights]), *shapes)
+        self.separator, self.comma, self.watch = separator, comma, watch
+        weights = [] if names.weights is None else [names.weights]
+        self.shapes: Shapes = dict.fromkeys(total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)
@@ -111,16 +113,12 @@ class SumReport:
 
     def entries(self, values: list[float]) -> list[Any]:
         """The values of a group with the elements of a tensor as an array."""
-        if self.shapes is None:
+        if not any(self.shapes.values()):
             return values
         import numpy as np
-        found: list[Any] = values[:len(values) - sum(map(math.prod, self.shapes.values()))]
-        at = len(found)
-        for shape in self.shapes.values():
-            end = at + math.prod(shape)
-            found.append(np.reshape(values[at:end], shape) if shape else values[at])
-            at = end
-        return found
+        rest = iter(values)
+        return [np.reshape(list(islice(rest, math.prod(shape))), shape) if shape else next(rest)
+                for shape in self.shapes.values()]
 
     def remark(self, row: SumRow) -> None:
         """Say what is not finite although all rows are."""
@@ -169,7 +167,7 @@ class SumReport:
         for i, (key, group, values) in enumerate(self.rows()):
             lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
             lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
-            for name, x in zip(self.written, self.entries(values), strict=True):
+            for name, x in zip(self.shapes, self.entries(values), strict=True):
                 lines += [f"{name} = {self.number(x)}"] if type(x) is float else self.lines(name, x)
             yield "\n".join(lines) + "\n"
 
@@ -196,7 +194,7 @@ class SumReport:
 
     def delimited(self) -> Iterator[str]:
         """The header, then a line for each group."""
-        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.written], [])
+        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.shapes], [])
         for key, group, values in self.rows():
             numbers = list(map(self.field, self.entries(values)))
             yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
@@ -225,22 +223,17 @@ class SumReport:
     def arrays(self) -> tuple[list[Key], dict[str, Any]]:
         """The groups, and the numbers in columns."""
         import numpy as np
-        keys, numbers, values, tensors = [], array("q"), array("d"), list[list[Any]]()
+        keys, numbers, values = [], array("q"), array("d")
         for row in self.rows():
             keys.append(row.key)
             numbers.extend(n for _, n in self.counts(row.group))
-            if self.shapes is None:
-                values.extend(row.values)
-            else:
-                tensors.append(self.entries(row.values))
+            values.extend(row.values)
         names = self.names.rows, *self.names.levels
-        counts = np.frombuffer(numbers, np.int64) if numbers else np.empty(0, np.int64)
-        found: dict[str, Any] = dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True))
-        if self.shapes is None:
-            columns = list((np.frombuffer(values) if values else np.empty(0)).reshape(-1, len(self.written)).T.copy())
-        else:
-            columns = list(map(np.array, zip(*tensors, strict=True)))
-        return keys, found | dict(zip(self.written, columns, strict=True))
+        counts = np.array(numbers, np.int64).reshape(-1, len(names))
+        ends = list(accumulate(map(math.prod, self.shapes.values())))
+        columns = np.split(np.array(values).reshape(len(keys), ends[-1] if ends else 0), ends[:-1], axis=1)
+        return keys, dict(zip(names, counts.T.copy(), strict=True)) | {
+            name: c.reshape(len(keys), *shape) for (name, shape), c in zip(self.shapes.items(), columns, strict=True)}
 
     def write_arrays(self, out: BinaryIO) -> None:
         """Each column as an array, of groups also their texts; without groups each as a number."""

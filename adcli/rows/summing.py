@@ -1,16 +1,15 @@
-"""--sum and --mean: the rows of tables added up. Blocks of rows are read as ever; none is written to be added later."""
+"""--sum and --mean: the work on blocks of rows that are added up, read as ever, and never written."""
 from __future__ import annotations
 
 import json
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from adcli.answers.evaluation import points_at_once
-from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import Param, Var
@@ -18,40 +17,17 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.rows.appended import slices
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows, Table
-from adcli.rows.sources import Location
-from adcli.rows.stream import TableRun
-from adcli.rows.sum_report import Shapes, SumReport, sum_names, weighted_by
+from adcli.rows.sum_report import Shapes, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.sums import Sums
-from adcli.rows.tables import PIECE, BadTable
+from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
 
 FINITE_NEEDED = "a weight must be a finite number"
-
-
-def check(task: Task, options: ResultOptions) -> None:
-    """AdError for what a sum has no use for."""
-    option = "--sum" if options.sum else "--mean"
-    if options.sum and options.mean:
-        raise AdError("--sum and --mean cannot be used together", help="a mean is a sum divided by 'rows', or by 'weights'")
-    options.refuse(["only"], f"has no effect with {option}, which writes no rows")
-    if options.on_error == "mark":
-        raise AdError(f"--on-error mark marks rows, and {option} writes none", help="write --on-error skip")
-    options.refuse(["digits", "enclose"], f"cannot be used with {option}")
-    if options.form in MATRIX_FORMATS:
-        options.refuse(["status"], "needs --format text, csv or json")
-        options.refuse(["group_by"], f"has no place in --format {options.form}, which writes one matrix")
-        options.refuse(["gauss_newton"], f"has no place in --format {options.form}; JᵀJ is in text, CSV and JSON")
-    if task.signature.tensors:
-        options.refuse(["gauss_newton"], "adds up JᵀJ of numbers; residuals in a tensor are those of one row: sum r(i)**2 there")
-    if options.gauss_newton and (not task.signature.values or (options.of and ":" in options.of)):
-        raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
 
 
 class Summing(Work):
@@ -216,64 +192,3 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any
 def finite(column: Sequence[float]) -> bool:
     """Whether all numbers are."""
     return all(map(math.isfinite, column))
-
-
-class SumReading(Reading):
-    """A table whose rows are added up. Parquet with inputs of numbers is read by its columns: of its text there is the header
-    alone."""
-
-    @staticmethod
-    def work_of(task: Task) -> type[Work]:
-        if not task.signature.tensors:
-            return SumBlocks
-        from adcli.rows.tensor_sums import TensorSumWork
-        return TensorSumWork
-
-    def _parquet(self) -> Iterator[bytes | None]:
-        return super()._parquet() if self.tensors else islice(super()._parquet(), 1)
-
-    def blocks(self, first: Reading | None = None) -> Iterator[Any]:
-        found = super().blocks(first)
-        if not self.parquet or self.tensors:
-            return found
-        places = {*(place for place in self.table.places if place is not None), *self.table.words}
-        tables = parquet_tables("Parquet")
-        return iter(tables.frames(self.source.path, sorted(places) or [0], self.source.told, *(self.source.rows or ())))
-
-
-class SumRun(TableRun):
-    """Tables that are added up."""
-
-    kind: type[Reading] = SumReading
-    policies = "skip"
-
-    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
-                 known: Mapping[str, Any] | None = None) -> None:
-        super().__init__(task, found, options, watch, known)
-        self.asked, self.names = options, sum_names(task.signature, options)
-        self.total: Any = None
-        self.several = bool(self.names.groups)
-
-    def take(self, done: Done) -> None:
-        assert isinstance(self.first.work, Summing)
-        self.total = self.first.work.added(self.total, done)
-
-    def summed(self) -> tuple[AnySums, Shapes | None]:
-        """The sums of all rows, and their shapes."""
-        assert isinstance(self.first.work, Summing)
-        self._write(lambda data: None)
-        self.progress.clear()
-        return self.first.work.summed(self.total)
-
-    def write(self, out: BinaryIO) -> None:
-        total, shapes = self.summed()
-        require_shapes(self.name, shapes)
-        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,
-                           shapes)
-        report.write(out)
-
-
-def require_shapes(name: str, shapes: Shapes | None) -> None:
-    """BadTable where sums have no shapes, since there were no rows."""
-    if shapes is not None and not shapes:
-        raise BadTable(f"{name}: no rows to add, so nothing says what shapes the sums have")

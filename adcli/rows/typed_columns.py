@@ -18,7 +18,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.frames import faults_kept, pl
 from adcli.output.streams import spooled
 from adcli.rows.appended import JSON_NUMBER, RowFormat
-from adcli.rows.lists_polars import from_text, nested
+from adcli.rows.parquet_tables import from_text, nested
 
 Kinds = Mapping[str, pl.DataType]
 

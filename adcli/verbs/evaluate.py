@@ -134,7 +134,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
 def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the sums of the results for the rows of tables, or over points; returns the exit code."""
     from adcli.rows.stream import stream, tables
-    from adcli.rows.summing import SumRun, check
+    from adcli.rows.sum_run import SumRun, check, over_points
     check(task, options)
     if options.data and options.in_parts:
         from adcli.engines.run import run
@@ -145,7 +145,6 @@ def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
     if task.signature.tensors:
         raise AdError(f"{'--sum' if options.sum else '--mean'} of a program with tensors needs rows",
                       help="give a table: --data FILE, or a pipe")
-    from adcli.rows.summed_points import over_points
     return over_points(task, options, watch)
 
 

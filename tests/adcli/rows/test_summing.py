@@ -14,7 +14,7 @@ from command import adcli, numbers, succeeds
 from session_seed import drawn, half
 
 from adcli.answers import evaluation
-from adcli.rows import blocks, parquet_tables, summed_points, summing, tables
+from adcli.rows import blocks, parquet_tables, sum_run, summing, tables
 
 PROGRAM = ["-e", "param k = 2", "-e", "v = x*sin(y)", "-e", "u = abs(x) + k"]
 VERBS = {"eval": [], "grad": ["--order", "2"], "jacobian": ["--wrt", "x,y,k"], "hessian": ["--of", "v"],
@@ -251,7 +251,7 @@ def test_lists_in_parquet_are_groups_as_their_text_is(tmp_path):
 
 def test_points_are_summed_as_rows_are(tmp_path, monkeypatch):
     """More points than a block has, several grids and points of a file."""
-    monkeypatch.setattr(summed_points, "POINTS_AT_ONCE", 100)
+    monkeypatch.setattr(sum_run, "POINTS_AT_ONCE", 100)
     verb = "jvp"
     (tmp_path / "points.json").write_text('[{"x": 0.1, "y": 2}, {"x": -3, "y": 1e-3}]')
     at = ["--at", "x=-1:2:21,y=0:3:17", "--at", f"@{tmp_path / 'points.json'}"]

@@ -1,0 +1,153 @@
+"""--sum and --mean over the rows of tables, in one run, or over points."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from adcli.answers.bulk import Columns, blocks
+from adcli.answers.results import check as check_points
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions
+from adcli.input.points import checked
+from adcli.lang.ir.errors import AdError, plural
+from adcli.output.layout import Row
+from adcli.output.streams import packed_destination
+from adcli.rows.blocks import Done, Work, parquet_tables
+from adcli.rows.reading import Reading
+from adcli.rows.sources import Location
+from adcli.rows.stream import TableRun
+from adcli.rows.sum_report import Shapes, SumReport, sum_names
+from adcli.rows.sum_work import SumWork, quantities
+from adcli.rows.summing import SumBlocks, Summing, rough_rows
+from adcli.rows.sums import Sums
+from adcli.rows.tables import BadTable
+from adcli.task.tasks import Task
+from adcli.task.verbs import MATRIX_FORMATS
+
+if TYPE_CHECKING:
+    from adcli.rows.grouped_sums import AnySums
+
+POINTS_AT_ONCE = 1 << 15
+"""Points of a grid that are made at a time."""
+
+
+def check(task: Task, options: ResultOptions) -> None:
+    """AdError for what a sum has no use for."""
+    option = "--sum" if options.sum else "--mean"
+    if options.sum and options.mean:
+        raise AdError("--sum and --mean cannot be used together", help="a mean is a sum divided by 'rows', or by 'weights'")
+    options.refuse(["only"], f"has no effect with {option}, which writes no rows")
+    if options.on_error == "mark":
+        raise AdError(f"--on-error mark marks rows, and {option} writes none", help="write --on-error skip")
+    options.refuse(["digits", "enclose"], f"cannot be used with {option}")
+    if options.form in MATRIX_FORMATS:
+        options.refuse(["status"], "needs --format text, csv or json")
+        options.refuse(["group_by"], f"has no place in --format {options.form}, which writes one matrix")
+        options.refuse(["gauss_newton"], f"has no place in --format {options.form}; JᵀJ is in text, CSV and JSON")
+    if task.signature.tensors:
+        options.refuse(["gauss_newton"], "adds up JᵀJ of numbers; residuals in a tensor are those of one row: sum r(i)**2 there")
+    if options.gauss_newton and (not task.signature.values or (options.of and ":" in options.of)):
+        raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
+
+
+class SumReading(Reading):
+    """A table whose rows are added up. Parquet with inputs of numbers is read by its columns: of its text there is the header
+    alone."""
+
+    @staticmethod
+    def work_of(task: Task) -> type[Work]:
+        if not task.signature.tensors:
+            return SumBlocks
+        from adcli.rows.tensor_sums import TensorSumWork
+        return TensorSumWork
+
+    def _parquet(self) -> Iterator[bytes | None]:
+        return super()._parquet() if self.tensors else islice(super()._parquet(), 1)
+
+    def blocks(self, first: Reading | None = None) -> Iterator[Any]:
+        found = super().blocks(first)
+        if not self.parquet or self.tensors:
+            return found
+        places = {*(place for place in self.table.places if place is not None), *self.table.words}
+        tables = parquet_tables("Parquet")
+        return iter(tables.frames(self.source.path, sorted(places) or [0], self.source.told, *(self.source.rows or ())))
+
+
+class SumRun(TableRun):
+    """Tables that are added up."""
+
+    kind: type[Reading] = SumReading
+    policies = "skip"
+
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+                 known: Mapping[str, Any] | None = None) -> None:
+        super().__init__(task, found, options, watch, known)
+        self.asked, self.names = options, sum_names(task.signature, options)
+        self.total: Any = None
+        self.several = bool(self.names.groups)
+
+    def take(self, done: Done) -> None:
+        assert isinstance(self.first.work, Summing)
+        self.total = self.first.work.added(self.total, done)
+
+    def summed(self) -> tuple[AnySums, Shapes | None]:
+        """The sums of all rows, and their shapes."""
+        assert isinstance(self.first.work, Summing)
+        self._write(lambda data: None)
+        self.progress.clear()
+        return self.first.work.summed(self.total)
+
+    def write(self, out: BinaryIO) -> None:
+        total, shapes = self.summed()
+        require_shapes(self.name, shapes)
+        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,
+                           shapes)
+        report.write(out)
+
+
+def require_shapes(name: str, shapes: Shapes | None) -> None:
+    """BadTable where sums have no shapes, since there were no rows."""
+    if shapes is not None and not shapes:
+        raise BadTable(f"{name}: no rows to add, so nothing says what shapes the sums have")
+
+
+# ---------------------------------------------------------------- over points
+
+def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
+    """Write the sums; returns the exit code."""
+    check_points(task, options)
+    options.refuse(["weights", "group_by"], "needs rows (--data FILE)")
+    names = sum_names(task.signature, options)
+    summed = quantities(task.signature, options.gauss_newton, None, (names.rows, *names.levels))
+    adder = SumWork(task.kernel, task.signature, task.seeds, summed, keep=not options.no_cache)
+    total, many, first = Sums(adder.names), 0, None
+    for columns, count in watched(task, options, watch):
+        sums = adder.add_columns(columns, count)
+        total.merge(sums)
+        if sums.rough(options.strict):
+            more, _, row = rough_rows(task, task.seeds, columns, count, options.strict)
+            many, first = many + more, first or row
+    if first:
+        which = f"the first of {many} such points of {total.rows}" if many > 1 else f"1 of {plural(total.rows, 'point')}"
+        tell(first, which, options, watch)
+    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False, watch)
+    with packed_destination(options.output) as out:
+        report.write(out)
+    return watch.conclude(options.strict)
+
+
+def watched(task: Task, options: ResultOptions, watch: Watch) -> Iterator[tuple[Columns, int]]:
+    """The points in blocks, with their number. Of each input that leaves its range it is said once."""
+    for block in blocks(task.free, checked(task.free, options.at, watch.say), POINTS_AT_ONCE):
+        columns = {name: column.astype("float64") for name, column in block.items()}
+        watch.outside_block(columns)
+        yield columns, len(next(iter(columns.values()))) if columns else 1
+
+
+def tell(first: Row, which: str, options: ResultOptions, watch: Watch) -> None:
+    """Say where the first point is that is not finite (with --strict: or not smooth), and why."""
+    watch.failed = True
+    where = ", ".join(f"{name} = {x!r}" for name, x in first.at.items())
+    watch.say(f"note: not {'smooth or not ' if options.strict else ''}finite at {where}, {which}")
+    watch.say(watch.explained(first))
