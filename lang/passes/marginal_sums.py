@@ -17,11 +17,10 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, atoms_in, body_of, fixed_indices
 from adcli.lang.ir.equal import term_form
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.invariant import calls
-from adcli.lang.passes.product_sums import NEG
+from adcli.lang.passes.sum_parts import NEG, calls
 
 
-class Sum(NamedTuple):
+class EarlierSum(NamedTuple):
     """A sum whose elements are each the whole sum of terms at the indices that it keeps: by their names in the form of the terms,
     the subscripts of its element."""
 
@@ -35,7 +34,7 @@ class MarginalSums:
     """The sums so far, by their terms."""
 
     def __init__(self) -> None:
-        self.known: dict[object, list[Sum]] = {}
+        self.known: dict[object, list[EarlierSum]] = {}
         self.over = set[Atom]()
         """The tensors that later ones begin from: who reads one behind that would need a copy."""
 
@@ -59,7 +58,7 @@ class MarginalSums:
         written, fixed = indices(op, op.write), fixed_indices(op.ranges, op.write)
         if op.onto is None and written == fixed and (op.reduction == "+" or fixed == {*op.indices}):
             here = tuple([substituted(s, names) for s in op.write if isinstance(s, Affine)])
-            self.known.setdefault(form, []).append(Sum(e.outs[0], here, mine, negated))
+            self.known.setdefault(form, []).append(EarlierSum(e.outs[0], here, mine, negated))
         return e
 
 
@@ -77,7 +76,7 @@ def indices(op: Comprehension, sources: tuple[object, ...]) -> set[Index]:
     return {i for i in op.indices if i in found}
 
 
-def sum_of(e: Equation, op: Comprehension, earlier: Sum, index: dict[Affine, Index], negated: bool) -> Equation:
+def sum_of(e: Equation, op: Comprehension, earlier: EarlierSum, index: dict[Affine, Index], negated: bool) -> Equation:
     """The sum over elements of an earlier one; `index` are the indices by their names in the form of the terms."""
     kept = {index[x] for x in earlier.kept}
     here: dict[Index | str, Affine] = {a: affine(i) for name, i in index.items() for a in atoms(name) if isinstance(a, str)}

@@ -1,21 +1,28 @@
-"""In what order sums of products are taken.
+"""In what order sums are taken.
 
     s +=! x(i) * A(i, j) * B(j, k) * y(k)        N³ points
     x_A(j) +=! x(i) * A(i, j)                    N²
     B_y(j) +=! B(j, k) * y(k)                    N²
     s +=! x_A(j) * B_y(j)                        N
 
-A sum over products of several factors is split into sums over fewer where that at least halves the number of points: the
-least number for up to MOST_TRIED groups of factors, by dynamic programming over their subsets, and beyond that pair by pair, the
-cheapest first, both as in opt_einsum (Smith and Gray, Journal of Open Source Software 3(26), 2018). An extent that is a number
-counts as it is and a size as TYPICAL_SIZE, so that the degree in sizes decides, and between equal orders that of the text. No
-tensor is made that is larger than those that are there. What is left of a sum that its indices do not change goes beside it
-(`adcli.lang.passes.invariant`). Comprehensions under guards, those that read or write through integers,
-and those whose reads are inside of their tensors for some sizes only, stay as they are; but what is summed for one element that
-an integer names is summed before the element is looked up:
+The cost of a sum is the number of its points: an extent that is a number counts as it is and a size as TYPICAL_SIZE, so that the
+degree in sizes decides. A rewrite takes parts of a sum before it, and is made where that at least halves the cost of a sum over
+FEWEST_POINTS points and makes no tensor that is larger than those that are there:
 
-    s(dst(e), j) +=! x(src(e), d) * W(d, j)      x_W(e, j) +=! x(src(e), d) * W(d, j)
-                                                 s(dst(e), j) +=! x_W(e, j)
+- products of factors with fewer indices are summed first, in the order of least cost over all subsets of up to MOST_TRIED groups
+  of factors, as in opt_einsum (Smith and Gray, Journal of Open Source Software 3(26), 2018); of equal orders that of the text;
+- what is summed for one element that an integer names is summed before the element is looked up;
+
+      s(dst(e), j) +=! x(src(e), d) * W(d, j)      x_W(e, j) +=! x(src(e), d) * W(d, j)
+                                                   s(dst(e), j) +=! x_W(e, j)
+
+- a factor made of literals and sizes is applied once to the sum. (Others could be infinite or 0, where a sum of products and a
+  product with a sum have different values.)
+- a value that takes a call of a function, and has fewer indices than the sum, is computed once for each of its own points.
+
+Sums over triangles become loops (`adcli.lang.passes.running_sums`), and sums of terms that another sum has read that
+(`adcli.lang.passes.marginal_sums`). Comprehensions under guards, those that read or write through integers, and those whose reads
+are inside of their tensors for some sizes only, stay as they are.
 
 The order is part of what a program means: the evaluator and native code have the same. Derivatives are ordered as well, so that
 a text of one that is read again is the same program.
@@ -24,26 +31,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import isfinite, prod
 
-from adcli.lang.ir import Equation, Primitive, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, in_reading_order
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
-from adcli.lang.passes.invariant import apart
 from adcli.lang.passes.marginal_sums import MarginalSums
-from adcli.lang.passes.prefix_sums import linear
-from adcli.lang.passes.product_sums import (
+from adcli.lang.passes.running_sums import linear
+from adcli.lang.passes.sum_parts import (
     Factor,
-    FactorGroup,
-    Part,
-    ProductSum,
+    ProductPart,
     SplitSum,
     box_of,
+    boxes_of,
+    calls,
     factored,
     grouped,
+    part,
     reads_inside,
+    sources_of,
     union,
 )
 
@@ -51,8 +59,8 @@ TYPICAL_SIZE = 1000
 """What a size counts as where points are counted before it is known."""
 FEWEST_POINTS = 1000
 """Sums over fewer points stay as they are written."""
-MOST_TRIED = 6
-"""Groups of factors of which every order is counted."""
+MOST_TRIED = 9
+"""Groups of factors of which every order is counted; a product of more stays as it is written."""
 AS_LARGE = 4
 """How many times as large a tensor may be as the largest that is there and still count as no larger: N + K - 1 beside N."""
 
@@ -102,91 +110,11 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
     while todo:
         first = todo.pop()
         op = first.op
-        parts = split(first, agreed) or apart(first, agreed) or scattered(first, op) if isinstance(op, Comprehension) else None
+        parts = SumRewrites(first, op, agreed).rewritten() if isinstance(op, Comprehension) and op.reduction == "+" else None
         if parts is None:
             yield first
         else:
             todo += reversed(parts)
-
-
-# ---------------------------------------------------------------- what is counted
-
-@value_record
-class Counting:
-    """How many points boxes have. `out` are the indices of the result, `most` the elements that a tensor may have."""
-
-    extents: tuple[int, ...]
-    out: int
-    most: int
-
-    def points(self, box: int) -> int:
-        return prod([n for k, n in enumerate(self.extents) if box >> k & 1])
-
-    def summed(self, parts: tuple[Part, ...], others: int) -> ProductSum | None:
-        """The product of parts, summed over the indices that neither the result nor the `others` have. None where it would be too
-        large a tensor; where nothing is summed over, it is none."""
-        box = union(p.kept for p in parts)
-        kept = box & (self.out | others)
-        if kept != box and self.points(kept) > self.most:
-            return None
-        return ProductSum(parts, box, kept, self.points(box) + sum(p.cost for p in parts if isinstance(p, ProductSum)))
-
-    def single(self, g: FactorGroup, others: int) -> list[Part]:
-        """A group as part of a product: as it is, or summed over the indices that it alone has."""
-        node = self.summed((g,), others)
-        return [g] if node is None or node.kept == node.box else [g, node]
-
-
-def size_of(extent: Affine) -> int:
-    """An extent as a number."""
-    return max(1, value(extent, dict.fromkeys(atoms(extent), TYPICAL_SIZE)))
-
-
-# ---------------------------------------------------------------- the order
-
-def split(e: Equation, agreed: Mapping[Index | str, Affine]) -> list[Equation] | None:
-    """The equations that compute a sum of products over fewer points, the last of them what `e` defines; None where it stays."""
-    op = e.op
-    assert isinstance(op, Comprehension)
-    if op.reduction != "+" or op.guards or len(op.ranges) < 2:
-        return None
-    out, every = box_of(op, op.write), (1 << len(op.ranges)) - 1
-    if out == every or not all(isinstance(s, Affine) for s in op.write):
-        return None
-    found, negated = factored(op)
-    groups, constant = grouped(op, found)
-    alone = out & ~union(g.box for g in groups)
-    groups += [FactorGroup((), alone, len(found))] if alone else []
-    if len(groups) < 2:
-        return None
-    counting = counted(e, op, out)
-    whole, least = counting.points(every), max([counting.points(box) for box in (out, *[g.box for g in groups])])
-    if whole < FEWEST_POINTS or 2 * least > whole or union(g.box for g in groups) != every:
-        return None
-    node = (cheapest if len(groups) <= MOST_TRIED else pairwise)(groups, counting)
-    if node is None or 2 * node.cost > whole or not reads_inside(e, op.sources, agreed):
-        return None
-    return SplitSum(e).equations(flat(node), constant, negated)
-
-
-def scattered(e: Equation, op: Comprehension) -> list[Equation] | None:
-    """What a scatter adds to one element in one place as a sum of its own, and the scatter of these sums; None where that is no
-    scatter, or there is too little to sum."""
-    out, every = box_of(op, op.write), (1 << len(op.ranges)) - 1
-    if op.reduction != "+" or not any(isinstance(s, Read) for s in op.write) or box_of(op, op.guards) & ~out:
-        return None
-    counting = counted(e, op, out)
-    whole, places = counting.points(every), counting.points(out)
-    if whole < FEWEST_POINTS or 2 * places > whole or places > counting.most:
-        return None
-    terms = FactorGroup((Factor(op.body.results[0].atom, False),), every, 0)
-    return SplitSum(e).equations(ProductSum((ProductSum((terms,), every, out, whole),), out, out, whole + places), (), False)
-
-
-def counted(e: Equation, op: Comprehension, out: int) -> Counting:
-    """How a sum with these indices of the result is counted."""
-    largest = max([prod(map(size_of, a.shape)) for a in (*e.args, *e.outs) if isinstance(a, Var)])
-    return Counting(tuple([size_of(r.high - r.low) for r in op.ranges]), out, AS_LARGE * largest)
 
 
 def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:
@@ -200,49 +128,150 @@ def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:
             return
 
 
-def cheapest(groups: Sequence[FactorGroup], counting: Counting) -> ProductSum | None:
-    """The order of the fewest points of all: for each set of groups the cheapest of its two parts, sets of few groups first."""
-    count = len(groups)
-    outside = [union([g.box for k, g in enumerate(groups) if not chosen >> k & 1]) for chosen in range(1 << count)]
-    best: dict[int, Sequence[Part]] = {1 << k: counting.single(g, outside[1 << k]) for k, g in enumerate(groups)}
-    for chosen in sorted(range(1, 1 << count), key=int.bit_count)[count:]:
-        first = chosen & -chosen
-        left = (chosen - 1) & chosen
-        nodes = []
-        while left:
-            if left & first:
-                nodes += [counting.summed((a, b), outside[chosen]) for a in best[left] for b in best[chosen ^ left]]
-            left = (left - 1) & chosen
-        possible = [n for n in nodes if n is not None]
-        best[chosen] = [min(possible, key=lambda n: n.cost)] if possible else []
-    found = best[(1 << count) - 1]
-    return found[-1] if found and isinstance(found[-1], ProductSum) else None
+# ---------------------------------------------------------------- the cost
 
+@value_record
+class Cost:
+    """How many points boxes have. `out` are the indices of the result, `most` the elements that a tensor may have."""
 
-def pairwise(groups: Sequence[FactorGroup], counting: Counting) -> ProductSum | None:
-    """Always the pair whose product takes the fewest points."""
-    def others(*taken: Part) -> int:
-        return union([p.kept for p in parts if p not in taken])
-    parts: list[Part] = list(groups)
-    parts = [counting.single(g, others(g))[-1] for g in groups]
-    while len(parts) > 1:
-        pairs = [counting.summed((a, b), others(a, b)) for k, a in enumerate(parts) for b in parts[k + 1:]]
-        node = min([n for n in pairs if n is not None], key=lambda n: counting.points(n.box), default=None)
-        if node is None:
+    extents: tuple[int, ...]
+    out: int
+    most: int
+
+    @staticmethod
+    def of(e: Equation, op: Comprehension) -> Cost:
+        largest = max([prod(map(size_of, a.shape)) for a in (*e.args, *e.outs) if isinstance(a, Var)])
+        return Cost(tuple([size_of(r.high - r.low) for r in op.ranges]), box_of(op, op.write), AS_LARGE * largest)
+
+    def points(self, box: int) -> int:
+        return prod([n for k, n in enumerate(self.extents) if box >> k & 1])
+
+    def halves(self, cost: int) -> bool:
+        """Whether so many points are at most half of all, which are not few."""
+        whole = self.points((1 << len(self.extents)) - 1)
+        return FEWEST_POINTS <= whole >= 2 * cost
+
+    def summed(self, parts: tuple[ProductPart, ...], others: int) -> ProductPart | None:
+        """The product of parts, summed over the indices that neither the result nor the `others` have. None where it would be too
+        large a tensor; where nothing is summed over, it is none."""
+        box = union(p.kept for p in parts)
+        kept = box & (self.out | others)
+        if kept != box and self.points(kept) > self.most:
             return None
-        parts = [node if p is node.parts[0] else p for p in parts if p is not node.parts[1]]
-    return parts[0] if isinstance(parts[0], ProductSum) else None
+        return ProductPart((), parts, box, kept, self.points(box) + sum(p.cost for p in parts), min(p.place for p in parts))
+
+    def single(self, g: ProductPart, others: int) -> list[ProductPart]:
+        """A group as part of a product: as it is, or summed over the indices that it alone has."""
+        node = self.summed((g,), others)
+        return [g] if node is None or node.kept == node.box else [g, node]
+
+    def cheapest(self, groups: Sequence[ProductPart]) -> ProductPart | None:
+        """The order of least cost: for each set of groups the cheapest of its two parts, sets of few groups first."""
+        count = len(groups)
+        outside = [union([g.box for k, g in enumerate(groups) if not chosen >> k & 1]) for chosen in range(1 << count)]
+        best: dict[int, Sequence[ProductPart]] = {1 << k: self.single(g, outside[1 << k]) for k, g in enumerate(groups)}
+        for chosen in sorted(range(1, 1 << count), key=int.bit_count)[count:]:
+            first = chosen & -chosen
+            left = (chosen - 1) & chosen
+            nodes = []
+            while left:
+                if left & first:
+                    nodes += [self.summed((a, b), outside[chosen]) for a in best[left] for b in best[chosen ^ left]]
+                left = (left - 1) & chosen
+            possible = [n for n in nodes if n is not None]
+            best[chosen] = [min(possible, key=lambda n: n.cost)] if possible else []
+        found = best[(1 << count) - 1]
+        return found[-1] if found and found[-1].parts else None
 
 
-def flat(node: ProductSum) -> ProductSum:
-    """The node in whose product those that nothing is summed over have their factors, in the order of the text."""
-    parts: list[Part] = []
+def size_of(extent: Affine) -> int:
+    """An extent as a number."""
+    return max(1, value(extent, dict.fromkeys(atoms(extent), TYPICAL_SIZE)))
+
+
+def flat(node: ProductPart) -> ProductPart:
+    """The part in whose product those that nothing is summed over have their factors, in the order of the text."""
+    parts: list[ProductPart] = []
     for p in node.parts:
-        if isinstance(p, ProductSum):
-            p = flat(p)
-            parts += p.parts if p.kept == p.box else [p]
-        else:
-            parts.append(p)
+        p = flat(p) if p.parts else p
+        parts += p.parts if p.parts and p.kept == p.box else [p]
     return replace(node, parts=tuple(sorted(parts, key=lambda p: p.place)))
 
 
+# ---------------------------------------------------------------- the rewrites
+
+class SumRewrites:
+    """A sum, and the equations that compute it in parts; `out` and `every` are the boxes of its result and of all its indices."""
+
+    def __init__(self, e: Equation, op: Comprehension, agreed: Mapping[Index | str, Affine]) -> None:
+        self.e, self.op, self.agreed = e, op, agreed
+        self.out, self.every = box_of(op, op.write), (1 << len(op.ranges)) - 1
+        self.guarded = box_of(op, op.guards)
+
+    def rewritten(self) -> list[Equation] | None:
+        """The equations that come instead, the last of them what `e` defines; None where it stays."""
+        if any(isinstance(s, Read) for s in self.op.write):
+            return self.before_scatter()
+        return None if self.out == self.every else self.by_products() or self.without_constants() or self.after_calls()
+
+    def by_products(self) -> list[Equation] | None:
+        if self.op.guards or len(self.op.ranges) < 2:
+            return None
+        found, negated = factored(self.op)
+        groups, constant = grouped(self.op, found)
+        alone = self.out & ~union(g.box for g in groups)
+        groups += [part((), alone, len(found))] if alone else []
+        if not 2 <= len(groups) <= MOST_TRIED or union(g.box for g in groups) != self.every:
+            return None
+        cost = Cost.of(self.e, self.op)
+        if not cost.halves(max([cost.points(box) for box in (self.out, *[g.box for g in groups])])):
+            return None
+        node = cost.cheapest(groups)
+        if node is None or not cost.halves(node.cost) or not reads_inside(self.e, self.op.sources, self.agreed):
+            return None
+        return SplitSum(self.e).equations(flat(node), constant, negated)
+
+    def before_scatter(self) -> list[Equation] | None:
+        """What is added to one element in one place as a sum of its own, and the scatter of these sums."""
+        cost = Cost.of(self.e, self.op)
+        if self.guarded & ~self.out or not cost.halves(places := cost.points(self.out)) or places > cost.most:
+            return None
+        terms = part([Factor(self.op.body.results[0].atom)], self.every)
+        return SplitSum(self.e).equations(ProductPart((), (ProductPart((), (terms,), self.every, self.out),), self.out, self.out))
+
+    def without_constants(self) -> list[Equation] | None:
+        """The sum without the factors that are literals or made of sizes, and its product with them."""
+        (found, negated), boxes, summed = factored(self.op), boxes_of(self.op), self.every & ~self.out
+        outside = [f for f in found if self.is_constant(f, boxes)]
+        inside = [f for f in found if f not in outside]
+        box = union(boxes.get(f.atom, 0) for f in inside)
+        if not outside or all(f.divides for f in inside) or box & summed != summed or self.guarded & summed:
+            return None
+        inner = ProductPart((), (part(inside, box),), box, box & self.out)
+        return SplitSum(self.e).equations(ProductPart((), (inner,), self.out, self.out), outside, negated)
+
+    def is_constant(self, f: Factor, boxes: Mapping[Atom, int]) -> bool:
+        """Whether a factor is the same finite number at all points, whatever the inputs are."""
+        if isinstance(f.atom, Lit):
+            return isfinite(f.atom.value) and not (f.divides and f.atom.value == 0)
+        return not any(isinstance(s, Read) for s in sources_of(self.op, [f.atom])) and not boxes[f.atom]
+
+    def after_calls(self) -> list[Equation] | None:
+        """The sum that reads values which take calls and have fewer indices. No tensor is made with more indices than one that it
+        is made of."""
+        op, boxes, calling = self.op, boxes_of(self.op), dict[Atom, str]()
+        for x in op.body.equations:
+            said = next((calling[a] for a in x.args if a in calling), x.op.name if calls(x.op) else "")
+            calling |= {x.outs[0]: said} if said else {}
+
+        def made_before(v: Var) -> bool:
+            box = boxes.get(v, 0)
+            if v not in calling or v.truth or box in (0, self.every) or self.guarded & ~box:
+                return False
+            sources = sources_of(op, [v])
+            return any(box_of(op, [s]) == box for s in sources if isinstance(s, Read)) and \
+                reads_inside(self.e, sources, self.agreed)
+        before = {v for x in op.body.equations for v in x.outs if made_before(v)}
+        used = {a for x in op.body.equations if before.isdisjoint(x.outs) for a in x.args}
+        chosen = [v for x in op.body.equations for v in x.outs if v in before & used]
+        return SplitSum(self.e).reading([(v, boxes[v], calling[v]) for v in chosen]) if chosen else None

@@ -30,7 +30,7 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.elementwise import compact, emit
 from adcli.lang.ir.running import running
-from adcli.lang.passes.product_sums import reads_inside
+from adcli.lang.passes.sum_parts import reads_inside
 
 
 class Triangle(NamedTuple):

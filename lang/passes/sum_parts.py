@@ -1,15 +1,16 @@
-"""Sums of products, taken apart and put together: the factors that a body is the product of, by the indices that they have,
-and the equations that come in place of one sum when it is taken in parts."""
+"""A sum of products in parts: the factors of its terms by the indices that they have, and the equations that make it from its
+parts."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import (
     BodySource,
     Comprehension,
@@ -32,46 +33,30 @@ LONGEST_NAME = 24
 """Characters of a name made of those of factors."""
 
 
-# ---------------------------------------------------------------- factors
-
 @value_record
 class Factor:
     """A value in a body that the whole is multiplied or divided by."""
 
     atom: Atom
-    divides: bool
+    divides: bool = False
 
 
 @value_record
-class FactorGroup:
-    """Factors that have the same indices; `box` are bits, one for each range. `place` is where the first of them stands. A group
-    without factors is for indices that only the result has."""
+class ProductPart:
+    """A product of factors and other parts, summed over the indices of its box that are not `kept`. `box` has a bit for each
+    range; `place` is that of the first factor in the text; `cost` counts the points of all sums in it."""
 
     factors: tuple[Factor, ...]
-    box: int
-    place: int
-
-    @property
-    def kept(self) -> int:
-        return self.box
-
-
-@value_record
-class ProductSum:
-    """The product of groups and of other nodes, summed over the indices of its box that are not `kept`; `cost` counts the points
-    of all sums in it."""
-
-    parts: tuple[FactorGroup | ProductSum, ...]
+    parts: tuple[ProductPart, ...]
     box: int
     kept: int
-    cost: int
-
-    @property
-    def place(self) -> int:
-        return min(p.place for p in self.parts)
+    cost: int = 0
+    place: int = 0
 
 
-Part = FactorGroup | ProductSum
+def part(factors: Iterable[Factor], box: int, place: int = 0) -> ProductPart:
+    """A product of factors with these indices."""
+    return ProductPart(tuple(factors), (), box, box, 0, place)
 
 
 def union(boxes: Iterable[int]) -> int:
@@ -84,12 +69,20 @@ def box_of(op: Comprehension, sources: Iterable[BodySource]) -> int:
     return union(1 << k for k, r in enumerate(op.ranges) if r.index in found)
 
 
+def boxes_of(op: Comprehension) -> dict[Atom, int]:
+    """The ranges whose indices each value of a body has."""
+    boxes: dict[Atom, int] = {p.var: box_of(op, [s]) for p, s in zip(op.body.params, op.sources, strict=True)}
+    for e in op.body.equations:
+        boxes[e.outs[0]] = union(boxes.get(a, 0) for a in e.args)
+    return boxes
+
+
 def factored(op: Comprehension) -> tuple[list[Factor], bool]:
     """What the value of a body is the product of, in the order of the text, and whether it is negated."""
     made = {e.outs[0]: e for e in op.body.equations}
     uses = Counter(a for e in op.body.equations for a in e.args)
     found, negated = [], False
-    stack = [Factor(op.body.results[0].atom, False)]
+    stack = [Factor(op.body.results[0].atom)]
     while stack:
         f = stack.pop()
         e = made.get(f.atom) if isinstance(f.atom, Var) and uses[f.atom] <= 1 else None
@@ -103,22 +96,23 @@ def factored(op: Comprehension) -> tuple[list[Factor], bool]:
     return found, negated
 
 
-def boxes_of(op: Comprehension) -> dict[Atom, int]:
-    """The ranges whose indices each value of a body has."""
-    boxes: dict[Atom, int] = {p.var: box_of(op, [s]) for p, s in zip(op.body.params, op.sources, strict=True)}
-    for e in op.body.equations:
-        boxes[e.outs[0]] = union(boxes.get(a, 0) for a in e.args)
-    return boxes
-
-
-def grouped(op: Comprehension, found: Iterable[Factor]) -> tuple[list[FactorGroup], list[Factor]]:
+def grouped(op: Comprehension, found: Iterable[Factor]) -> tuple[list[ProductPart], list[Factor]]:
     """Factors by their indices, and those that have none."""
     boxes = boxes_of(op)
     groups: dict[int, list[tuple[int, Factor]]] = {}
     for place, f in enumerate(found):
         groups.setdefault(boxes.get(f.atom, 0), []).append((place, f))
     constant = [f for _, f in groups.pop(0, [])]
-    return [FactorGroup(tuple([f for _, f in each]), box, each[0][0]) for box, each in groups.items()], constant
+    return [part([f for _, f in each], box, each[0][0]) for box, each in groups.items()], constant
+
+
+def sources_of(op: Comprehension, values: Iterable[Atom]) -> list[BodySource]:
+    """The sources that values of a body are made of."""
+    needed = set(values)
+    for e in reversed(op.body.equations):
+        if not needed.isdisjoint(e.outs):
+            needed.update(e.args)
+    return [s for p, s in zip(op.body.params, op.sources, strict=True) if p.var in needed]
 
 
 def reads_inside(e: Equation, sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
@@ -138,6 +132,16 @@ def reads_inside(e: Equation, sources: Iterable[BodySource], agreed: Mapping[Ind
     return True
 
 
+@cache
+def calls(op: Primitive) -> bool:
+    """Whether an operation takes a call of a function, by itself or by its definition."""
+    if op.value is None or op.static:
+        return op.libm is not None and op.ulps != 0
+    b = Builder()
+    op.value(*[b.expr(Var(None, True, op.kind(k) == "t")) for k in range(op.arity)])
+    return any(calls(x.op) for x in b.equations)
+
+
 # ---------------------------------------------------------------- what is written
 
 class SplitSum:
@@ -147,7 +151,8 @@ class SplitSum:
         assert isinstance(e.op, Comprehension)
         self.e, self.op, self.done = e, e.op, list[Equation]()
 
-    def equations(self, node: ProductSum, constant: Sequence[Factor], negated: bool) -> list[Equation]:
+    def equations(self, node: ProductPart, constant: Sequence[Factor] = (), negated: bool = False) -> list[Equation]:
+        """The sum that a part is, with constant factors, in place of the whole."""
         op, args = self.comprehension(node, constant, negated)
         once = self.op.onto is None and all_fixed(op.ranges, self.op.write)
         whole = replace(op, write=self.op.write, shape=self.op.shape, onto=self.op.onto, reduction="=" if once else "+")
@@ -157,15 +162,69 @@ class SplitSum:
             self.add(whole, args, self.e.outs[0])
         return self.done
 
+    def reading(self, values: Sequence[tuple[Var, int, str]]) -> list[Equation]:
+        """The sum that reads values of its body, each with its box and a word for its name, from tensors made before it."""
+        op, args = self.op, [*self.e.args]
+        for v, box, word in values:
+            op = self.with_tensor(op, args, part([Factor(v)], box), v, word)
+        made = {v for v, _, _ in values}
+        body = replace(op.body, equations=tuple([x for x in op.body.equations if made.isdisjoint(x.outs)]))
+        self.add(replace(op, body=body, agreements=()), args, self.e.outs[0])
+        return self.done
+
+    def comprehension(self, node: ProductPart, constant: Sequence[Factor] = (), negated: bool = False
+                      ) -> tuple[Comprehension, list[Atom]]:
+        """The sum that a part is, to be written, behind the equations of the parts in it."""
+        op, args, values = self.op, [*self.e.args], [*constant, *node.factors]
+        for p in node.parts:
+            if not p.parts:
+                values += p.factors
+                continue
+            op = self.with_tensor(op, args, p)
+            values.append(Factor(op.body.params[-1].var))
+        lines, value = product(values, negated)
+        guards = tuple([g for g in self.op.guards if not box_of(self.op, [g]) & ~node.box])   # others are of what reads this
+        return replace(op, ranges=self.ranges(node.box), guards=guards, onto=None, agreements=(),
+                       body=body_of(value, op.body.params, (*op.body.equations, *lines))), args
+
+    def with_tensor(self, op: Comprehension, args: list[Atom], p: ProductPart, value: Var | None = None, word: str = ""
+                    ) -> Comprehension:
+        """The comprehension with a source more, a part that is a tensor of its own and joins `args`."""
+        tensor, here = self.tensor(p, word)
+        new = fresh_parameter(op.body)
+        body = replace(op.body, params=(*op.body.params, new if value is None else replace(new, var=value)))
+        args.append(tensor)
+        return replace(op, sources=(*op.sources, Read(len(args) - 1, here)), body=body)
+
+    def tensor(self, node: ProductPart, word: str = "") -> tuple[Var, tuple[Affine, ...]]:
+        """The value of a part, by an equation of its own, and the subscripts of its element at a point."""
+        op, args = self.comprehension(node)
+        if node.kept == node.box:
+            op = replace(op, reduction="=")
+        kept = self.ranges(node.kept)
+        whole = node.kept == box_of(self.op, self.op.write)
+        here, shape = corner(kept if whole else [r for r in in_reading_order(replace(op, write=())).ranges if r in kept])
+        out = Var(self.name(node, word), True, False, shape)
+        self.add(replace(op, write=here, shape=shape), args, out)
+        return out, here
+
+    def add(self, op: Comprehension, args: Sequence[Atom], out: Var) -> None:
+        """Append an equation; the first one has what must agree, so that this is what is said where it does not."""
+        op = op if self.done else replace(op, agreements=self.op.agreements)
+        op, args = compact(in_reading_order(op), tuple(args))
+        self.done.append(Equation((out,), op, tuple(args), self.e.span, self.e.group))
+
+    # An equation without indices, as equations of numbers.
+
     def add_scalars(self, op: Comprehension, args: Sequence[Atom]) -> None:
-        """Append the body of an equation without indices as equations of numbers."""
+        """Append a body as equations of numbers."""
         op, args = compact(op, tuple(args))
         env: dict[Atom, Atom] = {op.body.results[0].atom: self.e.outs[0]}
         for p, s in zip(op.body.params, op.sources, strict=True):
-            if isinstance(s, Read) and not s.subscripts:
-                env[p.var] = args[s.arg]
-                continue
-            env[p.var] = self.number(op, s) if isinstance(s, Affine) else self.identity(op, args, s)
+            if isinstance(s, Read):
+                env[p.var] = self.identity(op, args, s) if s.subscripts else args[s.arg]
+            else:
+                env[p.var] = self.number(op, s)
         for out in (out for x in op.body.equations for out in x.outs):   # a body may be that of several equations
             env.setdefault(out, Var(out.name, True, out.truth))
         self.done += [Equation(x.outs, x.op, x.args, self.e.span, self.e.group).substituted(env) for x in op.body.equations]
@@ -192,79 +251,29 @@ class SplitSum:
         self.done.append(Equation((Var(None, True),), op, args, self.e.span, self.e.group))
         return self.done[-1].outs[0]
 
-    def add(self, op: Comprehension, args: Sequence[Atom], out: Var) -> None:
-        """Append an equation; the first one has what must agree, so that this is what is said where it does not."""
-        op = op if self.done else replace(op, agreements=self.op.agreements)
-        op, args = compact(in_reading_order(op), tuple(args))
-        self.done.append(Equation((out,), op, tuple(args), self.e.span, self.e.group))
-
-    def comprehension(self, node: ProductSum, constant: Sequence[Factor] = (), negated: bool = False
-                      ) -> tuple[Comprehension, list[Atom]]:
-        """The sum that a node is, to be written, behind the equations of the nodes in it."""
-        body, sources, params, args = self.op.body, list(self.op.sources), list(self.op.body.params), list(self.e.args)
-        values = list(constant)
-        for p in node.parts:
-            if isinstance(p, FactorGroup):
-                values += p.factors
-                continue
-            tensor, here = self.tensor(p)
-            params.append(fresh_parameter(params))
-            sources.append(Read(len(args), here))
-            args.append(tensor)
-            values.append(Factor(params[-1].var, False))
-        lines, value = product(values, negated)
-        guards = tuple([g for g in self.op.guards if not box_of(self.op, [g]) & ~node.box])   # others are of what reads this
-        op = replace(self.op, ranges=self.ranges(node.box), guards=guards, sources=tuple(sources), onto=None, agreements=(),
-                     body=body_of(value, params, (*body.equations, *lines)))
-        return op, args
-
-    def reading(self, values: Sequence[tuple[Var, int, str]]) -> list[Equation]:
-        """The sum that reads values of its body, each with its box and a word for its name, from tensors made before it."""
-        body, sources, args = self.op.body, list(self.op.sources), list(self.e.args)
-        for v, box, word in values:
-            tensor, here = self.tensor(ProductSum((FactorGroup((Factor(v, False),), box, 0),), box, box, 0), word)
-            body = replace(body, params=(*body.params, replace(fresh_parameter(body.params), var=v)),
-                           equations=tuple([x for x in body.equations if v not in x.outs]))
-            sources.append(Read(len(args), here))
-            args.append(tensor)
-        self.add(replace(self.op, sources=tuple(sources), body=body, agreements=()), args, self.e.outs[0])
-        return self.done
-
-    def tensor(self, node: ProductSum, word: str = "") -> tuple[Var, tuple[Affine, ...]]:
-        """The value of a node, by an equation of its own, and the subscripts of its element at a point."""
-        op, args = self.comprehension(node)
-        if node.kept == node.box:
-            op = replace(op, reduction="=")
-        kept = self.ranges(node.kept)
-        whole = node.kept == box_of(self.op, self.op.write)
-        here, shape = corner(kept if whole else [r for r in in_reading_order(replace(op, write=())).ranges if r in kept])
-        out = Var(self.name(node, word), True, False, shape)
-        self.add(replace(op, write=here, shape=shape), args, out)
-        return out, here
+    # Ranges and names.
 
     def ranges(self, box: int) -> tuple[Range, ...]:
         return tuple([r for k, r in enumerate(self.op.ranges) if box >> k & 1])
 
-    def name(self, node: ProductSum, word: str) -> str:
+    def name(self, node: ProductPart, word: str) -> str:
         """A name made of a word and those of the tensors that a value is made of."""
         names = [word, *self.names(node)] if word else self.names(node)
         said = "_".join(names) if len(names) > 1 else f"sum_{names[0]}" if names else ""
         return said if 0 < len(said) <= LONGEST_NAME else f"{self.e.outs[0].name or 't'}_part"
 
-    def names(self, node: ProductSum) -> list[str]:
-        return [n for p in node.parts for n in (self.names(p) if isinstance(p, ProductSum) else self.names_in(p.factors))]
-
-    def names_in(self, found: Iterable[Factor]) -> list[str]:
-        """The names of the tensors whose elements factors are made of."""
-        read = compact(replace(self.op, write=(), onto=None, body=replace(self.op.body, results=tuple(
-            [replace(self.op.body.results[0], atom=f.atom) for f in found]))), self.e.args)[1]
-        return [a.name or "t" for a in read if isinstance(a, Var) and not a.integer]
+    def names(self, node: ProductPart) -> list[str]:
+        """The names of the tensors whose elements a part is made of."""
+        results = tuple([replace(self.op.body.results[0], atom=f.atom) for f in node.factors])
+        read = compact(replace(self.op, write=(), onto=None, body=replace(self.op.body, results=results)), self.e.args)[1]
+        own = [a.name or "t" for a in read if isinstance(a, Var) and not a.integer]
+        return [*own, *(n for p in node.parts for n in self.names(p))]
 
 
-def fresh_parameter(params: Sequence[Param]) -> Param:
+def fresh_parameter(body: Program) -> Param:
     """A parameter with a name that no other has."""
-    names = {p.name for p in params}
-    name = next(name for k in range(len(params), 2 * len(params) + 1) if (name := f"t{k}") not in names)
+    names, count = {p.name for p in body.params}, len(body.params)
+    name = next(name for k in range(count, 2 * count + 1) if (name := f"t{k}") not in names)
     return Param(Var(name), name)
 
 
