@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adcli.command.options import ResultOptions, names
 from adcli.input.fields import Fault, field_number
@@ -48,7 +49,11 @@ class Dialect:
         bare = text.strip(b" \t")
         return not bare or bare in self.empty
 
-    @property
+    @cached_property
+    def empty_words(self) -> list[str]:
+        return [word.decode() for word in self.empty]
+
+    @cached_property
     def empty_numbers(self) -> list[float]:
         """The numbers among the fields that count as empty."""
         found = []

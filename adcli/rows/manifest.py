@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from itertools import zip_longest
 from typing import Any, BinaryIO
 
 from adcli.lang.ir.errors import AdError, one_line
@@ -80,7 +79,7 @@ class Manifest(DoneParts):
             raise AdError(f"{self._shown}: has results of an earlier run",
                           help="add --resume to go on with them, or write to another folder")
         if entries and (differs := difference(head, self._head)):
-            raise AdError(f"{self._shown}: was begun {differs}", help="write to another folder, or remove this one")
+            raise AdError(f"{self._shown}: was begun with {differs}", help="write to another folder, or remove this one")
         self.done = {int(e["part"]): e for e in entries if self._stands(e)}
         self._remove_unfinished({*files, *self.beside})
         self._start()
@@ -205,43 +204,12 @@ def manifest_lines(data: bytes) -> list[Any]:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
-    """In what a run differs from an earlier one, in words that follow 'was begun'; None where it does not."""
+    """In what a run differs from an earlier one, in words that follow 'was begun with'; of several differences the one that
+    explains the others."""
     for name in dict.fromkeys(("adcli", "code", "verb", "program", *old, *new)):
-        before, now = old.get(name), new.get(name)
-        if before == now:
-            continue
-        if name == "sources":
-            return other_sources(before or [], now or [])
-        if name in ("adcli", "verb"):
-            return f"with {'adcli ' * (name == 'adcli')}{before}, and this is {now}"
-        if not name.startswith("-"):
-            return f"with another {name}" + " of adcli" * (name == "code")
-        return f"{spelled(name, before)}, not {spelled(name, now)}"
+        if old.get(name) != new.get(name):
+            return {"sources": "other files", "code": "another adcli"}.get(name, f"another {name}")
     return None
-
-
-def spelled(option: str, value: Any) -> str:
-    """What was said of an option."""
-    if value is None or value is False:
-        return f"without {option}"
-    words = "" if value is True else f" {one_line(', '.join(value) if isinstance(value, list) else str(value), 100)}"
-    return f"with {option}{words}"
-
-
-def other_sources(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> str:
-    """The first file that another one was, in one of two lists."""
-    before, now = {s["source"] for s in old}, {s["source"] for s in new}
-    for was, file in zip_longest(old, new, fillvalue={"source": None}):
-        if was == file:
-            continue
-        if was["source"] == file["source"]:
-            return f"with another {one_line(str(file['source']))}: it has changed since"
-        if file["source"] is not None and file["source"] not in before:
-            return f"without {one_line(file['source'])}"
-        if was["source"] is not None and was["source"] not in now:
-            return f"with {one_line(was['source'])}, which is not in --data now"
-        break
-    return "with the files in another order"
 
 
 def sha256(path: str) -> str:

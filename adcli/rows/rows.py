@@ -39,7 +39,8 @@ class Rows:
 
     def part(self, which: range) -> Rows:
         """Neighbouring rows; the block ends with the last of them, or has none of its lines."""
-        faults, places = ({i - which.start: found[i] for i in which if i in found} for found in (self.faults, self.places))
+        faults = {i - which.start: self.faults[i] for i in which if i in self.faults}
+        places = {i - which.start: self.places[i] for i in which if i in self.places}
         lines = self.lines if which.stop == len(self.texts) else 0
         return Rows(self.texts[which.start:which.stop], [c[which.start:which.stop] for c in self.columns], faults, places, lines)
 
@@ -275,7 +276,7 @@ class Table:
         raise Fault(reason, None if p.var.shape or p.var.integer else "--missing nan reads missing values as nan")
 
     def _object(self, text: bytes) -> list[Any]:
-        found = renamed(members(text, self.closed, Written if self.dialect.empty else float), self.dialect)
+        found = renamed(members(text, self.closed), self.dialect)
         self.refuse_names(found, "the object")
         if self.closed:
             for name in found.keys() - self.known:
@@ -287,7 +288,8 @@ class Table:
         if p.name not in found and p.default is not None:
             return self._typed(p, p.default)
         value = found.get(p.name)
-        if self._is_empty(value):
+        empty = self.dialect.empty_numbers if isinstance(value, float) else self.dialect.empty_words
+        if value in empty:
             value = None
         if value is None:
             close = None if p.name in found else self._near(p, found)
@@ -306,11 +308,6 @@ class Table:
         if isinstance(value, str) and value in NON_FINITE:
             return NON_FINITE[value]
         raise Fault(f"'{p.name}': {shown(json.dumps(value, ensure_ascii=False))} is not a number")
-
-    def _is_empty(self, value: object) -> bool:
-        """Whether a member is one of the texts that count as empty."""
-        return bool(self.dialect.empty) and not isinstance(value, list) and \
-            str(value).encode("utf-8", "surrogatepass") in self.dialect.empty
 
     # ------------------------------------------------------------ block by block
 
@@ -332,24 +329,10 @@ def unquoted(field: bytes, number: int) -> bytes:
     return field[1:-1].replace(b'""', b'"')
 
 
-class Written(float):
-    """A number of JSON, which says how it is written."""
-
-    def __new__(cls, text: str) -> Written:
-        found = super().__new__(cls, text)
-        found.text = text
-        return found
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def members(text: bytes, unique: bool = False, number: type[float] = float) -> dict[str, object]:
-    """The members of a JSON object, all numbers as doubles of a type. Fault where it is `unique` that a name is there twice."""
+def members(text: bytes, unique: bool = False) -> dict[str, object]:
+    """The members of a JSON object, all numbers as doubles. Fault where it is `unique` that a name is there twice."""
     try:
-        found = _decoder(unique, number is Written).decode(text.decode())
+        found = _decoder(unique).decode(text.decode())
     except UnicodeDecodeError:
         raise not_text("the object") from None
     except RecursionError:
@@ -364,9 +347,8 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
 
 
 @cache
-def _decoder(unique: bool, written: bool) -> json.JSONDecoder:
-    number = Written if written else float
-    return json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=_no_constant,
+def _decoder(unique: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_int=float, parse_float=float, parse_constant=_no_constant,
                             object_pairs_hook=_distinct if unique else None)
 
 
