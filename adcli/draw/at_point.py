@@ -1,4 +1,4 @@
-"""What a graph says at a point: the value, tangent and adjoint of every node, what is nan or infinite, and where paths are cut.
+"""Graphs at a point: the value, tangent and adjoint of every node, what is nan or infinite, and where paths are cut.
 
 The numbers of programs of scalars are those of the sweeps that `why` explains, and so are the words; those of programs with
 tensors are the values of the derivative program, of which the adjoint of every value is made a result.
@@ -29,7 +29,7 @@ DUP = TABLE["dup"]
 WORDS = {"not taken": "arm not taken", "not the winner": "not the winner", "hinge": "flat side", "step": "flat step",
          "comparison": "only a comparison", "kink": "kink: 0 by convention", "zero factor": "times 0", "stationary": "slope 0",
          "tail": "slope rounds to 0", "underflow": "underflow", "unverified": "slope 0"}
-"""What is said of an edge by which nothing goes on, by the kind of its cause."""
+"""Labels of edges by which no derivative goes on, by the kind of cause."""
 WIDEST_TENSOR = 6
 """Elements of a tensor that are shown; of a larger one the least and the largest."""
 
@@ -39,7 +39,7 @@ Seeds = Mapping[str, Any]
 
 def at_point(program: Program, point: Mapping[str, Any], wrt: Sequence[str], tangent: Seeds | None, cotangent: Seeds | None,
              number: Number) -> AtPoint:
-    """What is known at a point of a program; adjoints and tangents where there are seeds for all outputs or inputs."""
+    """A program at a point; adjoints and tangents where there are seeds for all outputs or inputs."""
     if has_tensors(program):
         if tangent is not None:
             raise AdError("⟦--tangent⟧: the values of this program are tensors", help="draw its tangents: ⟦--stage forward⟧")
@@ -74,7 +74,7 @@ class _Scalars:
         return str(x).lower() if isinstance(x, bool) else self.number(x)
 
     def mark(self, var: Var, x: Any) -> str:
-        """What is wrong with a value, else with its derivatives; and how, where that came about here."""
+        """The fault of a value, else of its derivatives; with the reason, where that came about here."""
         if wrong(x):
             return self.because(self.text(x), Question(var), lambda c: c.position is None and self.defines(c, var))
         for sweep in self.sweeps:
@@ -111,7 +111,7 @@ class _Scalars:
 
 
 def wrong(x: Any) -> bool:
-    """Whether a number is nan or infinite."""
+    """True for nan and infinities."""
     return not isinstance(x, bool) and not math.isfinite(x)
 
 
@@ -141,7 +141,7 @@ def spread(x: Any, atom: Atom, values: Mapping[Var, Any]) -> Any:
 
 
 SEED = "seed "
-"""What the seeds of all adjoints begin with: no name of a program has a blank."""
+"""The prefix of the seeds of adjoints: no name of a program has a blank."""
 
 
 def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> tuple[Program, dict[Atom, Atom]]:

@@ -36,12 +36,12 @@ from adcli.output.streams import STDOUT, descriptor, destination, say
 
 FORMS = ("text", "dot", "svg", "pdf", "png")
 PAINTED = ("pdf", "png")
-"""What is nothing for a terminal."""
+"""Formats that are not for a terminal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawOptions(Options):
-    """What draw is told."""
+    """The options of draw."""
 
     stage: str
     fold: str
@@ -51,7 +51,7 @@ class DrawOptions(Options):
 
     @property
     def folded(self) -> str | list[str]:
-        """What --fold names."""
+        """The functions that --fold names."""
         return self.fold if self.fold in ("auto", "all", "none") else names(self.fold, "⟦--fold⟧") or "none"
 
     @property
@@ -133,7 +133,7 @@ def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
 
 
 def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:
-    """What would give nodes adjoints, where there are several outputs and no weights of them are given."""
+    """A note on how to get adjoints, where there are several outputs without weights."""
     names = of or [r.name for r in program.results]
     if stage in DERIVED or len(names) < 2:
         return None

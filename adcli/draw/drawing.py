@@ -125,7 +125,7 @@ def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence
 
 def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], wrt: Sequence[str], of: Sequence[str],
             tangent: Seeds | None, cotangent: Seeds | None, number: Number) -> AtPoint:
-    """What is known at a point of what was `made` of a program."""
+    """The values, tangents and adjoints at a point of what was `made` of a program."""
     from adcli.answers.seeding import seeds_for
     from adcli.draw.at_point import at_point
     from adcli.input.points import complete
@@ -179,12 +179,12 @@ SECONDS = 120
 INSTALL = {"apt-get": "sudo apt-get install graphviz", "dnf": "sudo dnf install graphviz", "pacman": "sudo pacman -S graphviz",
            "apk": "sudo apk add graphviz", "brew": "brew install graphviz", "winget": "winget install graphviz",
            "conda": "conda install graphviz"}
-"""What installs Graphviz, by the program that does."""
+"""Commands that install Graphviz, by package manager."""
 BUNDLED = """import sys, pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
 sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
 """
-"""The same with pygraphviz, in a process of its own, which can be ended."""
+"""The script for pygraphviz, in a process of its own, which can be ended."""
 COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
 
 
@@ -195,7 +195,7 @@ def painted(dot: str, form: str) -> bytes:
 
 
 def painter(form: str) -> list[str]:
-    """What paints a graph that it reads, and writes it. AdError where there is nothing."""
+    """The command that reads a graph and writes a picture. AdError where there is nothing."""
     program = shutil.which("dot")
     if program is not None:
         return [program, f"-T{form}"]
@@ -207,7 +207,7 @@ def painter(form: str) -> list[str]:
 
 
 def piped(command: list[str], given: bytes) -> bytes:
-    """What a program writes. It ends with us."""
+    """The output of a program, which ends with us."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         ENDINGS.add(process.kill)
         try:

@@ -34,7 +34,7 @@ LONGEST_TITLE = 60
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions(Options):
-    """What explore is told."""
+    """The options of explore."""
 
 
 @click.command("explore", cls=Command,
@@ -90,7 +90,7 @@ SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "st
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-"""What would be read as markup, or in old engines as the end of a line, as JSON and JavaScript write it within a string."""
+"""Escapes of characters that would be read as markup, or in old engines as the end of a line."""
 
 
 def page(title: str, document: dict[str, Any], evaluator: str) -> str:
@@ -119,7 +119,7 @@ def enclosed(module: str) -> str:
 
 
 def policy(scripts: Iterable[str], style: str) -> str:
-    """What the page may do: run these scripts, use this style and pictures of its own."""
+    """The page's policy: run these scripts, use this style and pictures of its own."""
     allowed = " ".join(map(hashed, scripts))
     return (f"default-src 'none'; script-src {allowed}; style-src {hashed(style)}; img-src data:; base-uri 'none';"
             " form-action 'none'")

@@ -248,7 +248,7 @@ def sign(e: Equation) -> str:
 
 
 def marks(o: Var) -> dict[str, bool]:
-    """What kind of value a result is, where that is no named number."""
+    """Flags of a result that is no named number."""
     return {key: True for key, holds in (("truth", o.truth), ("temporary", o.temp or not o.name)) if holds}
 
 

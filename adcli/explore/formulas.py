@@ -21,11 +21,11 @@ from adcli.lang.syntax.printer import writer_of
 from adcli.lang.syntax.scalar_printer import ScalarWriter, names_in
 
 OPEN, CLOSE = "\ue000", "\ue001"
-"""What no program has: around the place of a value in a formula."""
+"""Brackets around the place of a value in a formula; no program has these characters."""
 PLACE = re.compile(f"{OPEN}(\\d+){CLOSE}")
 STYLES = ("plain", "unicode")
 PREFIXES = {TANGENT: "d", ADJOINT: "d_d"}
-"""What stands in front of the name of a derivative in programs."""
+"""Prefixes of the names of derivatives in programs."""
 
 
 class FormulaWriter(ScalarWriter):
@@ -84,7 +84,7 @@ def tensor_row(line: Json) -> Json:
 
 
 def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) -> Json:
-    """What the value at each place is called: as in the programs, and as in books, with a dot above a tangent and a bar above an
+    """The name of the value at each place: as in the programs, and as in books, with a dot above a tangent and a bar above an
     adjoint."""
     found: Json = {style: [""] * count for style in STYLES}
     notation = Unicode(number)
@@ -98,12 +98,12 @@ def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) 
 
 
 def derivative_labels(name: str, kind: str) -> Json:
-    """What the tangent or the adjoint of a value is called in the styles."""
+    """The name of the tangent or the adjoint of a value in each style."""
     return {"plain": PREFIXES[kind] + name, "unicode": Unicode(number).label(Label(name), kind)}
 
 
 def marked(name: str, kind: str) -> tuple[str, str]:
-    """What a derivative is the derivative of, and its mark."""
+    """The name that a derivative is of, and its mark."""
     before = PREFIXES.get(kind, "")
     return (name[len(before):], kind) if before and name.startswith(before) and len(name) > len(before) else (name, VALUE)
 
@@ -112,7 +112,7 @@ def marked(name: str, kind: str) -> tuple[str, str]:
 
 DUP = TABLE["dup"]
 TARGET = re.compile(r"(?<=\w)\(| = | (?:[+*]|min|max)?=! ")
-"""What ends the name of a tensor, or the names on the left of a statement."""
+"""The end of the name of a tensor, or of the names on the left of a statement."""
 
 
 def lines(program: Program, style: str, seen: Mapping[Atom, int], derivative: str) -> list[Json]:

@@ -25,7 +25,7 @@ MARKERS: dict[str, dict[str, Any]] = {
     "hole": {"marker": "s", "markersize": 6, "hollow": True}, "value": {"marker": "o", "markersize": 5.5},
     "overflow": {"marker": "s", "markersize": 5.5}, "pole": {"marker": "|", "markersize": 8},
 }
-"""The same shapes that stand for them in characters."""
+"""Markers of the shapes that they have in characters."""
 WIDTH, PANEL, LINE = 7.0, 2.1, 0.17
 """Inches: the picture, a panel of share 1, a line of the notes."""
 MAP, LEAST = 5.0, 3.3

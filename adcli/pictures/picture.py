@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Mark:
-    """What happens at one place: a kind of `SYMBOLS`; `value` is what a curve is at a jump itself."""
+    """An event at one place: a kind of `SYMBOLS`; `value` is what a curve is at a jump itself."""
 
     kind: str
     x: float
@@ -100,7 +100,7 @@ class Picture:
 
 SYMBOLS = {"kink": "◆", "jump": "○", "pole": "┊", "singular": "▲", "domain": "■", "hole": "□", "overflow": "■",
            "value": "●"}
-"""What stands for each kind of mark in characters; files have markers of the same shape."""
+"""Characters of the kinds of marks; files have markers of the same shape."""
 
 
 # ---------------------------------------------------------------- kinds of pictures, and the packages that draw them

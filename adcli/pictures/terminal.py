@@ -21,7 +21,7 @@ COLOURS = (32, 208, 36, 175, 74, 166, 178)
 """Of curves, among the 256 of a terminal: those of Okabe and Ito (2008), on dark and on light ground."""
 POINT, BAR = "•", "│"
 CHARACTERS = ("braille", "•", "+", "x", "o", "*", "#")
-"""What curves are drawn with where there is no colour."""
+"""Characters of curves where there is no colour."""
 GREY = 244
 ARROWS = "→↗↑↖←↙↓↘"
 COLD, WARM = (27, 33, 39, 45), (220, 214, 208, 202)
@@ -48,7 +48,7 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
 
 
 class TerminalDrawing:
-    """What all panels of one picture have in common."""
+    """State shared by the panels of one picture."""
 
     def __init__(self, plotext: Any, width: int, colour: bool) -> None:
         self.plotext, self.width, self.colour = plotext, width, colour
@@ -81,7 +81,7 @@ class TerminalDrawing:
         return f"\x1b[38;5;{COLOURS[number % len(COLOURS)]}m{word}\x1b[0m" if self.colour else word
 
     def characters(self, p: Panel) -> list[str]:
-        """What each curve of a panel is drawn with."""
+        """The character of each curve of a panel."""
         free = [c for c in CHARACTERS if c != POINT or all(curve.style != "points" for curve in p.curves)]
         lines = [curve for curve in p.curves if curve.style != "points"]
         return [POINT if curve.style == "points" else "braille" if self.colour else free[lines.index(curve) % len(free)]

@@ -41,12 +41,12 @@ ENORMOUS = 1e5
 """Heights of a curve that only what diverges rises by."""
 MOST_BRACKETS = 4000
 UNDEFINED = 1e300
-"""What stands for NaN among signs."""
+"""A stand-in for NaN among signs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What all results are on both sides of a place, a row for each: the `limits` from below and above, NaN where there is none;
+    """All results on both sides of a place, a row for each: the `limits` from below and above, NaN where there is none;
     whether they `diverge`, find no rest (`restless`), are `undefined` or `overflow` there; the last `steps` to the limits; the
     value at the place itself, and the heights of the curves."""
 
@@ -60,12 +60,12 @@ class Sides:
     heights: np.ndarray
 
     def differ(self, row: int) -> bool:
-        """Whether the two limits of a result are different."""
+        """True where the two limits of a result differ."""
         low, high = self.limits[row]
         return bool(abs(low - high) > 0.05 * self.steps[row].sum() + CERTAIN * self.heights[row])
 
     def cut(self, row: int) -> bool:
-        """Whether no line may be drawn through the place."""
+        """True where no line may be drawn through the place."""
         return bool(np.isnan(self.limits[row]).any() or self.differ(row))
 
 
@@ -85,7 +85,7 @@ class BreakPlace:
         return max(found, key=lambda q: min(q.level, POLE), default=None)
 
     def kind(self, value: int, slopes: Sequence[int], blame: Telltale | None) -> str | None:
-        """What a result is there, from its row and those of its first derivatives; None where it is smooth."""
+        """The kind of a result there, from its row and those of its first derivatives; None where it is smooth."""
         s = self.sides
         if blame is None and s.overflow[value].any():
             return "overflow"
@@ -189,7 +189,7 @@ def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[BreakPlace
 
 def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Sequence[Sequence[int]],
            heights: np.ndarray) -> list[BreakPlace]:
-    """What all results do at places, seen at distances up to `reach`, which are vectors."""
+    """All results at places, seen at distances up to `reach`, which are vectors."""
     at = np.array([[plain(a, b) for a, b in zip(*pair, strict=True)] for pair in zip(low, high, strict=True)])
     sides: list[tuple[np.ndarray, ...]] = []
     for side, edge in ((-1, low), (1, high)):
@@ -203,13 +203,13 @@ def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Seq
 
 
 def at_both(below: Sequence[np.ndarray], above: Sequence[np.ndarray], value: np.ndarray, heights: np.ndarray) -> Sides:
-    """What is known of both sides of one place, together."""
+    """Both sides of one place, together."""
     limits, diverges, restless, undefined, overflow, steps = (np.array(pair).T for pair in zip(below, above, strict=True))
     return Sides(limits, diverges, restless, undefined, overflow, steps, value, heights)
 
 
 def tendency(looks: Sequence[np.ndarray], beside: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What results tend to along looks that come nearer tenfold: the columns of `Sides` for one side."""
+    """Limits of results along samples that come nearer tenfold: the columns of `Sides` for one side."""
     last = looks[-1]
     with np.errstate(all="ignore"):
         first, second, third = (b - a for a, b in pairwise(looks))

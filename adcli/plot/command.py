@@ -27,7 +27,7 @@ HIGHEST = 4
 
 @dataclass(frozen=True, kw_only=True)
 class PlotOptions(Options):
-    """What plot is told."""
+    """The options of plot."""
 
     derivatives: int
     points: int | None

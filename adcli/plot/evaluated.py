@@ -47,7 +47,7 @@ class Evaluated:
 
     @property
     def quantities(self) -> list[Telltale]:
-        """What tells of special places."""
+        """Indicators of special places."""
         return self._told[1]
 
     def told(self, points: Points) -> np.ndarray:

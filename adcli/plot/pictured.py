@@ -16,7 +16,7 @@ def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: S
 
 
 def pictured(setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:
-    """The same for a setting that is known."""
+    """The picture of a setting."""
     import numpy as np
     with np.errstate(all="ignore"):   # what overflows is infinite, and has no place in a picture
         if len(setting.ranges) == 1:

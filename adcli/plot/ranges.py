@@ -1,4 +1,4 @@
-"""What varies in a plot and what stands still: one range for curves, two for contours."""
+"""The inputs of a plot that vary, and those that are fixed: one range for curves, two for contours."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
 
 def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None,
                  remark: Callable[[object], None] = lambda note: None) -> Setting:
-    """The same from Python: a tuple (low, high) or (low, high, count) is a range."""
+    """The setting from Python: a tuple (low, high) or (low, high, count) is a range."""
     for name in at:
         if name not in {p.name for p in program.params}:
             raise unknown_name("input", name, [p.name for p in program.params])
@@ -71,7 +71,7 @@ def of_numbers(program: Program, given: Mapping[str, Any]) -> tuple[Program, Map
 
 
 def decided(e: Equation) -> bool:
-    """Whether the numbers of a point decide which operations an equation is."""
+    """True where the numbers of a point decide which operations an equation is."""
     if isinstance(e.op, Recurrence):
         return e.op.until is not None or any(map(decided, e.op.statements))
     return isinstance(e.op, MatrixOperation)

@@ -104,7 +104,7 @@ class BoxLoops:
         self.begin(f"for ({self.language.index or kind} {name} = {low[0]}; {' && '.join(tests)}; {name}++)")
 
     def ready(self, g: Affine) -> bool:
-        """Whether a guard is a sum of indices whose loops are open, and sizes."""
+        """True for a guard that is a sum of indices whose loops are open, and sizes."""
         return all(i in self.opened for i in g.indices()) and linear(g)
 
     # ------------------------------------------------------------ elements
@@ -155,7 +155,7 @@ class BoxLoops:
             self.say(line)
 
     def source(self, s: BodySource) -> Piece:
-        """What feeds the body."""
+        """An input of the body."""
         if isinstance(s, Affine):
             return self.whole.real(s)
         atom = self.e.args[s.arg]
@@ -221,7 +221,7 @@ class Loops(BoxLoops):
         self.close(0)
 
     def point(self, inner: Sequence[Index], guards: list[Affine], total: str | None) -> None:
-        """What is done at one point, inside of the loops over `inner`; without a `total` to its element."""
+        """The work at one point, inside of the loops over `inner`; without a `total` on its element."""
         for i in inner:
             self.open(i, guards)
         self.tested(guards)
@@ -236,7 +236,7 @@ class Loops(BoxLoops):
                 self.say(f"{target} = {self.combined((target, ATOM), value)[0]};")
 
     def start(self) -> Piece:
-        """What an element starts from."""
+        """The initial value of an element."""
         if self.op.onto is None:
             return self.language.number(NEUTRAL[self.op.reduction])
         return self.source(Read(self.op.onto, self.op.write))

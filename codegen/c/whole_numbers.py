@@ -45,7 +45,7 @@ class WholeNumbers:
     # ------------------------------------------------------------ what is never negative
 
     def natural(self, x: Affine) -> bool:
-        """Whether an expression shows that it is never negative."""
+        """True for an expression that shows it is never negative."""
         return x.constant >= 0 and all(c > 0 and self.natural_atom(a) for a, c in x.terms)
 
     def natural_atom(self, a: AffineAtom) -> bool:
@@ -135,11 +135,11 @@ class WholeNumbers:
         return x
 
     def plain(self, x: Affine) -> bool:
-        """Whether an expression can be compared term by term."""
+        """True for an expression that can be compared term by term."""
         return True
 
     def natural_test(self, x: Affine) -> str | None:
-        """Whether x >= 0, None where that shows; in parentheses where it is more than a conjunction."""
+        """The test x >= 0, None where that shows; in parentheses where it is more than a conjunction."""
         x = self.normal(x)
         if self.natural(x):
             return None
@@ -156,7 +156,7 @@ class WholeNumbers:
         return self.compared(x, "<=")
 
     def implied(self, given: Sequence[Affine], then: Sequence[Affine]) -> str | None:
-        """Whether all of some expressions are >= 0 where all of others are, None where that shows."""
+        """The test that all of `then` are >= 0 where all of `given` are, None where that shows."""
         holds = self.both.join(filter(None, map(self.natural_test, then)))
         if len(then) == 2 and then[0] == -then[1]:
             holds = self.zero_test(then[0])
@@ -164,18 +164,18 @@ class WholeNumbers:
         return (f"{self.negation}({where}){self.either}({holds})" if where else holds) if holds else None
 
     def below(self, index: Index | str, end: Affine) -> str:
-        """Whether an index is below the end of its range."""
+        """The test that an index is below the end of its range."""
         x = self.normal(end - affine(index))
         if not self.plain(x) or any(isinstance(a, Extreme) for a, _ in x.terms):
             return self.natural_test(x - 1) or "1"
         return self.compared(x, "<")
 
     def zero_test(self, x: Affine) -> str:
-        """Whether x = 0."""
+        """The test x = 0."""
         return self.compared(x, "==") if self.plain(self.normal(x)) else f"{enclosed(self.signed(x), SUM)} == 0"
 
     def compared(self, x: Affine, symbol: str) -> str:
-        """Whether 0 < x, 0 <= x or 0 == x, with terms on both sides; a number alone stands on the right."""
+        """The test 0 < x, 0 <= x or 0 == x, with terms on both sides; a number alone stands on the right."""
         above = Affine(tuple((a, c) for a, c in x.terms if c > 0), max(x.constant, 0))
         left, right = self.text(above - x), self.text(above)
         if right == "0" and symbol == "<" and self.natural(above - x):
@@ -193,7 +193,7 @@ class MachineNumbers(WholeNumbers):
         self.real_type, self.floor_function = real_type, floor_function
 
     def plain(self, x: Affine) -> bool:
-        """Whether no part of an expression is negative by itself."""
+        """True for an expression without a part that is negative by itself."""
         return all(self.natural_atom(a) for a, _ in x.terms)
 
     def normal(self, x: Affine) -> Affine:
@@ -259,7 +259,7 @@ class MachineNumbers(WholeNumbers):
 
 
 def remainder_of(x: Affine) -> tuple[Affine, int] | None:
-    """What is divided and by what, where an expression is the remainder of a division: x - d*floor(x / d)."""
+    """Dividend and divisor of an expression that is a remainder: x - d*floor(x / d)."""
     for a, c in x.terms:
         if isinstance(a, Floor) and c == -a.divisor and x + affine(a) * a.divisor == a.whole:
             return a.whole, a.divisor

@@ -71,7 +71,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is known of a value at a point: lines for its node, and what is wrong with it."""
+    """A value at a point: lines for its node, and its fault, if any."""
 
     lines: tuple[str, ...]
     mark: str = ""
@@ -79,7 +79,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class AtPoint:
-    """What is known of a program at a point: of its values, and of the arguments of its operations by which nothing goes back."""
+    """A program at a point: its values, and the arguments of operations by which no adjoint goes back."""
 
     values: Mapping[Atom, Said] = field(default_factory=dict)
     cuts: Mapping[tuple[Equation, int], str] = field(default_factory=dict)
@@ -218,7 +218,7 @@ def _broken(text: str) -> Iterator[str]:
 # ---------------------------------------------------------------- values and derivatives
 
 class Derivatives(NamedTuple):
-    """What of a program is there for derivatives: values that nothing else needs, seeds among them, and names of results."""
+    """The part of a program for derivatives: values that nothing else needs, seeds among them, and names of results."""
 
     values: set[Var]
     results: set[str]
@@ -335,7 +335,7 @@ class _Outermost:
 
 
 def _node(there: Sequence[tuple[Node, bool]], key: Key | None, source: Source | None) -> Node:
-    """What stands for some operations, each with whether others use it."""
+    """One node for several operations, each given with a flag: used by others."""
     members = [node for node, _ in there]
     if key is None:
         return members[0]

@@ -243,7 +243,7 @@ class StatementText:
         return [r for r in op.ranges if r.index in named]
 
     def restricted(self) -> list[str]:
-        """What is to be said of the free indices: where they do not run over a whole extent, and guards on them alone."""
+        """Clauses about the free indices: ranges that are no whole extent, and guards on them alone."""
         op = self.op
         assert isinstance(op, Boxed)
         whole = {s.index for s, extent in zip(op.write, op.shape, strict=False) if isinstance(s, Affine)

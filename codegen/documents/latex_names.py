@@ -10,7 +10,7 @@ LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta",
 CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
 GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω" "ΓΔΘΛΞΠΣΥΦΨΩ", LETTERS + CAPITALS, strict=True))
 SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
-"""What LaTeX reads as something else."""
+"""Characters that LaTeX reads as something else."""
 
 
 def latex_names(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -107,7 +107,7 @@ class _Items:
         self.rows = best
 
     def sort(self, row: list[int], beside: list[int], neighbours: Sequence[Sequence[int]]) -> None:
-        """What has no neighbour stays where it is."""
+        """Sort a row by the means of its neighbours; items without any stay in place."""
         place = {i: k for k, i in enumerate(beside)}
         mean = {i: fmean([place[n] for n in neighbours[i]]) for i in row if neighbours[i]}
         moved = iter(sorted(mean, key=mean.__getitem__))

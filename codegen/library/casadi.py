@@ -210,7 +210,7 @@ exit:
 
 
 class Interface:
-    """What a library exports for one function: the call, which brings its inputs together and takes its outputs apart in `w`, and
+    """Exports for one function: the call, which brings its inputs together and takes its outputs apart in `w`, and
     the functions that describe it."""
 
     def __init__(self, external: External, work: int, library: str, define: str) -> None:

@@ -172,11 +172,11 @@ def llvm_needed(text: str) -> int:
 # ---------------------------------------------------------------- the linker
 
 LD = ("-shared", "-z", "defs", "-z", "noexecstack", "--hash-style=gnu", "--build-id=none", "--discard-all", "--as-needed")
-"""What `ld` is told: no name is left open, no byte depends on where it runs, and a library that is not called is not needed."""
+"""Options of `ld`: no name is left open, no byte depends on where it runs, and a library that is not called is not needed."""
 WEB_ASSEMBLY = ("-mexec-model=reactor", "-Wl,--export=__heap_base")
-"""What zig is told of a module that does nothing by itself; where its own memory ends is known to those who write into it."""
+"""Options of zig for a module without a main function; the end of its own memory is exported to those who write into it."""
 OF_WEB_ASSEMBLY = ("memory", "_initialize", "__heap_base")
-"""What such a module exports beside its functions."""
+"""Exports of such a module other than its functions."""
 
 
 def linked(code: bytes, exports: Sequence[str], machine: Platform | None) -> bytes:

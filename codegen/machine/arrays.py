@@ -38,7 +38,7 @@ def run_arrays(kernel: Kernel, columns: Sequence[np.ndarray], rows: int | None =
 
 def compute(kernel: Kernel, columns: Sequence[np.ndarray], results: Sequence[np.ndarray], rows: int, jobs: int | None,
             new: bool) -> None:
-    """The same for columns that are known to be right; where `results` are `new` no column lies in their memory.
+    """Compute columns that are known to be right; where `results` are `new` no column lies in their memory.
 
     Whole blocks are computed in place, the last rows through a padded copy.
     """

@@ -46,7 +46,7 @@ STALE = 3600
 """Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
 SUFFIX, TEMPORARY = ".adc", ".part"
 OURS = re.compile(r"[0-9a-f]{64}(\.adc|-[0-9a-f]{16}\.part)")
-"""What entries and temporary files are called."""
+"""Names of entries and temporary files."""
 UNREAD = ("__pycache__", "analyse", "tests")
 """Folders in packages that no compiled code comes from."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -82,7 +82,7 @@ def sha256(data: bytes | memoryview) -> bytes:
 
 
 def surroundings() -> list[str]:
-    """What compiled code depends on beside the program: this package, LLVM, the processor, the maths libraries. OSError where
+    """Ingredients of compiled code other than the program: this package, LLVM, the processor, the maths libraries. OSError where
     our own files cannot be read."""
     uname = os.uname() if hasattr(os, "uname") else None
     return [remembered_content(), llvm_files(), uname.machine if uname else "", veclib.processor() or llvm_processor(),
@@ -158,7 +158,7 @@ def llvm_files() -> str:
 
 
 def llvm_processor() -> str:
-    """What LLVM finds the processor to be, for systems that do not say it in a file."""
+    """The processor as LLVM detects it, for systems without a file about it."""
     try:
         from llvmlite import binding
         return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
@@ -177,7 +177,7 @@ def c_library() -> str:
 # ---------------------------------------------------------------- entries
 
 class Info(NamedTuple):
-    """What `adcli cache info` says: `reason` says why the folder is not used, where it is not."""
+    """The content of `adcli cache info`: `reason` says why the folder is not used, where it is not."""
 
     folder: str | None
     entries: int
@@ -302,7 +302,7 @@ def read(folder: int, name: str) -> bytes:
 
 
 def content(data: bytes, name: str) -> bytes | None:
-    """What an entry holds, None unless every byte of it is as it was written, under this name."""
+    """The content of an entry, None unless every byte of it is as it was written, under this name."""
     start = len(MAGIC) + 32
     body = memoryview(data)[start:]
     if not data.startswith(MAGIC) or data[len(MAGIC):start] != sha256(body):

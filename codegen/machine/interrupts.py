@@ -61,7 +61,7 @@ class _ApartWork(Generic[Result]):
 
 
 def apart(function: Callable[[], Result], hasten: Callable[[], object] = lambda: None) -> Result:
-    """What function() gives, called in a thread where no handler runs: for what must not be left halfway. An exception out of a
+    """Call a function in a thread where no signal handler runs: for work that must not be left halfway. An exception out of a
     handler is raised when it has ended, which `hasten` may bring about."""
     if threading.get_ident() != threading.main_thread().ident:
         return function()

@@ -41,7 +41,7 @@ class NoExecutableMemory(AdError):
 
 
 class EntryPoint(NamedTuple):
-    """What a caller of compiled code must know, and the loader: `externals` are the functions it calls, `code` is the letter that
+    """Compiled code for callers and the loader: `externals` are the functions it calls, `code` is the letter that
     `array` and NumPy have for the numbers in its columns, which are doubles or of single precision."""
 
     name: str

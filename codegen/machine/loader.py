@@ -83,7 +83,7 @@ class ElfSymbol(NamedTuple):
 
 
 def supported() -> bool:
-    """Whether this machine is one whose object files are understood here."""
+    """True on machines whose object files are understood here."""
     return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
 
 
@@ -100,7 +100,7 @@ def load(code: bytes, entry: EntryPoint) -> Kernel:
 
 
 class ObjectFile:
-    """What an object file says. Offsets in `at` count from the start of the mapping, where its sections lie behind `begin`."""
+    """A parsed object file. Offsets in `at` count from the start of the mapping, where its sections lie behind `begin`."""
 
     def __init__(self, code: bytes, begin: int = 0) -> None:
         self.code, self.sections = code, sections(code)
@@ -270,7 +270,7 @@ def part(code: bytes, offset: int, size: int) -> bytes:
 # ---------------------------------------------------------------- executable memory
 
 Placed = Callable[[int], bytearray]
-"""What is to lie in memory, once its address is known."""
+"""The content of memory, given its address."""
 
 
 def executable(size: int, content: Placed) -> tuple[object, int]:
@@ -329,7 +329,7 @@ def c_function(name: str) -> Any:
 
 
 def allowed() -> bool:
-    """Whether pages can be written and then made executable, as LLVM's own linker does: refused, it crashes."""
+    """True where pages can be written and then made executable, as LLVM's own linker does: refused, it crashes."""
     try:
         made_executable(PAGE, lambda base: bytearray(PAGE))
     except OSError:

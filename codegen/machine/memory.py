@@ -63,7 +63,7 @@ def available() -> int:
 
 
 def of_group(groups: str, root: str) -> int:
-    """What the control group of version 2 that `groups` names may still take, and every one above it; the memory of files read
+    """Bytes that the control group (version 2) named in `groups` may still take, and each one above it; the memory of files read
     lately is given up where there is too little."""
     path, free = next((line[3:].rstrip("/") for line in groups.splitlines() if line.startswith("0::")), ""), UNKNOWN
     while True:
@@ -110,7 +110,7 @@ def allow(what: str, needed: Callable[[Limit], int]) -> None:
 
 
 def exhausted() -> str | None:
-    """What to say where a limit leaves next to nothing: then anything fails, with any error."""
+    """A message where a limit leaves next to nothing: then anything fails, with any error."""
     for limit in LIMITS:
         if (free := left(limit)) < NEXT_TO_NOTHING:
             return f"not enough memory: the limit leaves {amount(max(free, 0))} of {limit.counts}" \
@@ -146,7 +146,7 @@ class RoomToLoad:
 
 
 def threads_left(count: int) -> bool:
-    """Whether so many more threads can be had at a time."""
+    """True where so many more threads can run at a time."""
     from adcli.codegen.machine.kernel import started  # ctypes with it, which not every run needs
     enough = threading.Event()
     threads = [threading.Thread(target=enough.wait, daemon=True) for _ in range(count)]

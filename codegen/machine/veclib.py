@@ -41,7 +41,7 @@ NO_LIBRARY = Library("none", lambda symbol: False)
 
 @cache
 def processor() -> str:
-    """What Linux says about the first processor that does not change while it runs; empty where it says nothing."""
+    """The constant part of what Linux reports of the first processor; empty where it reports nothing."""
     kept = ("vendor_id", "cpu family", "model", "stepping", "flags")
     said = []
     try:

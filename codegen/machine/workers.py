@@ -74,7 +74,7 @@ class _Work:
             self.function(part)
 
     def help(self) -> None:
-        """The same in another thread than the one that waits for all."""
+        """Do parts in another thread than the one that waits for all."""
         try:
             while (part := self.next(True)) is not NONE:
                 try:
@@ -139,7 +139,7 @@ class Workers:
 
     def lead(self, leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
              post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
-        """What leader() gives, which runs here, and meanwhile what helps with those parts that other threads begin before it has
+        """The result of leader(), which runs here; meanwhile helpers do those parts that other threads begin before it has
         ended: `post(part, hand)` gives one to a thread that lingers, if it still does, and helper(part, hand) does one in a
         thread whose hand that is. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken; what
         stood in their way is not raised."""

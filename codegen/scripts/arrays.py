@@ -110,7 +110,7 @@ class ArrayNest(ArrayBox, Loops):
         return " and ".join(f"{self.whole.text(r.low)} < {self.whole.text(r.high)}" for r in ranges) if looked_at else ""
 
     def fails_without(self, empty: Callable[[set[Index | str]], bool]) -> bool:
-        """Whether a subscript may be outside where no point is: one of indices that are not `empty` then."""
+        """True where a subscript may be outside though there is no point: one of indices that are not `empty` then."""
         known = [x for c in self.f.conditions.conditions if not c.given for x in c.then]
         for atom, subscripts in accesses(self.e, self.op):
             for s, extent in zip(subscripts, shape_of(atom), strict=False):

@@ -268,7 +268,7 @@ MATRIX_WORDS = {
     **dict.fromkeys(("GIVEN ", "MADE ", "LENGTH ", "FLAG "), ""), **dict.fromkeys(("COUNT ", "SIGN ", "NUMBER "), "let "),
     "FIXED ": "const ", "FINITE": "Number.isFinite", "NAN": "NaN", "INFINITY": "Infinity", "FABS": "Math.abs",
     "SQRT": "Math.sqrt", "LOG": "Math.log", "ZERO": "0", "ONE": "1", "HALF": "0.5"}
-"""What the words of functions on matrices are in this language."""
+"""The words of functions on matrices in this language."""
 
 
 def number(value: float) -> Piece:
@@ -393,7 +393,7 @@ def key(name: str) -> str:
 # ---------------------------------------------------------------- the table as functions
 
 def in_library(op: Primitive) -> bool:
-    """Whether an operation is a function of `operations`: what JavaScript has, or `HELPERS`, and long compositions."""
+    """True for a function of `operations`: one that JavaScript has, or `HELPERS`, or a long composition."""
     if op.name in (LANGUAGE.definitions or ()) or op.static or op.name == "dup":
         return False
     return bool(op.llvm or op.libm) or (op.value is not None and len(composition(op, ()).equations) > LONGEST_COMPOSITION)

@@ -40,13 +40,13 @@ class ScriptHelpers(Helpers):
         return self.language.function(own, [writer.names[p.var] for p in program.params], lines, writer.piece(result.atom)[0])
 
     def statements(self, program: Program) -> Statements:
-        """What writes a program of scalars."""
+        """The writer of a program of scalars."""
         program = self.prepared(program)
         return Statements(self, program, {v: self.named(text) for v, text in name_table(program).items()})
 
 
 def is_function(e: Equation) -> bool:
-    """Whether an operation is a composition that is a function of the module."""
+    """True for a composition that becomes a function of the module."""
     if e.op.value is None or e.op.llvm or e.op.libm:
         return False
     return len(composition(e.op, statics(e)).equations) > LONGEST_COMPOSITION

@@ -32,7 +32,7 @@ reversed inputs outputs defaults
 """Words of the language, what our functions call, and what the module has of its own."""
 
 IMPORTS = {"math.": "import math", "Fraction(": "from fractions import Fraction", "np.": "\nimport numpy as np\n"}
-"""What a module imports, by what calls it."""
+"""Imports of a module, by the texts that need them."""
 HELPERS = {
     "arrays": """
 def $arrays(*inputs):

@@ -1,4 +1,4 @@
-"""What a number is in JSON, as an automaton that native code runs: states, and what follows each by a character."""
+"""The automaton of numbers in JSON, which native code runs: states, and their successors by character."""
 from __future__ import annotations
 
 CLASSES = {"-": 1, "+": 2, "0": 3, **dict.fromkeys("123456789", 4), ".": 5, "e": 6, "E": 6}
@@ -14,7 +14,7 @@ AFTER = [   # where there comes another character, - + 0 1 . e
     (9, 9, 9, 8, 8, 9, 9),   # 7: its sign
     (9, 9, 9, 8, 8, 9, 9),   # 8: its digits
     (9,) * 7]                # 9: no number
-"""What follows a state where a character of a class comes (RFC 8259, section 6)."""
+"""Successors of states, by the class of the next character (RFC 8259, section 6)."""
 BAD = 9
 """The state from which there is no number any more."""
 WHOLE = sum(1 << state for state in (2, 3, 5, 8))
@@ -22,7 +22,7 @@ WHOLE = sum(1 << state for state in (2, 3, 5, 8))
 
 
 def automaton() -> str:
-    """The same as constants of a module."""
+    """The automaton as constants of a module."""
     classes = ", ".join(f"i8 {CLASSES.get(chr(i), 0)}" for i in range(256))
     after = ", ".join(f"i8 {state}" for row in AFTER for state in (*row, 9))
     return f"@classes = private unnamed_addr constant [256 x i8] [{classes}]\n" \
@@ -43,7 +43,7 @@ def following_lines(name: str, state: str, c: str) -> str:
 
 
 def whole_lines(name: str, state: str) -> str:
-    """Whether a number is whole in a state, as a value of native code."""
+    """The test that a number is complete in a state, in native code."""
     return f"""\
   {name}.state = zext i8 {state} to i64
   {name}.bit = lshr i64 {WHOLE}, {name}.state

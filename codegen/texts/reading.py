@@ -72,7 +72,7 @@ def reader(keep: bool = True) -> Kernel:
 EXACT = 22
 """The largest power of ten that is a double."""
 MOST_WHOLE = ((1 << 64) - 10) // 10
-"""What ten times with a digit added is below 2^64."""
+"""The largest number that takes one more digit below 2^64."""
 
 
 def text() -> str:
@@ -133,7 +133,7 @@ def dropped(name: str, start: str) -> str:
 
 
 def signed(name: str, at: str) -> str:
-    """Whether a minus stands at a place, and the place behind a sign."""
+    """The test for a minus at a place, and the place after a sign."""
     return f"""\
   %{name}.c = load i8, ptr {at}
   %{name}.minus = icmp eq i8 %{name}.c, 45
@@ -298,7 +298,7 @@ ARGUMENTS = """\
   %text.end = getelementptr i8, ptr %text, i64 %end
   %strange.at = getelementptr i64, ptr %counts, i64 1
 """
-"""What a function that scans a text is given, as lines of its entry."""
+"""The arguments of a function that scans a text, as lines of its entry."""
 
 ENDS = """\
 irregular:

@@ -308,7 +308,7 @@ def exponent(k: int) -> int:
 
 
 def exponent_lines(name: str, k: str) -> str:
-    """The same for a value of native code."""
+    """The exponent of a value, in native code."""
     return f"""\
   {name}.long = mul i64 {k}, 1741647
   {name} = ashr i64 {name}.long, 19"""

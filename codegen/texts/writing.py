@@ -19,7 +19,7 @@ from adcli.codegen.texts.shortest import NAME, spelled
 ROOM = 40
 """Bytes that a number may touch; its text has up to 24, as -2.2250738585072014e-308."""
 LITERAL, NUMBER, WORD, SLICE, VALUE = range(5)
-"""What a step appends."""
+"""The text that a step appends."""
 STEP = 3
 """Words of a step: what it appends, and two addresses or sizes."""
 
@@ -56,11 +56,11 @@ class FieldColumn(NamedTuple):
 
 
 Column = np.ndarray | WordColumn | TextColumn | FieldColumn
-"""What stands in each row: a number (contiguous, float64), a word, a text or a field."""
+"""A cell of each row: a number (contiguous, float64), a word, a text or a field."""
 
 
 class Step(NamedTuple):
-    """What is appended, what it needs in memory, the size that may follow, and how many bytes it makes of all rows at most."""
+    """A step: its text, its memory, the size that may follow, and the most bytes it makes of all rows."""
 
     kind: int
     held: tuple[np.ndarray, ...]
@@ -82,7 +82,7 @@ def filled(kernel: Kernel, rows: int, pieces: Sequence[bytes | Column], spelling
 
 
 def step(piece: bytes | Column, rows: int) -> Step:
-    """What is done for a piece of each row."""
+    """The code for a piece of each row."""
     if isinstance(piece, bytes):
         return Step(LITERAL, (np.frombuffer(piece, np.uint8),), len(piece), rows * len(piece))
     if isinstance(piece, WordColumn):
