@@ -144,7 +144,7 @@ class Budgets:
     # ------------------------------------------------------------ contributions that cancel or underflow
 
     def vanishes(self, found: Mapping[FigureKey, float], spreads: Mapping[str, Spread]) -> bool:
-        """Whether an output has no uncertainty although inputs have: contributions may cancel, or underflow."""
+        """True if an output has no uncertainty although inputs have: contributions may cancel, or underflow."""
         return any(s.u for s in spreads.values()) and any(found["u", v, ()] == 0 for v in self.outputs)
 
     def slopes(self, at: Mapping[str, float]) -> dict[str, dict[str, float]]:
@@ -164,7 +164,7 @@ class Budgets:
     # ------------------------------------------------------------ Monte Carlo, and what is said
 
     def sampled(self, at: Mapping[str, float], spreads: Mapping[str, Spread]) -> Told | None:
-        """What Monte Carlo says, with as many samples as are to be kept for a picture."""
+        """Result of Monte Carlo, with as many samples as are to be kept for a picture."""
         if self.sampler is None or self.sampling is None:
             return None
         from adcli.output.streams import Progress
@@ -228,7 +228,7 @@ class Budgets:
             self.say(f"note: too few samples to tell whether the linear model is good enough for {v}{enough}")
 
     def depends(self, v: str) -> bool:
-        """Whether an output depends on anything uncertain at all."""
+        """True if an output depends on anything uncertain at all."""
         atom = self.task.program.result(self.names["u", v, ()]).atom
         return not isinstance(atom, Lit)
 

@@ -129,7 +129,7 @@ def rounded(value: float, u: float) -> str:
 
 
 def pair(value: float, u: float) -> tuple[str, str, str]:
-    """The same as the value, the uncertainty, and the exponent that both have."""
+    """Value and uncertainty rounded alike, and the exponent that both have."""
     if u == 0 or not (math.isfinite(value) and math.isfinite(u)):
         return repr(value), "0" if u == 0 else repr(u), ""
     last, exponent = places(value, u)
@@ -139,7 +139,7 @@ def pair(value: float, u: float) -> tuple[str, str, str]:
 
 
 def concise(value: float, u: float) -> str:
-    """The same as 12.00(15): the uncertainty in units of the last digit (JCGM 100, 7.2.2), as points are read too."""
+    """Concise notation, 12.00(15): the uncertainty in units of the last digit (JCGM 100, 7.2.2), as points are read too."""
     last, exponent = places(value, u) if 0 < u < math.inf and math.isfinite(value) else (0, None)
     if exponent is None:
         return rounded(value, u)

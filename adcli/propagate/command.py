@@ -69,7 +69,7 @@ ROW = VERBS["propagate"]
 
 @dataclass(frozen=True, kw_only=True)
 class PropagateOptions(ResultOptions):
-    """What propagate is told."""
+    """Options of propagate."""
 
     correlation: str | None = None
     second_order: bool = False
@@ -92,7 +92,7 @@ class PropagateOptions(ResultOptions):
 
     @property
     def sampling(self) -> Sampling | None:
-        """What is asked for beside standard uncertainties."""
+        """Sampling and coverage that are asked for."""
         if self.monte_carlo is None:
             self.refuse(["seed", "jobs", "shortest"], "needs ⟦--monte-carlo⟧ N")
             return None if self.coverage is None else Sampling(0, 0, probability(self.coverage))
@@ -176,7 +176,7 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
 
 
 def in_rows(task: Task, options: PropagateOptions) -> int:
-    """What the verb does without a point; piped rows need no --data."""
+    """Propagation without a point: rows, or a program; piped rows need no --data."""
     if options.coverage is None:
         watch = Watch(task, options)
     else:
@@ -202,7 +202,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
 # ---------------------------------------------------------------- points
 
 def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
-    """What --at says, `joined`; before the derivative is known, which depends on the points."""
+    """Points of --at, `joined`, before the derivative is known, which depends on them."""
     if len(specs) < 2:
         return specs
     from adcli.lang.lower.frontend import parse_source
@@ -212,7 +212,7 @@ def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
 def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                      options: PropagateOptions, whole: Program | None = None,
                      heard: Callable[[object], object] | None = None) -> Budgets:
-    """What computes the budgets of all points; `whole` as of a Task, `heard` as of a Watch."""
+    """Budgets of all points, ready to be computed; `whole` as of a Task, `heard` as of a Watch."""
     if whole and has_tensors(whole):
         return of_elements(text, points, told, sampling, options, whole, heard)
     names = uncertain(points)
@@ -247,7 +247,7 @@ def with_spreads(text: Source) -> str:
 
 
 def estimate(param: Param, number: str) -> str:
-    """What an input may be given as: a number, a vector, a file."""
+    """Example of a value for an input: a number, a vector, a file."""
     return number if not param.var.shape else "[2,3]" if len(param.var.shape) == 1 else f"@{param.name}.npy"
 
 
@@ -262,7 +262,7 @@ def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Pr
 
 def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                 options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
-    """The same for a program with tensors or loops, whose elements are numbers."""
+    """Budgets of a program with tensors or loops, whose elements are numbers."""
     from adcli.propagate.elements import given_elements, with_elements
     from adcli.propagate.matrices import Linearised, MatrixBudgets, many, numbers_of
     from adcli.task.derive import chosen

@@ -80,7 +80,7 @@ def draws(uncertain: Mapping[str, Spread], correlations: Sequence[Correlation]) 
 
 
 def same_rows(uncertain: Mapping[str, Spread], pair: Correlation) -> bool:
-    """Whether two inputs are columns of one file, whose rows have their correlation."""
+    """True if two inputs are columns of one file, whose rows have their correlation."""
     one, other = (uncertain[x] for x in pair[:2])
     return (one.kind is other.kind is SAMPLES and one.sample is not None and other.sample is not None
             and one.sample.path == other.sample.path)

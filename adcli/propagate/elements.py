@@ -75,7 +75,7 @@ def named_elements(known: Iterable[str], wanted: Sequence[str] | None) -> list[s
 # ---------------------------------------------------------------- spreads of tensors
 
 def given_tensors(program: Program, spec: str) -> GivenPoint:
-    """What one --at says, where some of it are tensors."""
+    """Point of one --at, where some of it are tensors."""
     tensors = {p.name for p in program.params if p.var.shape}
     plain: list[str] = []
     widths: dict[str, str] = {}

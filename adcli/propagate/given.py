@@ -1,4 +1,4 @@
-"""What the points of propagate give: estimates, and what is known of the uncertainty of every input.
+"""Points of propagate: estimates, and what is known of the uncertainty of every input.
 
 A derivative program is one for all points, so what it is made with must be the same at all of them: correlations, and for the
 second order the moments of distributions.
@@ -51,7 +51,7 @@ class GivenPoint(NamedTuple):
 
 
 def given_points(specs: Iterable[str], opened: Callable[[str], SampleTable]) -> list[GivenPoint]:
-    """What --at says, each file `opened` once, and each of its columns read once."""
+    """Points of --at, each file `opened` once, and each of its columns read once."""
     file = cache(opened)
 
     @cache

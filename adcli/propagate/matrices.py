@@ -79,7 +79,7 @@ def places(known: Iterable[str], chosen: Iterable[str]) -> list[int]:
 
 
 class WatchOfElements(Watch):
-    """What is said of a point is said of its tensors."""
+    """Watch whose notes on a point are about its tensors."""
 
     found: Linearised
 
@@ -173,7 +173,7 @@ def numbers_of(program: Program, at: Mapping[str, Any], spreads: Collection[str]
 
 
 def many(program: Program, spreads: Mapping[str, object], at: Mapping[str, Any]) -> bool:
-    """Whether there are so many partial derivatives that matrices are sooner done."""
+    """True if there are so many partial derivatives that matrices are sooner done."""
     from adcli.lang.ir import shape_of
     from adcli.lang.sizes.binding import bind, number
     sizes = bind(program, {p.name: np.shape(at[p.name]) for p in program.params}, at)

@@ -60,7 +60,7 @@ Band = tuple[float, float]
 
 @dataclass(frozen=True)
 class Sampled:
-    """What the samples of one output say, with the standard error of each figure; `bad` of them are NaN or infinite and
+    """Figures of the samples of one output, with the standard error of each figure; `bad` of them are NaN or infinite and
     count for nothing else. The true ends of the interval lie in the bands except with probability `SIGNIFICANCE`."""
 
     mean: float
@@ -84,12 +84,12 @@ class Sampled:
 
     @property
     def stable(self) -> bool:
-        """Whether twice every standard error is within the numerical tolerance (JCGM 101, 7.9.4)."""
+        """True if twice every standard error is within the numerical tolerance (JCGM 101, 7.9.4)."""
         return not any(2 * error > tolerance(self.u) for _, error in self.figures.values())
 
 
 class Told(NamedTuple):
-    """What a run says: the figures of every output, the matrix of their correlations, how many samples were drawn, and those of
+    """Result of a run: the figures of every output, the matrix of their correlations, how many samples were drawn, and those of
     the first output that were to be kept."""
 
     outputs: list[Sampled]
@@ -152,7 +152,7 @@ def drawn(experiment: Experiment, seed: int, block: tuple[int, int]) -> np.ndarr
 # ---------------------------------------------------------------- figures from blocks
 
 class Block(NamedTuple):
-    """What is kept of a block: how many samples are bad, the sums of the powers 0 to 4, what lies around the two ends, and all
+    """Summary of a block: how many samples are bad, the sums of the powers 0 to 4, what lies around the two ends, and all
     values where they are needed."""
 
     bad: int
@@ -234,7 +234,7 @@ def sure_ranks(count: int, p: float) -> tuple[int, int]:
     needed = math.log(4 / SIGNIFICANCE) / count
 
     def sure(rank: int) -> bool:
-        """Whether it is sure that not so few, or so many, samples lie below the quantile."""
+        """True if it is sure that not so few, or so many, samples lie below the quantile."""
         q = rank / count
         return (q * math.log(q / p) if q else 0.0) + ((1 - q) * math.log((1 - q) / (1 - p)) if q < 1 else 0.0) >= needed
 
@@ -265,7 +265,7 @@ class SampleTally:
         self.ends = tuple(SampledEnd(p, max(most // 2, 1 << 12)) for p in ((1 - coverage) / 2, (1 + coverage) / 2))
 
     def reduced(self, column: np.ndarray) -> Block:
-        """What is kept of these samples."""
+        """Summary of these samples."""
         good = column[np.isfinite(column)]
         d = (good - self.shift) / self.scale
         squares = d * d

@@ -94,7 +94,7 @@ def cells(budget: Budget, output: OutputBudget, number: Number | None,
 
 
 def sentences(budget: Budget, output: OutputBudget, shown: Shown) -> Iterator[str]:
-    """What stands below the table."""
+    """Sentences below the table."""
     yield f"Standard uncertainty: {shown(output.value, output.u)}."
     if output.interval and budget.sampling:
         k = output.interval.k

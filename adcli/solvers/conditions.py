@@ -120,7 +120,7 @@ def below(less: tuple[str, float | None], more: tuple[str, float | None]) -> tup
 
 
 def pieces(text: str) -> tuple[list[str], list[str]]:
-    """What stands between comparisons outside of brackets, and the comparisons."""
+    """Parts of a text between comparisons outside of brackets, and the comparisons."""
     parts, signs, depth, start = list[str](), list[str](), 0, 0
     for found in re.finditer(rf"[()\[\]]|{COMPARISON.pattern}", text):
         if found[0] in "()[]":
@@ -172,7 +172,7 @@ def tensors_among(values: Mapping[str, Atom]) -> dict[str, Var]:
 
 
 def subscripted(name: re.Match[str]) -> bool:
-    """Whether a name in a text has subscripts."""
+    """True if a name in a text has subscripts."""
     return name.string[name.end():].lstrip().startswith("(")
 
 

@@ -29,7 +29,7 @@ NEAR, HALVINGS = 1e-4, 60
 # ---------------------------------------------------------------- what `why` says
 
 def not_finite(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[str]:
-    """What made the numbers at a point that are NaN or infinite: the values, and where they are finite the derivatives."""
+    """Explanations of NaN and infinite numbers at a point: of values, or where these are finite of derivatives."""
     found = [g for g in _groups(primal, wrt, at) if any(not math.isfinite(f.value) for f in g.findings)]
     outputs = {r.name for r in primal.results}
     values = [g for g in found if any(f.name in outputs and not math.isfinite(f.value) for f in g.findings)]
@@ -38,7 +38,7 @@ def not_finite(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> 
 
 def no_influence(primal: Program, wrt: Sequence[str], at: Mapping[str, float], flat: Collection[str]
                  ) -> tuple[Sequence[object], list[str]]:
-    """What made the derivatives at a point zero by the inputs that are `flat`: the causes with their places in the text, and
+    """Explanations of zero derivatives by the inputs that are `flat`: the causes with their places in the text, and
     the words for them."""
     ends = tuple(f"_d{x}" for x in flat)
     found = [g for g in _groups(primal, [x for x in wrt if x in flat], at)
@@ -63,7 +63,7 @@ def _paragraphs(found: Sequence[Explanation]) -> list[str]:
 
 
 def failure(function: VectorFunction, x: np.ndarray | None, on_the_way: bool) -> Iterator[str]:
-    """What made numbers at a point that are not finite, with the point."""
+    """Explanation of numbers at a point that are not finite, with the point."""
     if x is not None and (said := not_finite(function.program, function.names, function.point(x))):
         yield f"note: at {point_text(function.components, x)}" + " on the way" * on_the_way
         yield from said

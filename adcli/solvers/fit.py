@@ -41,7 +41,7 @@ class NullDirection(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit has found. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
+    """Result of a fit. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
     bound; `covariance` and `correlation` have NaN there too. `chi2` is Σr², of residuals divided by their uncertainties where
     these are known; `dof` the number of residuals less the rank of the Jacobian by the parameters that are not held,
     `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite, `next` where the next step
@@ -296,7 +296,7 @@ def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int 
 
 def compared_at(task: Task, model: TensorModel, start: Start, o: Observations,
                 compared: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[tuple[Array, Array]]:
-    """What the elements of the outputs are compared with in every row, and their factors. AdError where shapes do not fit."""
+    """Observations and factors for the elements of the outputs in every row. AdError where shapes do not fit."""
     from adcli.answers.evaluation import callable_program
     from adcli.lang.passes.simplify import simplify
     outputs = callable_program(task, simplify(task.primal), (), None, None)

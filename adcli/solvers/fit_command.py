@@ -61,7 +61,7 @@ TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(ResultOptions):
-    """What fit is told."""
+    """Options of fit."""
 
     y: str | None = None
     params: str | None = None
@@ -149,7 +149,7 @@ def no_target() -> AdError:
 
 
 def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison]) -> bool:
-    """Whether the standard uncertainties of observations are taken as they are."""
+    """True if the standard uncertainties of observations are taken as they are."""
     known = any(t.sigma is not None for t in wanted)
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
@@ -220,7 +220,7 @@ def compared_columns(program: Program, wanted: Sequence[Comparison], options: Fi
 
 
 def column(name: str) -> str:
-    """What a column that is compared with is called beside those of inputs."""
+    """Key of a column that is compared with, distinct from those of inputs."""
     return f"--y {name}"
 
 

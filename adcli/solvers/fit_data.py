@@ -1,4 +1,4 @@
-"""What is fitted to what: parameters with starts and bounds, outputs with what they are compared with, inputs from columns."""
+"""Data of a fit: parameters with starts and bounds, outputs with what they are compared with, inputs from columns."""
 from __future__ import annotations
 
 import math
@@ -42,8 +42,8 @@ class Comparison(NamedTuple):
 # ---------------------------------------------------------------- parameters
 
 def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
-    """What --params says: b1=500 in [0, 1000], as behind the word `param`, A=@start.npy or A=[1, 2] for a tensor, and None for a
-    name alone."""
+    """Starts and bounds that --params gives: b1=500 in [0, 1000], as behind the word `param`, A=@start.npy or A=[1, 2] for a
+    tensor, and None for a name alone."""
     pieces = [piece.strip() for piece in parts(text) if piece.strip()]
     if not pieces or any(c in text for c in ";#\n"):
         raise AdError(f"⟦--params⟧ '{text}' names no parameters", help="write ⟦--params b1=500,b2=1e-4⟧ or 'b1=500 in [0, 1000]'")
@@ -157,7 +157,7 @@ def packed(begins: Mapping[str, Begin], vector: Array) -> dict[str, Any]:
 # ---------------------------------------------------------------- what outputs are compared with
 
 def targets(text: str, outputs: Sequence[str]) -> list[Comparison]:
-    """What --y says: y, y:sigma, 0, or v=y1:s1,w=y2; 0 is for every output."""
+    """Comparisons that --y gives: y, y:sigma, 0, or v=y1:s1,w=y2; 0 is for every output."""
     pieces = [piece.strip() for piece in parts(text) if piece.strip()]
     if not pieces:
         raise AdError("⟦--y⟧ names nothing", help="write ⟦--y y⟧, ⟦--y⟧ y:sigma, or ⟦--y 0⟧ where the output is the residual")
@@ -237,7 +237,7 @@ class Observations(NamedTuple):
 
     @property
     def factors(self) -> list[Array | float]:
-        """What the residuals of each output are multiplied by."""
+        """Factors of the residuals of each output."""
         root = 1.0 if self.weights is None else np.sqrt(self.weights)
         return [root if sigma is None else root / sigma for sigma in self.sigmas]
 
@@ -259,7 +259,7 @@ def objects(values: Sequence[Any]) -> Array:
 
 
 def wrong(o: Observations) -> Iterator[tuple[str, Array]]:
-    """What no residual can be made of: the reason, and where."""
+    """Faults that leave no residual: the reason, and where."""
     def somewhere(test: Callable[[Any], Any], x: Array) -> Array:
         return np.array([bool(np.any(test(e))) for e in x], bool) if np.asarray(x).dtype == object else test(x)
 

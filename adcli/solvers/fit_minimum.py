@@ -32,9 +32,9 @@ OFFSET = 1e-5
 """The longest step, in residual standard deviations, from what counts as the minimum (relative offset: Bates and Watts,
 Technometrics 23, 1981)."""
 SMALL = 1e-9
-"""The same relative to the parameters."""
+"""Longest step relative to the parameters."""
 ROUNDING = 1e-14
-"""What rounding may move a residual by, relative to the largest value that is compared."""
+"""Rounding of a residual, relative to the largest value that is compared."""
 CURVED = 1e-3
 """How far residuals are moved for second derivatives of the cost, relative to their scatter; and how negative the least is,
 relative to that of Gauss and Newton, where a point is a saddle."""
@@ -43,7 +43,7 @@ SADDLE_STEP = 0.1
 MOST_SADDLES, MOST_CURVED = 5, 100
 """Saddles that are left one after another; parameters of which second derivatives are asked for."""
 BEYOND = 1e100
-"""What MINPACK is given for a residual that is not finite: it takes a shorter step then."""
+"""Value for a residual that is not finite, at which MINPACK takes a shorter step."""
 
 LOSSES: dict[str, Influence] = {
     "linear": lambda z: (np.ones_like(z), np.zeros_like(z)),
@@ -81,7 +81,7 @@ class Residuals:
         return self.last[1]
 
     def triangular(self, b: Vector) -> tuple[Vector, Matrix]:
-        """The same of as many rows as there are parameters, and one."""
+        """r and J in as many rows as there are parameters, and one."""
         key = b.tobytes()
         if self.small is None or self.small[0] != key:
             self.small = key, triangular(*self(b))
@@ -147,7 +147,7 @@ class End(NamedTuple):
     saddle: bool = False
 
     def converged(self, size: float) -> bool:
-        """Whether this is no saddle, and the step is none: next to the scatter of the residuals, next to the parameters, or next
+        """True if this is no saddle, and the step is none: next to the scatter of the residuals, next to the parameters, or next
         to rounding."""
         if self.saddle:
             return False

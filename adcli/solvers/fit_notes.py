@@ -1,4 +1,4 @@
-"""What is said of a fit beside its numbers: what is not determined, not finite, not smooth, and what `why` says of that."""
+"""Notes on a fit: parameters that are not determined, numbers that are not finite, kinks, and what `why` says of them."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ def not_finite_at(fit: Fit, b: np.ndarray) -> str:
 
 
 def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
-    """What made numbers that are not finite."""
+    """Explanation of numbers that are not finite."""
     row = worst_row(fit, b)
     at = point(fit, b, row)
     if not has_tensors(task.primal):
@@ -56,7 +56,7 @@ def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
 
 
 def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
-    """What a reader of the answer must know."""
+    """Notes that a reader of the answer needs."""
     for name, bound in found.held.items():
         yield f"note: {name} is held by its bound {bound!r}: it has no uncertainty, and the others are those with it fixed"
     for directions in connected(found.undetermined):
@@ -74,8 +74,8 @@ def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
 
 
 def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) -> Sequence[str]:
-    """What `why` says of parameters without influence in most rows: it is asked in some of them, as a row may have a reason of
-    its own."""
+    """Explanation by `why` that holds for parameters without influence in most rows: it is asked in some of them, as a row may
+    have a reason of its own."""
     if fit.places is None or has_tensors(task.primal):
         return []
     count = len(fit.places.rows)
@@ -109,7 +109,7 @@ def not_smooth(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
 
 
 def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool:
-    """Whether an operation that is not smooth at a point has an operand that depends on these inputs."""
+    """True if an operation that is not smooth at a point has an operand that depends on these inputs."""
     from adcli.answers.diagnose import levels
     from adcli.lang.evaluate import FLOAT, every_value
     from adcli.lang.passes.status import activity
@@ -129,7 +129,7 @@ def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
 
 
 def said_of(directions: Sequence[NullDirection]) -> str:
-    """What is not determined along directions that are connected: parameters that can only be had together, with the one sum of
+    """Sentence on directions that are connected: parameters that can only be had together, with the one sum of
     them that the data determine, or with the moves that change nothing where there are several such sums."""
     moved = {name for d in directions for name in d.moves}
     names = [name for name in directions[0].names if name in moved]

@@ -1,4 +1,4 @@
-"""What a fit has found, written: as param lines of the language with comments, as JSON, CSV, or a table for a report."""
+"""Output of fits: as param lines of the language with comments, as JSON, CSV, or a table for a report."""
 from __future__ import annotations
 
 import math
@@ -100,7 +100,7 @@ def worth(fit: Fitted, name: str, u: float) -> str:
 
 
 def figures(told: Answered, number: Number) -> Iterator[tuple[str, str]]:
-    """What is said of the whole fit."""
+    """Figures of the whole fit."""
     fit = told.fit
     yield "residuals", str(len(fit.residuals))
     yield "degrees of freedom", str(fit.dof)

@@ -38,7 +38,7 @@ from adcli.task.verbs import MatrixKind
 
 Vector = np.ndarray
 GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, LookupError, RuntimeError, UnboundLocalError)
-"""What solvers raise where numbers are not finite. SciPy's trust-exact has no step then, and reads one that it never made."""
+"""Exceptions of solvers where numbers are not finite. SciPy's trust-exact has no step then, and reads one that it never made."""
 MOST_DENSE = 300
 """Components up to which the Hessian of a program with tensors is a matrix, a product for each column."""
 MOST_WRITTEN = 100_000
@@ -73,7 +73,7 @@ class VectorFunction(ABC):
         self.followed = False
 
     def elsewhere(self, point: Mapping[str, Any]) -> Self:
-        """The same function where the inputs have the values and shapes of another point; code that is there is used again."""
+        """This function at the values and shapes that inputs have at another point; code that is there is used again."""
         other = copy(self)
         other.fixed = {name: point[name] for name in self.fixed}
         other.shapes = [np.shape(point[name]) for name in self.names]
@@ -132,7 +132,7 @@ class VectorFunction(ABC):
 
     @cached_property
     def components(self) -> list[str]:
-        """What the components of x are called: x, W(1, 0)."""
+        """Names of the components of x: x, W(1, 0)."""
         from adcli.task.matrices import elements
         return [x for name, shape in zip(self.names, self.shapes, strict=True) for x in elements(name, shape)]
 
@@ -149,7 +149,7 @@ class VectorFunction(ABC):
 
     @abstractmethod
     def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
-        """The same of the gradient of the outputs' sum with weights v."""
+        """Bounds of the rounding errors of the gradient of the outputs' sum with weights v."""
 
     @abstractmethod
     def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]: ...
@@ -269,7 +269,7 @@ class ScalarVectorFunction(VectorFunction):
         return CalledMatrix(derivatives.hessian(weighted, self.names), "hessian", self.names, (*self.names, *weights))
 
     def filled(self, which: str) -> Callable[..., Vector]:
-        """What fills an array with what the program `which` gives of vectors."""
+        """Function that fills an array with the results of the program `which` for vectors."""
         found = self.bound.get(which)
         if found is None:
             found = self.bound[which] = getattr(self, which).with_constants(self.fixed)
@@ -307,7 +307,7 @@ class Called:
         self.size, self.empty = len(program.results), np.empty
 
     def with_constants(self, fixed: Mapping[str, float]) -> Callable[..., Vector]:
-        """What makes and fills such an array of vectors, whose lengths are known to be right."""
+        """Function that makes and fills such an array for vectors, whose lengths are known to be right."""
         place = {name: i for i, name in enumerate(self.names)}
         order = [p.name for p in self.program.params]
         gathered = Gathered(len(self.names), [place.get(name, -1) for name in order], self.sources, self.places, self.size)
@@ -336,7 +336,7 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
 
 
 class CalledMatrix(Called):
-    """The same of a Jacobian or Hessian by `inputs`: dense, or sparse where entries were left out. The numbers of a Jacobian
+    """Code of a Jacobian or Hessian by `inputs`: dense, or sparse where entries were left out. The numbers of a Jacobian
     come after those of the outputs."""
 
     def __init__(self, program: Program, kind: MatrixKind, inputs: Sequence[str], names: Sequence[str]) -> None:

@@ -65,11 +65,11 @@ class Problem:
     bounds: Bounds
     sign: float = 1.0
     conditions: tuple[str, ...] = ()
-    """What the user wrote for each of the other outputs."""
+    """Texts of the conditions, one for each of the other outputs."""
     start: Vector = field(default_factory=lambda: np.zeros(0))
 
     def elsewhere(self, point: Mapping[str, Any]) -> Problem | None:
-        """The same problem from another point; None where inputs have other shapes there."""
+        """Problem from another point; None where inputs have other shapes there."""
         function = self.function.elsewhere(point)
         here = self.function.point(self.start)
         same = all(np.shape(point[name]) == np.shape(here[name]) for name in here)
@@ -328,7 +328,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
 
 
 def small(problem: Problem) -> bool:
-    """Whether a Hessian is a matrix."""
+    """True if a Hessian is a matrix."""
     return isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
 
 
@@ -343,7 +343,7 @@ def minimize(problem: Problem, solver: str = "auto") -> Optimum:
 
 
 def minimized(problem: Problem, solver: str) -> Optimum:
-    """The same, with the warnings of NumPy and SciPy off."""
+    """Implementation, with the warnings of NumPy and SciPy off."""
     x0 = np.clip(problem.start, problem.bounds.low, problem.bounds.high)
     e = Evaluations(problem, x0)
     y0 = x0 / e.scale
@@ -365,7 +365,7 @@ def minimized(problem: Problem, solver: str) -> Optimum:
 
 
 def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, str]:
-    """What a solver ends at, its name, its iterations, and what it says."""
+    """Assessment of the end of a solver, its name, its iterations, and what it says."""
     e.kept.clear()
     try:
         y, iterations, message = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
@@ -381,7 +381,7 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
 
 
 def is_removable(problem: Problem, found: Assessment) -> bool:
-    """Whether second derivatives on all sides of a point agree, so that a kink there says nothing."""
+    """True if second derivatives on all sides of a point agree, so that a kink there says nothing."""
     e = Evaluations(problem, problem.start)
     y = found.x / e.scale
     with np.errstate(all="ignore"):

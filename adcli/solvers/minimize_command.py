@@ -31,7 +31,7 @@ SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-B
 
 @dataclass(frozen=True, kw_only=True)
 class MinimizeOptions(Options):
-    """What minimize is told."""
+    """Options of minimize."""
 
     subject_to: tuple[str, ...] = ()
     maximize: bool = False

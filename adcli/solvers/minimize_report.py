@@ -1,4 +1,4 @@
-"""What is said of an optimum: the point, the value, what has been checked there, and where that shows no minimum, why."""
+"""Report of an optimum: the point, the value, what has been checked there, and where that shows no minimum, why."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,14 +54,14 @@ class Report:
 
     @cached_property
     def rough(self) -> bool:
-        """Whether derivatives say nothing here: not at a kink at which the second ones of all sides agree."""
+        """True if derivatives say nothing here: not at a kink at which the second ones of all sides agree."""
         level = self.smoothness[0]
         return level > JUMP or (level > SMOOTH and not (
             self.optimum.found.verdict == MINIMUM and is_removable(self.problem, self.optimum.found)))
 
     @property
     def shown(self) -> bool:
-        """Whether everything was found that a minimum has."""
+        """True if everything was found that a minimum has."""
         return self.optimum.found.verdict in (MINIMUM, STATIONARY) and not self.rough
 
     @property
@@ -72,7 +72,7 @@ class Report:
     # -- in words
 
     def sentence(self) -> str:
-        """What the point is, on one line."""
+        """Verdict on one line."""
         found, held = self.optimum.found, self.optimum.found.active.any() or self.optimum.found.held.any()
         gradient = f"gradient{' of the Lagrangian' if held else ''} {self.gradient:.2g}"
         if found.verdict == NOT_FINITE:
@@ -118,7 +118,7 @@ class Report:
         return [(names[i], float(found.x[i]), float(found.bound_multipliers[i])) for i in np.flatnonzero(found.held)]
 
     def conditions(self) -> list[tuple[str, float, bool, float]]:
-        """What the user wrote, the value, whether it is active, and its multiplier."""
+        """Conditions as written, each with its value, whether it is active, and its multiplier."""
         f = self.optimum.found
         return [(text, float(c), bool(a), float(m))
                 for text, c, a, m in zip(self.problem.conditions, f.c, f.active, f.multipliers, strict=True)]

@@ -1,4 +1,4 @@
-"""Whether a point is a minimum: the conditions of Karush, Kuhn and Tucker with exact derivatives, whatever a solver says of it.
+"""Optimality of a point: the conditions of Karush, Kuhn and Tucker with exact derivatives, whatever a solver says of it.
 
 Of a problem: minimise f(x) with low ≤ x ≤ high and low ≤ c(x) ≤ high. The Lagrangian is f − Σ λ c − Σ μ x over what is active;
 λ ≥ 0 where a lower bound holds a value, λ ≤ 0 where an upper one does, and λ is free for an equation. Multipliers are those with
@@ -29,7 +29,7 @@ GRADIENT = 1e-8
 SINGULAR = 1e-10
 """An eigenvalue of the scaled projected Hessian below this part of the largest is zero to rounding."""
 SADDLE_SIZE = 1e-8
-"""The same for a direction along which f falls, in variables scaled by their sizes."""
+"""Threshold for a direction along which f falls, in variables scaled by their sizes."""
 STEADY = 0.25
 """How much the Hessian may change over a step relative to itself, and over the Newton step relative to its least eigenvalue: less
 than a half is what the theorem of Kantorovich asks for a zero of the gradient near by."""
@@ -52,7 +52,7 @@ MOST_DROPPED = 20
 
 MINIMUM, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
     "minimum", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible", "not finite")
-"""What a point is found to be, the best first: a strict local minimum; a stationary point with too many inputs to look at the
+"""Verdicts on a point, the best first: a strict local minimum; a stationary point with too many inputs to look at the
 second order; one where the projected Hessian is singular; one where the gradients of what is active are zero or dependent, so
 that no multipliers need exist; one with a direction along which f falls to second order; one from which a Newton step leads far;
 one at which a condition does not hold; one at which a value or a derivative is not finite."""
@@ -82,7 +82,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x, NaN where none are claimed; `residual` is
+    """Assessment of x. `multipliers` are those of c, `bound_multipliers` those of x, NaN where none are claimed; `residual` is
     the gradient of the Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which
     c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1, and `free`
     its eigenvectors in x; `step` is the Newton step, `direction` one along which f does not change, or falls."""
@@ -109,7 +109,7 @@ class Assessment:
 
 
 def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = ACTIVE, without: int | None = None) -> Assessment:
-    """What a point is; `size` is how large the variables are, for the length of steps, and `width` how near to a bound a value
+    """Verdict on a point; `size` is how large the variables are, for the length of steps, and `width` how near to a bound a value
     is held by it; what is active `without` a multiplier, counted in c and then x, has 0."""
     nothing = np.zeros(len(at.c)), np.zeros(len(at.x))
     if not (np.isfinite(at.f) and np.isfinite(at.c).all() and np.isfinite(at.gradient).all() and np.isfinite(at.jacobian).all()):
@@ -160,22 +160,22 @@ def inertia(hessian: Vector, rows: Vector) -> tuple[Vector, Vector]:
 
 
 def positive(values: Vector) -> bool:
-    """Whether the least of these eigenvalues is positive beyond rounding; so it is where there is none."""
+    """True if the least of these eigenvalues is positive beyond rounding; so it is where there is none."""
     return not len(values) or values[0] > SINGULAR * np.max(np.abs(values))
 
 
 def negative(values: Vector, part: float) -> bool:
-    """Whether the least of these eigenvalues is negative by more than a part of the largest."""
+    """True if the least of these eigenvalues is negative by more than a part of the largest."""
     return bool(len(values) and values[0] < -part * np.max(np.abs(values)))
 
 
 def near_in_value(step: Vector, residual: Vector, f: float) -> bool:
-    """Whether the Newton step lowers f by less than rounding."""
+    """True if the Newton step lowers f by less than rounding."""
     return abs(float(step @ residual)) <= 1e-14 * max(abs(f), 1e-300)
 
 
 def small_part(rows: Vector, residual: Vector, gradient: Vector) -> bool:
-    """Whether what is left of the gradient has no part that the constraints should have taken up: multipliers of the right sign
+    """True if what is left of the gradient has no part that the constraints should have taken up: multipliers of the right sign
     that are missing."""
     taken = rows.T @ np.linalg.lstsq(rows.T, residual, rcond=None)[0]
     return float(np.max(np.abs(taken))) <= 100 * GRADIENT * max(1.0, float(np.max(np.abs(gradient))))
@@ -190,7 +190,7 @@ def outside(values: Vector, low: Vector, high: Vector) -> float:
 
 
 def sides(values: Vector, low: Vector, high: Vector, width: float) -> Vector:
-    """What holds each value: 1 its lower bound, -1 the upper one, 0 both, nan neither."""
+    """Active bound of each value: 1 its lower bound, -1 the upper one, 0 both, nan neither."""
     at_low = np.isfinite(low) & (values - low <= width * np.maximum(1.0, np.abs(low)))
     at_high = np.isfinite(high) & (high - values <= width * np.maximum(1.0, np.abs(high)))
     found = np.full(len(values), np.nan)
@@ -238,8 +238,8 @@ def polished(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds
 
 
 def qualified(at: Callable[[Vector], PointDerivatives], found: Assessment, bounds: Bounds, size: Vector) -> Assessment:
-    """The same with no more multipliers, and no more of a verdict, than the gradients of what is active can show. Where they are
-    dependent, several multipliers do, and any that shows a minimum shows it."""
+    """Assessment with no more multipliers, and no more of a verdict, than the gradients of what is active can show. Where they
+    are dependent, several multipliers do, and any that shows a minimum shows it."""
     if found.verdict in (INFEASIBLE, NOT_FINITE):
         return found
     here = at(found.x)
@@ -277,7 +277,7 @@ def independent(rows: Vector) -> Vector:
 
 
 def spanned(gradient: Vector, rows: Vector) -> bool:
-    """Whether a gradient is a combination of rows, where directions in which these hardly differ do not count: multipliers that
+    """True if a gradient is a combination of rows, where directions in which these hardly differ do not count: multipliers that
     are made of such a difference are those of a point that is known no better."""
     _, singular, right = np.linalg.svd(of_length_one(rows), full_matrices=False)
     if not (lost := right[singular <= STEP]).size:
@@ -291,7 +291,7 @@ def of_length_one(rows: Vector) -> Vector:
 
 
 def sides_agree(rows: Vector, side: Vector) -> bool:
-    """Whether some direction leads into all that is active, as Mangasarian and Fromovitz ask: equations are independent, and no
+    """True if some direction leads into all that is active, as Mangasarian and Fromovitz ask: equations are independent, and no
     positive multiple of the gradients of inequalities is a combination of theirs."""
     from scipy.optimize import nnls
     unit = of_length_one(rows)
@@ -304,7 +304,7 @@ def sides_agree(rows: Vector, side: Vector) -> bool:
 
 
 def steady_rows(at: Callable[[Vector], PointDerivatives], found: Assessment, bounds: Bounds, size: Vector) -> bool:
-    """Whether the gradients of what pulls are nearly the same where a Newton step onto the bounds leads: where a gradient is zero
+    """True if the gradients of what pulls are nearly the same where a Newton step onto the bounds leads: where a gradient is zero
     at the bound itself, half of it is lost on the way at least, however near the point is."""
     values = np.concatenate([found.c, found.x])
     low, high = np.concatenate([bounds.c_low, bounds.low]), np.concatenate([bounds.c_high, bounds.high])
@@ -335,7 +335,7 @@ def left(found: Assessment) -> float:
 
 
 def steady(at: Callable[[Vector], PointDerivatives], found: Assessment) -> bool:
-    """Whether the Hessian is nearly the same where the Newton step leads, and as far as the rounding of the gradient reaches, so
+    """True if the Hessian is nearly the same where the Newton step leads, and as far as the rounding of the gradient reaches, so
     that it tells of the minimum itself: at 1e-9 that of x³ is positive too."""
     here = at(found.x)
     if here.hess is None or found.step is None or found.eigenvalues is None or not len(found.eigenvalues):

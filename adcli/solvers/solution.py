@@ -1,4 +1,4 @@
-"""Whether a point solves a system of equations, outputs = 0, and how the solution depends on the other inputs.
+"""Solutions of systems of equations, outputs = 0, and how they depend on the other inputs.
 
 Of r(x, p) = 0 with the Jacobian J by the unknowns x, the implicit function theorem has dx/dp = −J⁻¹ ∂r/∂p. With more equations
 than unknowns x is where ½|r|² is least; there Jᵀr = 0, and the same theorem for that system has dx/dp = −H⁻¹ (Jᵀ ∂r/∂p + Σ rᵢ
@@ -53,7 +53,7 @@ class System:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What was found at x: residuals, the Jacobian by the unknowns, its condition number (2-norm), the solver and what it took.
+    """Solution at x: residuals, the Jacobian by the unknowns, its condition number (2-norm), the solver and what it took.
     `lost` is a direction in which the residuals do not change, where the Jacobian is singular; `bad` the first point at which a
     residual is not finite."""
 
@@ -152,7 +152,7 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
 
 
 def least(here: Solution, small: bool, size: Vector) -> Solution:
-    """The same for more equations than unknowns: a solution, or where the sum of squares is least."""
+    """Verdict with more equations than unknowns: a solution, or where the sum of squares is least."""
     j, r = here.jacobian, here.residual
     curved = slope(here.system, here.x)
     scale = 1 / np.sqrt(np.diag(j.T @ j))
@@ -165,7 +165,7 @@ def least(here: Solution, small: bool, size: Vector) -> Solution:
 
 
 def certain(found: Solution) -> Solution:
-    """The same with no more of a verdict than rounding leaves: where it may move the solution so far that the Jacobian is another
+    """Solution with no more of a verdict than rounding leaves: where it may move the solution so far that the Jacobian is another
     one, the solution is singular; where the last Newton step leads out of a declared range, there is none."""
     x, size = found.x, sizes(found.x)
     if found.verdict not in (SOLUTION, LEAST_SQUARES, NOT_CONVERGED) or found.lost is not None:
@@ -203,7 +203,7 @@ def slope(system: System, x: Vector) -> Vector:
 
 
 def steady(found: Solution, matrix: Vector, move: Vector) -> bool:
-    """Whether the matrix of Newton's method is nearly the same after a move; beyond the domain of the equations nothing is."""
+    """True if the matrix of Newton's method is nearly the same after a move; beyond the domain of the equations nothing is."""
     size = sizes(found.x)
     there = slope(found.system, found.x + beyond_rounding(found.x, move)) if np.any(move) else matrix
     if not np.isfinite(there).all():

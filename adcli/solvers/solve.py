@@ -66,7 +66,7 @@ def system(f: VectorFunction, both: VectorFunction, point: Mapping[str, Any]) ->
 
 
 def elsewhere(there: System, point: Mapping[str, Any]) -> System:
-    """The same equations with the known inputs, and the start, of another point."""
+    """System with the known inputs, and the start, of another point."""
     return system(there.function.elsewhere(point), there.others.elsewhere(point), point)
 
 
@@ -122,7 +122,7 @@ def solve(system: System) -> Solution:
 
 
 def solved(system: System) -> Solution:
-    """The same, with the warnings of NumPy and SciPy off."""
+    """Implementation, with the warnings of NumPy and SciPy off."""
     best = begun = judged(system, system.start, "the start", 0)
     square = len(begun.residual) == system.function.n
     if begun.verdict == NOT_FINITE and not system.ranged:

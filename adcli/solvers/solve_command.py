@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions(ResultOptions):
-    """What solve is told."""
+    """Options of solve."""
 
     equations: tuple[str, ...] = ()
     sensitivities: bool = False

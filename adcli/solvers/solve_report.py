@@ -1,4 +1,4 @@
-"""What is said of a solution: the unknowns, what they change by with the other inputs, and what has been checked."""
+"""Report of a solution: the unknowns, their derivatives by the other inputs, and what has been checked."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,12 +37,12 @@ class SolveReport:
 
     @property
     def shown(self) -> bool:
-        """Whether this is a solution, or a least sum of squares, at which derivatives mean something."""
+        """True if this is a solution, or a least sum of squares, at which derivatives mean something."""
         return self.solution.found and self.smoothness[0] <= 0
 
     @property
     def verdict(self) -> str:
-        """What the point is, in one word or two."""
+        """Verdict in one word or two."""
         return NOT_SMOOTH if self.solution.found and not self.shown else self.solution.verdict
 
     @cached_property

@@ -26,7 +26,7 @@ from adcli.solvers.solve_report import NOT_SMOOTH, SolveReport
 from adcli.task.tasks import Task
 
 WORDS = (*VERDICTS, NOT_SMOOTH)
-"""What the column `verdict` says."""
+"""Values of the column `verdict`."""
 
 
 class Solved(RowFormat):
@@ -98,7 +98,7 @@ def unknown_names(params: Sequence[Param], options: ResultOptions) -> list[str]:
 
 @lru_cache(1)
 def sequel(task: Task, *asked: Any) -> Sequel:
-    """The same for all tables of a run."""
+    """The one Sequel for all tables of a run."""
     return Sequel(task.primal, *asked)
 
 

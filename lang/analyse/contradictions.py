@@ -27,7 +27,7 @@ SAME = 1e-6
 
 
 class Contradictions:
-    """What is known of the values and derivatives of a program at a point."""
+    """Knowledge of the values and derivatives of a program at a point."""
 
     def __init__(self, primal: Program, at: Mapping[str, float], wrt: Sequence[str]) -> None:
         self.primal, self.at, self.wrt = primal, at, wrt
@@ -41,7 +41,7 @@ class Contradictions:
         return simplify(self.primal)
 
     def contradicted(self, f: Finding, x: float) -> bool:
-        """Whether a number cannot be what `f` is about: with a limit along some input it would agree."""
+        """True if a number cannot be what `f` is about: with a limit along some input it would agree."""
         program = self.derived if f.wrt else self.values
         exact = self.exactly(program, f.name)
         if exact is not None:
@@ -71,7 +71,7 @@ class Contradictions:
 
 
 def near(x: float, low: float, high: float) -> bool:
-    """Whether a number is between two that are finite, or as good as one of them."""
+    """True if a number is between two that are finite, or as good as one of them."""
     if math.isfinite(high - low) and low <= x <= high:
         return True
     return any(math.isclose(x, y, rel_tol=SAME, abs_tol=SAME ** 2) for y in (low, high))

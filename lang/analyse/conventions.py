@@ -26,7 +26,7 @@ SELECT, STOP = TABLE["select"], TABLE["stop"]
 
 
 class Convention(NamedTuple):
-    """Whether a derivative certainly is one, and the level of what it is a convention at."""
+    """Level of the kink or jump at which a derivative is a convention, and if that is certain."""
 
     certain: bool
     level: int

@@ -87,13 +87,13 @@ def _bars(tableau: Sequence[Sequence[float]], rows: Sequence[QuotientRow]) -> It
 
 
 def _borne_out(value: float, bar: float, tableau: Sequence[Sequence[float]], rows: Sequence[QuotientRow], at: int) -> bool:
-    """Whether all shorter steps agree with an entry, as far as they go: long ones can converge to something else, as over a
+    """True if all shorter steps agree with an entry, as far as they go: long ones can converge to something else, as over a
     pole or many periods."""
     return all(abs(value - later[1]) <= bar + BAR_SAFETY * abs(later[1] - later[0]) + 4 * row.noise
                for later, row in zip(tableau[at + 1:], rows[at + 1:], strict=True))
 
 
 def _one_slope(rows: Sequence[QuotientRow], at: int) -> bool:
-    """Whether the slopes of the two sides approach each other there, as they do not at a kink or a pole."""
+    """True if the slopes of the two sides approach each other there, as they do not at a kink or a pole."""
     at = max(at, 1)
     return rows[at].sides <= APPROACH * rows[at - 1].sides + 8 * rows[at].noise

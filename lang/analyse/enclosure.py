@@ -131,7 +131,7 @@ def precisions(program: Program, box: InputBox) -> Sequence[int]:
 
 
 def as_enclosure(found: Sequence[Any]) -> Enclosure:
-    """What is known of results, from an interval for each."""
+    """Enclosure from an interval for each result."""
     bounds = [_wide(x) for x in found]
     return Enclosure(bounds, [_standing(x.decoration, b) for x, b in zip(found, bounds, strict=True)],
                      ["everywhere" if x.valueless else "" for x in found])
@@ -170,12 +170,12 @@ def _better(now: Any, before: Any) -> Any:
 
 
 def settled(x: Any) -> bool:
-    """Whether a higher precision could tell no more that doubles can say."""
+    """True if a higher precision could tell no more that doubles can say."""
     return bool(x.valueless or (x.decoration and narrow(x)))
 
 
 def narrow(x: Any) -> bool:
-    """Whether bounds are as narrow as doubles can say."""
+    """True if bounds are as narrow as doubles can say."""
     if not x.bounded:
         return False
     width = x.hi - x.lo
@@ -242,7 +242,7 @@ def blamed_operation(program: Program, values: Mapping[Any, Any], found: Sequenc
 
 
 def _sound(x: Any) -> bool:
-    """Whether it is bounded and defined."""
+    """True if it is bounded and defined."""
     return bool(x.decoration and x.bounded)
 
 
@@ -275,7 +275,7 @@ class Bisection:
         self.slopes = self._slopes()
         self.inner: list[FloatBounds | None] = [None] * len(program.results)
         self.gaps = [False] * len(program.results)
-        """Whether a result certainly has no value at some point."""
+        """True if a result certainly has no value at some point."""
         self.tries: Counter[tuple[int, int]] = Counter()
         self.work = 0
         self.values: dict[Any, Any] = {}
@@ -371,7 +371,7 @@ class Bisection:
         return self._joined(pieces)
 
     def _joined(self, pieces: Sequence[SubBox]) -> Enclosure:
-        """What holds on all pieces. Continuous on each of two closed pieces is continuous on both together."""
+        """Enclosure that holds on all pieces. Continuous on each of two closed pieces is continuous on both together."""
         found = [[p.found[i] for p in pieces] for i in range(len(self.inner))]
         ends = [(min(p.bounds[i][0] for p in pieces), max(p.bounds[i][1] for p in pieces)) for i in range(len(self.inner))]
         bounds = [(lo, hi) if lo <= hi else (-math.inf, math.inf) for lo, hi in ends]

@@ -1,4 +1,4 @@
-"""Whether a number that is 0 in doubles is 0 in truth: a root or stationary point, or what underflow and rounding have left.
+"""Classification of zeros in doubles: a root or stationary point, or what underflow and rounding have left.
 
 One operation is computed again at the same operands in multiple precision (the extra package mpmath), whose exponents have no
 end. So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
@@ -13,11 +13,11 @@ from adcli.lang.ir import Equation
 
 ZERO_DIGITS = 400
 ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unverified"
-"""What a 0 is: exact; smaller than any other number; lost to rounding; one or the other of these, where that is not known."""
+"""Kinds of zeros: exact; smaller than any other number; lost to rounding; one or the other of these, where that is not known."""
 
 
 def nature(e: Equation, values: ValuesAt, position: int | None = None) -> str:
-    """What the 0 of an operation is, or that of its partial derivative with respect to an argument; operands are finite."""
+    """Kind of the 0 of an operation, or of its partial derivative with respect to an argument; operands are finite."""
     args = arguments(e, values)
     far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even for mpmath
     try:

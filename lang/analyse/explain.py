@@ -34,7 +34,7 @@ ZERO_OF_PARTIAL = {ZERO: "stationary", UNDERFLOW: "underflow", ROUNDING: "tail",
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: why a value, or a tangent or adjoint of `sweep`, is what it is."""
+    """Question why a value, or a tangent or adjoint of `sweep`, is what it is."""
 
     atom: Atom
     sweep: Sweep | None = None
@@ -42,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Cause:
-    """What made a NaN, an infinity or a zero: a word for it, the operation, and in which sweep.
+    """Cause of a NaN, an infinity or a zero: a word for it, the operation, and in which sweep.
 
     Kinds. Of a NaN: input, domain, 0·inf, inf-inf, 0/0, inf/inf, undefined (by the table of conventions),
     pivot (of an operation on matrices). Of an infinity: input,
@@ -69,7 +69,7 @@ def kind_of(x: float) -> str:
 
 
 def alike(c: Cause, d: Cause) -> bool:
-    """Whether two causes are one: the same, or both arguments of a square."""
+    """True if two causes are one: the same, or both arguments of a square."""
     if c == d or c.equation is None or c.position is None or d.position is None:
         return c == d
     return c.kind == d.kind and c.equation is d.equation and c.equation.args[c.position] is c.equation.args[d.position]
@@ -132,7 +132,7 @@ class Explainer:
                     yield r, x, sweep.numbers.get(atom, 0.0), Question(atom, sweep)
 
     def causes(self, question: Question) -> tuple[Cause, ...]:
-        """What made a value so; several where a zero has several reasons of equal weight."""
+        """Causes of a value; several where a zero has several reasons of equal weight."""
         path, answer = [], None
         asked: Question | None = question
         while asked is not None:
@@ -232,7 +232,7 @@ class Explainer:
         return Cause(ZERO_OF_VALUE[nature(e, self.values)], e, because=tuple(Question(a) for a in zero[:1]))
 
     def follows_zero(self, e: Equation, args: list[Atom], zero: Atom) -> bool:
-        """Whether the result is 0 because this argument, the first zero, is: a sine, a product, a winner of max or min."""
+        """True if the result is 0 because this argument, the first zero, is: a sine, a product, a winner of max or min."""
         return e.op.vanishes and (zero is args[0] or e.op.commutes)
 
     # -- the tangent or adjoint sweep

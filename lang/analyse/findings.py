@@ -1,4 +1,4 @@
-"""What there is to explain at a point: every value and derivative that is NaN, infinite or exactly 0, with what made it so."""
+"""Numbers to explain at a point: every value and derivative that is NaN, infinite or exactly 0, with what made it so."""
 from __future__ import annotations
 
 import math
@@ -30,7 +30,7 @@ Asked = tuple[Finding, Question]
 
 
 def bad(x: float) -> bool:
-    """Whether a number is one that asks for an explanation."""
+    """True if a number is one that asks for an explanation."""
     return x == 0 or not math.isfinite(x)
 
 
@@ -42,7 +42,7 @@ def each_bad(found: Iterable[Asked]) -> Iterable[Asked]:
 def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool, order: int,
               chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
               of: Collection[str] | None = None, arithmetic: Arithmetic = FLOAT) -> Iterator[tuple[Explainer, list[Finding]]]:
-    """What there is to explain in the values and first derivatives of a program; then, for `order` 2, in the second ones,
+    """Numbers to explain in the values and first derivatives of a program; then, for `order` 2, in the second ones,
     which are the first derivatives of the gradient. `chosen` picks what is explained; `of` are the outputs whose derivatives are
     looked at, all by default; numbers are those of the `arithmetic`."""
     program = simplify(primal)
@@ -85,7 +85,7 @@ def conventional(primal: Program, explainer: Explainer, order: int, of: Collecti
 
 
 def other_mode(explainer: Explainer, findings: Sequence[Finding], forward: bool, most: int) -> dict[str, float]:
-    """What the other mode gives for those derivatives that are not finite, where it is a number of another kind. At most
+    """Results of the other mode for derivatives that are not finite, where one is a number of another kind. At most
     about `most` operations are spent on it."""
     wanted = {(f.of, f.wrt[0]): f for f in findings if len(f.wrt) == 1 and not math.isfinite(f.value)}
     results = [r for r in explainer.program.results if any(r.name == of for of, _ in wanted)]

@@ -284,7 +284,7 @@ def agreed(numbers: Sequence[Any]) -> bool:
 
 
 def falls(sizes: Sequence[Any]) -> bool:
-    """Whether the greatest values at each depth fall to 0 like a power of the distance, or are 0 as doubles."""
+    """True if the greatest values at each depth fall to 0 like a power of the distance, or are 0 as doubles."""
     from adcli.lang.evaluate.intervals import arb
     if all(t < arb(2) ** -BELOW_DOUBLES for t in sizes):
         return True
@@ -293,7 +293,7 @@ def falls(sizes: Sequence[Any]) -> bool:
 
 
 def grows(numbers: Sequence[Any], sizes: Sequence[Any]) -> bool:
-    """Whether values grow from each distance to the next: like a power of the distance, or steadily like one of its logarithm."""
+    """True if values grow from each distance to the next: like a power of the distance, or steadily like one of its logarithm."""
     if not (all(0 < t < u for t, u in pairwise(numbers)) or all(0 > t > u for t, u in pairwise(numbers))):
         return False
     if like_a_power([(rise, deeper) for rise, deeper, _ in rises(sizes)]):
@@ -303,7 +303,7 @@ def grows(numbers: Sequence[Any], sizes: Sequence[Any]) -> bool:
 
 
 def like_a_power(steps: Sequence[tuple[Any, int]]) -> bool:
-    """Whether it goes on as fast as it begins; what slows down may turn back."""
+    """True if it goes on as fast as it begins; what slows down may turn back."""
     powers = [rise / deeper for rise, deeper in steps]
     return all(p > LEAST_POWER for p in powers) and all(q > LASTING * p for p, q in pairwise(powers))
 
@@ -316,7 +316,7 @@ def rises(sizes: Sequence[Any]) -> list[tuple[Any, int, float]]:
 
 
 def unsettled(numbers: Sequence[Any], sizes: Sequence[Any]) -> str:
-    """What values do that have no limit to be seen."""
+    """Behaviour of values that show no limit."""
     rising = [t < u for t, u in pairwise(numbers) if t != u]
     if sum(a != b for a, b in pairwise(rising)) >= TURNS:
         if 0 not in sizes and all(rise > LEAST_POWER * deeper for rise, deeper, _ in rises(sizes)):

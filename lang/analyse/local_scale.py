@@ -68,7 +68,7 @@ def _scales(program: Program, at: Mapping[str, float], name: str, size: Mapping[
 
 
 def _still_goes_on(changes: Sequence[tuple[Any, Any]], rounded: Any) -> bool:
-    """Whether the last of the changes, each with the difference of the two sides, follows from those before it: nothing from
+    """True if the last of the changes, each with the difference of the two sides, follows from those before it: nothing from
     nothing, and a power of the step from a power."""
     now, apart = changes[-1]
     if now - now != 0 or len(changes) == 1:

@@ -24,7 +24,7 @@ def rule_of(e: Equation, position: int) -> Rule | None:
 
 
 def shared_of(e: Equation, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
-    """What the maps of an operation have in common at these values; None where that is nothing."""
+    """Common part of the maps of an operation at these values; None where they have none."""
     rule = (_shared if len(args) <= ARGUMENTS_KEPT else shared_rule)(e.op, len(args))
     return None if rule is None else run(rule, None, out, args, numbers)
 
@@ -35,7 +35,7 @@ def run(rule: Rule, seed: Any, out: Any, args: Sequence[Any], numbers: Arithmeti
 
 
 def outcome(rule: Rule, values: Mapping[Var, Any], numbers: Arithmetic = FLOAT) -> Any:
-    """What a rule comes to where everything in it is known; None where its condition fails."""
+    """Value of a rule from those of everything in it; None where its condition fails."""
     if rule.condition is not None and not read(values, rule.condition, numbers):
         return None
     return read(values, rule.value, numbers)
@@ -56,7 +56,7 @@ def arguments(e: Equation, values: ValuesAt) -> list[Any]:
 
 
 def by_rule(e: Equation, position: int, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
-    """What the row's map makes of a seed at one argument, from the values of the operation; None where that is zero by
+    """Image of a seed under the row's map of one argument, from the values of the operation; None where that is zero by
     construction."""
     rule = rule_of(e, position)
     if rule is None:
@@ -65,7 +65,7 @@ def by_rule(e: Equation, position: int, seed: Any, out: Any, args: list[Any], nu
 
 
 def contribution(e: Equation, position: int, values: ValuesAt, seed: float) -> float | None:
-    """The same from the values of a program."""
+    """Contribution by the rule, from the values of a program."""
     found: float | None = by_rule(e, position, seed, values[e.outs[0]], arguments(e, values), values.arithmetic)
     return found
 

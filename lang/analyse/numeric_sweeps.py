@@ -34,7 +34,7 @@ class Derivative(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """What the map of an operation at one argument makes of the number of `source`, and the derivative that receives it `before`
+    """Contribution of the number of `source` through one argument of an operation, and the derivative that receives it `before`
     and `after`."""
 
     equation: Equation
@@ -100,7 +100,7 @@ class Sweep:
                 self.block(target, (use,))
 
     def mapped(self, use: ArgumentUse, given: Derivative) -> Derivative | None:
-        """What the rule of an operation makes of a derivative; None where it has nothing for that argument."""
+        """Image of a derivative under the rule of an operation; None where it has nothing for that argument."""
         e, position = use
         rule = rule_of(e, position)
         if rule is None:

@@ -156,7 +156,7 @@ def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequ
 # ---------------------------------------------------------------- matching
 
 Bound = dict[str, tuple[Atom, ArgumentUse]]
-"""What a pattern's inputs stand for, each with an equation and the position of an argument where it stands."""
+"""Bindings of a pattern's inputs, each with an equation and the position of an argument where it stands."""
 
 
 def candidates(findings: Sequence[Finding], explainer: Explainer) -> Iterator[tuple[RewriteRule, Equation, Bound]]:
@@ -192,7 +192,7 @@ def around(causes: Sequence[Equation], explainer: Explainer) -> list[Equation]:
 
 
 def match(pattern: Program, wanted: Atom, given: Atom, use: ArgumentUse, defined: Mapping[Var, Equation], bound: Bound) -> bool:
-    """Whether a value, used there, is what the pattern says, with the pattern's inputs bound to values. Sums and products are
+    """True if a value, used there, is what the pattern says, with the pattern's inputs bound to values. Sums and products are
     tried in both orders. Patterns are small, so this may recurse over them."""
     if isinstance(wanted, Lit):
         return isinstance(given, Lit) and given.bits == wanted.bits
@@ -253,7 +253,7 @@ def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: R
 
 
 def closed(text: str) -> bool:
-    """Whether a text is a name, a number or one call, which needs no parentheses wherever it stands."""
+    """True if a text is a name, a number or one call, which needs no parentheses wherever it stands."""
     name, parenthesis, rest = text.partition("(")
     called = not parenthesis or (rest.endswith(")") and balanced(rest[:-1]))
     return name.replace("_", "a").replace(".", "0").isalnum() and called
@@ -303,7 +303,7 @@ def substituted(replacement: str, names: Mapping[str, str]) -> str:
 
 
 def balanced(text: str) -> bool:
-    """Whether every parenthesis closes inside."""
+    """True if every parenthesis closes inside."""
     depth = 0
     for c in text:
         depth += (c == "(") - (c == ")")
@@ -313,7 +313,7 @@ def balanced(text: str) -> bool:
 
 
 def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
-    """Whether two programs are the same function as far as some points beside this one tell."""
+    """True if two programs are the same function as far as some points beside this one tell."""
     compared = 0
     points = [{name: x + by * (1 + 0.3 * j) * (abs(x) if abs(x) > 1e-3 else 1.0) if math.isfinite(x) else 1.0 + by
                for j, (name, x) in enumerate(at.items())} for by in COMPARED_BESIDE]
@@ -331,7 +331,7 @@ def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
 
 
 def tiny(x: float, y: float, program: Program, at: Mapping[str, float]) -> bool:
-    """Whether a difference is what rounding makes of the largest value on the way, as where the old program cancels."""
+    """True if a difference is what rounding makes of the largest value on the way, as where the old program cancels."""
     values = every_value(program, at, FLOAT).values()
     largest = max((abs(z) for z in values if not isinstance(z, bool) and math.isfinite(z)), default=0.0)
     return math.isfinite(y) and abs(x - y) <= 1e-13 * largest

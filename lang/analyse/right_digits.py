@@ -31,7 +31,7 @@ SELECT = TABLE["select"]
 
 @value_record
 class Digits:
-    """What is proven about one number: its right digits (`EXACT` for all, None where there is no such count), the exact value in
+    """Proven facts about one number: its right digits (`EXACT` for all, None where there is no such count), the exact value in
     words ("nan" where exact arithmetic has none, None where it is not known), whether a comparison on the way comes out
     otherwise in exact arithmetic, and what the number is a convention at, which has neither digits nor an exact value."""
 
@@ -65,7 +65,7 @@ def exact_results(program: Program, at: Mapping[str, float], results: Sequence[f
 
 
 def within(x: float, t: Any) -> bool:
-    """Whether a double may be the exact value."""
+    """True if a double may be the exact value."""
     from adcli.lang.evaluate.intervals import arb
     return x == x and bool(t.lo <= arb(x) <= t.hi)
 

@@ -139,7 +139,7 @@ def literal_error(value: float) -> float:
 
 @cache
 def meaning_error(value: float, what: Meaning) -> float:
-    """The same for a double and its meaning; without mpmath an estimate of what rounding each operation did."""
+    """Error of a double against its meaning; without mpmath an estimate of what rounding each operation did."""
     try:
         exact = mpmath_arithmetic(40)
     except ModuleNotFoundError:
@@ -176,15 +176,16 @@ def moved(e: Equation, args: Sequence[Any], arithmetic: Arithmetic) -> Callable[
 
 
 def rounded_off(x: float, y: float, total: float) -> float:
-    """What the sum of x and y has lost, exactly (D. E. Knuth, The Art of Computer Programming 2, section 4.2.2)."""
+    """Exact rounding error of the sum of x and y (D. E. Knuth, The Art of Computer Programming 2, section 4.2.2)."""
     part = total - x
     return (x - (total - part)) + (y - part)
 
 
 def carried(function: Callable[[float], float], x: float, error: float, out: float, pieces: str | None, own: float) -> float:
-    """What an error of x can do to function(x) = out, whose own rounding is `own`: the steepest that the function rises or falls
-    over moves from a part of x down to the error, since over a long one a function may have turned many times. Infinite where
-    it turns or jumps back within the error, and what it is between cannot be seen, and where it ends within it."""
+    """Bound of the effect of an error of x on function(x) = out, whose own rounding is `own`: the steepest that the function
+    rises or falls over moves from a part of x down to the error, since over a long one a function may have turned many times.
+    Infinite where it turns or jumps back within the error, and what it is between cannot be seen, and where it ends within
+    it."""
     reach = error if pieces in JUMPING else max(error, LEAST_MOVE * abs(x))
     most = -1.0
     if not reach < math.inf or (pieces in TURNING and turns(function, x, error, out, own)):
@@ -200,7 +201,7 @@ def carried(function: Callable[[float], float], x: float, error: float, out: flo
 
 
 def turns(function: Callable[[float], float], x: float, error: float, out: float, own: float) -> bool:
-    """Whether a function is far from a straight line over an error of its operand."""
+    """True if a function is far from a straight line over an error of its operand."""
     for times in TURNS:
         move = times * max(error, math.ulp(x))
         up, down = function(x + move) - out, function(x - move) - out
@@ -210,6 +211,6 @@ def turns(function: Callable[[float], float], x: float, error: float, out: float
 
 
 def apart(args: Sequence[float], errors: Sequence[float]) -> bool:
-    """Whether two numbers stay on their sides of each other."""
+    """True if two numbers stay on their sides of each other."""
     gap = abs(args[0] - args[1])
     return gap > errors[0] + errors[1] or not gap < math.inf

@@ -26,7 +26,7 @@ ORDERS = (1.5, 2.5)
 
 @dataclass(frozen=True)
 class Remainder:
-    """What is left of a value at the step `h` after the terms of Taylor's expansion up to the first, and up to the second:
+    """Remainder of a value at the step `h` after the terms of Taylor's expansion up to the first, and up to the second:
     sizes, and slopes in h (infinite where nothing is left)."""
 
     h: float
@@ -84,7 +84,7 @@ def sizes(program: Program, derivatives: Program, at: Mapping[str, float], direc
 
 def _terms(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
            exact: Arithmetic) -> list[Any]:
-    """What the derivatives are at the point: values and slopes, or with them slopes again and curvatures, for all results."""
+    """Derivatives at the point: values and slopes, or with them slopes again and curvatures, for all results."""
     along = [direction[p.name] for p in program.params if p.name in direction]
     names = [p.name for p in derivatives.params[len(program.params):]]
     seeds = dict(zip(names, along + along, strict=False))

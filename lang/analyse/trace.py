@@ -1,4 +1,4 @@
-"""What happens on every line of a program at a point: its value, its tangent, and what it sends backwards.
+"""Evaluation trace of a program at a point: of every line its value, its tangent, and what it sends backwards.
 
 The numbers of the tables that textbooks write by hand (Griewank and Walther, Evaluating Derivatives, 2nd ed. 2008, chapter
 2; Baydin, Pearlmutter, Radul and Siskind, Automatic differentiation in machine learning: a survey, 2018, tables 2 and 3).
@@ -25,7 +25,7 @@ from adcli.lang.ir.rule_programs import read_by
 ADD, SUB, MUL, DIV, NEG, DUP, SELECT = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg", "dup", "select"))
 
 VALUE, TANGENT, ADJOINT = "value", "tangent", "adjoint"
-"""What a leaf of a formula stands for."""
+"""Kinds of leaves of a formula."""
 
 
 class Leaf(NamedTuple):
@@ -47,7 +47,7 @@ Formula = Leaf | Lit | Apply
 
 
 class TracedTerm(NamedTuple):
-    """What a rule makes of a seed at one argument, `operand`. The formula is None where nothing but the reason can be shown."""
+    """Contribution of one argument, `operand`, by its rule. The formula is None where nothing but the reason can be shown."""
 
     operand: Var
     formula: Formula | None
@@ -116,7 +116,8 @@ def term(part: Contribution, sweep: Sweep) -> TracedTerm:
 
 
 def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
-    """What the rule makes of the derivative that `leaf` shows; None where it is zero for another reason than this formula's."""
+    """Formula of the contribution of the derivative that `leaf` shows; None where it is zero for another reason than this
+    formula's."""
     e, rule = part.equation, rule_of(part.equation, part.position)
     assert rule is not None and sweep.kept is not None
     numbers = sweep.kept[e, part.position]

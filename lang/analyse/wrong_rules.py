@@ -79,7 +79,7 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
 
 
 def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arithmetic) -> Standing:
-    """The same by differences of the operation alone, times the scale of the operand."""
+    """Partial derivative by differences of the operation alone, times the scale of the operand."""
     def quotient(exact: Arithmetic, h: Any) -> dict[str, Any]:
         here = [x if isinstance(x, bool) else exact.constant(x) for x in args]
         above, below = (exact.apply(e.op, [*here[:i], here[i] + s * h * scale, *here[i + 1:]], e.args) for s in (1, -1))

@@ -41,7 +41,7 @@ SPEED = 1.3
 """How fast the first argument is moved where all are; each of the others is faster by 1 than the one before."""
 
 NOTHING, NUMBER, GROWTH = range(3)
-"""What something tends to as the step shrinks: 0, a number other than 0, or none since it grows without end."""
+"""Limits as the step shrinks: 0, a number other than 0, or none since it grows without end."""
 
 Operands = tuple[Any, ...]
 
@@ -64,7 +64,7 @@ class Operation(NamedTuple):
         return [i for i in range(self.arguments) if i not in fixed and self.op.kind(i) == "r" and not self.whole(i)]
 
     def whole(self, i: int) -> bool:
-        """Whether an argument is a number of factors, which does not vary."""
+        """True if an argument is a number of factors, which does not vary."""
         return self.op.factored and self.op.maps[i] is None
 
     def rules(self) -> list[Rule]:
@@ -85,7 +85,7 @@ class Judged(NamedTuple):
 
 
 def judge(operation: Operation, operands: Operands, rules: Sequence[Rule]) -> Judged | None:
-    """What the row's status claims at finite operands, beside what values show; None where they do not tell."""
+    """Comparison of the row's status at finite operands with what values show; None where they do not tell."""
     if not all(map(math.isfinite, operands)):
         return None
     met = [s for s, rule in zip(operation.op.status, rules, strict=True) if _holds(operation, rule, operands)]
@@ -148,7 +148,7 @@ def shown_levels(operation: Operation, operands: Operands) -> tuple[int | None, 
 
 @lru_cache(maxsize=1024)
 def steep_nearby(operation: Operation, operands: Operands) -> bool | None:
-    """Whether slopes grow without end as the point is approached; None where that is not told."""
+    """True if slopes grow without end as the point is approached; None where that is not told."""
     beside = Beside.of(operation, operands)
     return beside and beside.steep()
 
@@ -184,7 +184,7 @@ class Beside(NamedTuple):
         return self.numbers.constant(float(found)) if isinstance(found, bool) else found
 
     def rounded(self, *values: Any) -> Any:
-        """What rounding can do to values that are made of these and the operands."""
+        """Bound of the rounding of values that are made of these and the operands."""
         return self.rounding * max(map(abs, (*values, *[self.here[i] for i in self.operation.moved])))
 
     def level_along(self, i: int) -> int | None:
@@ -212,7 +212,7 @@ class Beside(NamedTuple):
         return {NOTHING: SMOOTH, NUMBER: KINK}.get(apart) if apart is not None else None
 
     def steep(self) -> bool | None:
-        """Whether the slope along any argument grows without end, as the point is approached along an argument, or along all at
+        """True if the slope along any argument grows without end, as the point is approached along an argument, or along all at
         once, at speeds that keep no tie."""
         moved, told = self.operation.moved, True
         ways = [{i: sign} for i in moved for sign in (1, -1)] + [{i: sign * (i + SPEED) for i in moved} for sign in (1, -1)]
@@ -234,7 +234,7 @@ class Beside(NamedTuple):
 
 
 def tendency(far: Any, near: Any, noise: Any, noise_near: Any = None) -> int | None:
-    """What something tends to, from its sizes at a step and at a far shorter one, each with what rounding can do to it; None
+    """Kind of limit, from sizes at a step and at a far shorter one, each with what rounding can do to it; None
     where that is not told."""
     far, near = abs(far), abs(near)
     if near <= (noise if noise_near is None else noise_near):

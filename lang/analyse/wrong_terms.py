@@ -124,7 +124,7 @@ def explains(parts: Sequence[float], cases: Sequence[Difference]) -> float | Non
 
 
 def told(factor: float) -> str:
-    """What is wrong with a part that counts so many times."""
+    """Fault of a part that counts so many times, in words."""
     if factor in USUAL:
         return ("has the wrong sign", "is missing", "counts twice", "counts half")[USUAL.index(factor)]
     if abs(factor - 1) < CLOSE:

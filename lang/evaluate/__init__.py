@@ -1,4 +1,4 @@
-"""What a Program means: an interpreter over any arithmetic.
+"""Interpreter of Programs over any arithmetic.
 
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
 made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals have

@@ -1,4 +1,4 @@
-"""What comprehensions mean: the reference evaluation, over any arithmetic.
+"""Reference evaluation of comprehensions, over any arithmetic.
 
 A tensor is a NumPy array, of objects where the arithmetic's numbers are no doubles. All points of the domain are listed, in the
 order of the ranges; sources are read at all of them, the body gives its values, and they go one after another to the
@@ -30,7 +30,7 @@ Known = dict[Index | str, Any]
 
 
 class ElementArithmetic(Protocol):
-    """What is used of the `Arithmetic` of `adcli.lang.evaluate`."""
+    """Part of the `Arithmetic` of `adcli.lang.evaluate` that is used here."""
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]: ...
@@ -56,7 +56,7 @@ def as_value(p: Param, given: Any, arithmetic: ElementArithmetic) -> Any:
 
 
 def is_double(arithmetic: ElementArithmetic) -> bool:
-    """Whether numbers of the arithmetic are doubles."""
+    """True if numbers of the arithmetic are doubles."""
     return isinstance(arithmetic.constant(1.0), float)
 
 

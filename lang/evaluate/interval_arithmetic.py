@@ -219,7 +219,7 @@ def _turns(x: Interval, halves: int) -> Interval:
 
 
 def whole_free(x: Interval) -> bool:
-    """Whether certainly no whole number is inside."""
+    """True if certainly no whole number is inside."""
     floor = x.lo.floor()
     return bool(x.lo > floor and x.hi < floor + 1)
 

@@ -45,12 +45,12 @@ class Interval:
 
     @property
     def infinite(self) -> bool:
-        """Whether it is certainly an infinity, that of a pole; what is only too large is a number."""
+        """True if it is certainly an infinity, that of a pole; what is only too large is a number."""
         return self is EITHER or (self.lo is self.hi and not self.lo.is_finite())
 
     @property
     def valueless(self) -> bool:
-        """Whether it certainly is no real number."""
+        """True if it certainly is no real number."""
         return self is EMPTY or (self.decoration == NOTHING and self.infinite)
 
     def has(self, x: Any) -> bool:
@@ -83,12 +83,12 @@ def enclosed(ball: Any) -> Interval:
 
 
 def marked(x: Interval, decoration: int) -> Interval:
-    """The same bounds with a decoration that is no better than this."""
+    """Bounds with a decoration that is no better than this."""
     return x if x.decoration <= decoration else Interval(x.lo, x.hi, decoration)
 
 
 def hull(x: Interval, y: Interval) -> Interval:
-    """What holds for both, as well decorated as the worse."""
+    """Hull of two intervals, decorated like the worse."""
     if x is EMPTY or y is EMPTY:
         other = y if x is EMPTY else x
         return UNDEFINED if other.infinite else marked(other, NOTHING)
@@ -97,7 +97,7 @@ def hull(x: Interval, y: Interval) -> Interval:
 
 
 def meet(x: Interval, y: Interval) -> Interval:
-    """What two enclosures of one value leave."""
+    """Intersection of two enclosures of one value."""
     if x.valueless or y.valueless:
         return x if x.valueless else y
     found = x if x.decoration >= y.decoration else y

@@ -1,4 +1,4 @@
-"""What operations on matrices mean: in doubles by NumPy's LAPACK, in every other arithmetic by elimination.
+"""Evaluation of operations on matrices: in doubles by NumPy's LAPACK, in every other arithmetic by elimination.
 
 Elimination is Gauss's with the pivot of greatest absolute value in its column, Cholesky's by rows, and substitution, as
 textbooks have them (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 4.2 and 3.1).
@@ -154,7 +154,7 @@ def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: 
     shape = () if op.name == "logdet" else operands[-1].shape
 
     def undefined(blamed: Any, pivot: int | None = None, result: float = float("nan")) -> np.ndarray:
-        """What all elements are where the operation has no value; an arithmetic may say itself what that is."""
+        """Elements where the operation has no value; an arithmetic may say itself what they are."""
         made = f["no_value"](op, blamed, pivot, operands, result) if "no_value" in f else constant(result)
         return np.full(shape, made, object)
 

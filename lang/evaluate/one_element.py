@@ -106,7 +106,7 @@ class _Maker:
         return self.tape.constant(NEUTRAL[op.reduction] if isinstance(op, Comprehension) else 0.0)
 
     def changed(self, e: Equation, before: Any) -> Any:
-        """What the element is behind an equation."""
+        """Value of the element after an equation."""
         if isinstance(e.op, MatrixOperation):
             return self.matrix(e, e.op, before)
         if isinstance(e.op, Comprehension):
@@ -135,7 +135,7 @@ class _Maker:
     # -- statements
 
     def combined(self, e: Equation, op: Comprehension, before: Any) -> Any:
-        """What a comprehension makes of the element; as before where it does not write to it."""
+        """Value of the element after a comprehension; as before where that does not write to it."""
         onto = op.onto is not None
         if onto and before is None:
             before = self.onto(e.args[op.onto or 0])
@@ -154,11 +154,11 @@ class _Maker:
         return total
 
     def onto(self, a: Atom) -> Any:
-        """What is added to: of a loop what it starts from."""
+        """Value that terms are added to: of a loop the start."""
         return self.atom(self.elements.starts[self.x.of] if a is self.x.of else a, self.x.place)
 
     def column(self, e: Equation, s: BodySource, known: dict[Any, Any], count: int) -> list[Any]:
-        """What a body reads at each of some points."""
+        """Values that a body reads at each of some points."""
         if isinstance(s, Read):
             return [self.atom(e.args[s.arg], place) for place in self.places(e, e.args[s.arg], s.subscripts, known, count)]
         return [self.tape.constant(float(x)) for x in np.broadcast_to(numbers(s, known), count)]

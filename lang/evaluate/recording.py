@@ -35,8 +35,8 @@ class TooLong(Exception):
 
 
 class Pivots(NamedTuple):
-    """What an operation on a matrix needs to have the value that is on the tape, wherever its inputs are: the elements of the
-    matrix are numbers, and no pivot is 0. Then the order of the rows has no influence on the value."""
+    """Conditions under which an operation on a matrix has the value that is on the tape, wherever its inputs are: the elements
+    of the matrix are numbers, and no pivot is 0. Then the order of the rows has no influence on the value."""
 
     operation: str
     elements: tuple[Atom, ...]
@@ -99,7 +99,7 @@ class NumberTape:
     most: float = math.inf
     verbatim: bool = False
     numbers: Arithmetic = FLOAT
-    """What numbers are computed in."""
+    """Arithmetic of the numbers."""
     equations: list[Equation] = field(default_factory=list)
     params: list[Param] = field(default_factory=list)
     at: dict[str, float] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class NumberTape:
     pivots: list[Pivots] = field(default_factory=list)
     """Of a verbatim tape: what the operations on matrices on it are sure of."""
     held: list[Result] = field(default_factory=list)
-    """What a `stop` holds, by the names of the inputs in their place."""
+    """Values held by `stop`, by the names of the inputs in their place."""
 
     def __post_init__(self) -> None:
         rows: dict[str, Callable[..., Any]] = {name: partial(self.combined, op) for name, op in TABLE.items() if name != "dup"}
@@ -154,7 +154,7 @@ class NumberTape:
 
     def without_value(self, op: MatrixOperation, blamed: NumberOnTape, pivot: int | None, operands: list[np.ndarray],
                       result: float) -> NumberOnTape:
-        """What an operation on a matrix is that it is not defined for."""
+        """Result of an operation on a matrix that it is not defined for."""
         args = [blamed, *[x for o in operands for x in o.flat]]
         return self.written(no_value(op, pivot, len(args), result), args, self.span)
 
@@ -184,7 +184,7 @@ class NumberTape:
         return self.known[key]
 
     def of_constants(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape | None:
-        """What an operation on constants gives, where that is finite: another constant, which knows what it was rounded from."""
+        """Constant that an operation on constants gives, where that is finite; it knows what it was rounded from."""
         values = [x.atom.value for x in numbers if isinstance(x.atom, Lit)]
         if op.truth or len(values) < len(numbers):
             return None
@@ -202,7 +202,7 @@ class NumberTape:
         return NumberOnTape(out, self.numbers.apply(op, [x.value for x in numbers], atoms))
 
     def stopped(self, x: NumberOnTape) -> NumberOnTape:
-        """What a `stop` holds, as an input."""
+        """Value held by a `stop`, as an input."""
         name = f"stop {len(self.held) + 1}"
         var = Var(name)
         self.held.append(Result(name, x.atom))
@@ -211,7 +211,7 @@ class NumberTape:
         return NumberOnTape(var, x.value)
 
     def without_zero(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape | None:
-        """What an operation with a constant that is 0 comes to without being carried out."""
+        """Result of an operation with a constant that is 0, without carrying it out."""
         if op.name not in ("add", "sub", "mul", "div", "neg"):
             return None
         zero = [is_zero(x) for x in numbers]
@@ -229,12 +229,12 @@ class NumberTape:
         return None
 
     def program(self, results: Iterable[Result], params: Iterable[Param] | None = None) -> Program:
-        """What is on the tape, as a program with these results."""
+        """The tape as a program with these results."""
         return Program(tuple(self.params if params is None else params), tuple(self.equations), tuple(results))
 
 
 def is_zero(x: NumberOnTape) -> bool:
-    """Whether a number is the constant 0."""
+    """True if a number is the constant 0."""
     return isinstance(x.atom, Lit) and x.value == 0
 
 
@@ -259,11 +259,11 @@ def elements(name: str, found: Any) -> dict[str, Any]:
 
 
 def written_out(tape: NumberTape, program: Program, numbers: Mapping[str, Any]) -> dict[str, dict[str, Atom]]:
-    """What the results of a program are on a tape, by name and element; `numbers` are the values of its inputs there."""
+    """Results of a program on a tape, by name and element; `numbers` are the values of its inputs there."""
     found = evaluate(program, numbers, tape.arithmetic)
     return {r.name: {name: atom_of(tape, x) for name, x in elements(r.name, found[r.name]).items()} for r in program.results}
 
 
 def atom_of(tape: NumberTape, x: Any) -> Atom:
-    """What stands for a number."""
+    """Atom of a number."""
     return x.atom if isinstance(x, NumberOnTape) else tape.constant(float(x)).atom

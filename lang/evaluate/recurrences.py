@@ -1,4 +1,4 @@
-"""What recurrences mean: step after step, in each all statements in their order, which write into the histories.
+"""Evaluation of recurrences: step after step, in each all statements in their order, which write into the histories.
 
 The meaning is that of the docstring of `adcli.lang.ir.recurrence`, with nothing in it that is quick.
 """

@@ -105,7 +105,7 @@ def renamed(atoms: Iterable[Atom], env: Mapping[Atom, Atom]) -> tuple[Atom, ...]
 
 
 def named(program: Program, values: Mapping[Var, Any]) -> dict[Atom, Atom]:
-    """What stands for the values that operations made, with the name of the element that each was first."""
+    """Named variables for the values that operations made: the element that each was first."""
     names: dict[Atom, Atom] = {}
     for o in (o for e in program.equations for o in e.outs if o.name and not o.temp):
         for name, x in elements(o.name or "", values[o]).items():
