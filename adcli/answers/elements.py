@@ -27,6 +27,7 @@ from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
 from adcli.task.matrices import ElementMatrix, Matrix, element_matrix, elements, output_shapes, read_by_colours
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 
 FULL = 8
@@ -48,7 +49,7 @@ def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..
 
 def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the Jacobian or Hessian by elements as --format coo or mtx; returns the exit code."""
-    options.refuse(["tier", "jobs"], f"has no effect on --format {options.form} of tensors")
+    require_fit(options, "matrix of elements")
     assert task.verb.matrix is not None, "the format is one of matrices"
     at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
     wrt = list(task.signature.wrt)

@@ -24,7 +24,7 @@ from adcli.answers.diagnose import described, fixed, letter
 from adcli.answers.numbers_at import NumbersAt, as_numbers
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.small import shape_of
-from adcli.command.options import ROW_OPTIONS, ResultOptions
+from adcli.command.options import ResultOptions
 from adcli.input.points import joined, located, parts, require_point, several
 from adcli.input.spreads import tensor_parts, tensor_widths, widths
 from adcli.lang.analyse.conventions import enclosed
@@ -38,6 +38,7 @@ from adcli.output.report import csv_text, json_point
 from adcli.output.streams import packed_destination, write_points
 from adcli.output.wrap import commented
 from adcli.task.matrices import elements
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
@@ -61,10 +62,9 @@ class Bounded(NamedTuple):
 def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
     tensors = task.signature.tensors
-    refuse_others(options)
+    require_fit(options, "enclose", tensors)
+    available()
     if tensors:
-        if options.form == "csv":
-            options.refuse(["enclose"], "of tensors needs --format text or json")
         refuse_until(task.program)
         refuse_computed_subscripts(task.program)
     specs, number = joined(task.free, options.at), number_format(None, options.hexadecimal)
@@ -80,16 +80,6 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
                 lines = paragraphs(chain(first, rows), number, len(first) > 1 or (not tensors and several(specs)))
         write_points(out, lines)
     return watch.conclude(options.strict)
-
-
-def refuse_others(options: ResultOptions) -> None:
-    """AdError for what has no meaning beside bounds, and where python-flint is missing."""
-    options.refuse(["data", *ROW_OPTIONS], "cannot be used with --enclose, which takes points and boxes")
-    options.refuse(["digits"], "and --enclose cannot be used together")
-    options.refuse(["fmt"], "cannot be used with --enclose: rounded bounds guarantee nothing")
-    options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
-    options.refuse(["fast_math", "tier"], "has no effect on --enclose")
-    available()
 
 
 def bounded(task: Task, given: Iterable[WideBox], watch: Watch) -> Iterator[Bounded]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
-from adcli.command.options import ROW_OPTIONS, TABLE_OPTIONS, ResultOptions
+from adcli.command.options import ResultOptions
 from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
@@ -17,14 +17,13 @@ from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
 from adcli.output.streams import packed_destination, require_parquet, write_points, write_rows
 from adcli.output.suffixes import ARRAYS
+from adcli.task.rules import BINARY, require_fit
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS, TEXT_FORMATS
 
 if TYPE_CHECKING:
     from adcli.task.matrices import Matrix, MatrixPoint
 
-BINARY = ("parquet", *ARRAYS)
-"""Formats that have numbers, not text."""
 MANY = 2048
 """Points that are worth loading NumPy."""
 OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program itself"
@@ -76,34 +75,10 @@ def rows_at(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> Iter
 
 def check(task: Task, options: ResultOptions) -> None:
     """AdError where options make no sense at points, or there is no point."""
-    check_options(task, options)
-    require_point(task.free, options.at, OTHER_SOURCES)
-
-
-def check_options(task: Task, options: ResultOptions) -> None:
-    """AdError for what points, or programs with tensors, have no meaning for."""
-    if not task.signature.tensors:
-        options.refuse(ROW_OPTIONS, "needs rows (--data FILE)")
-        if options.form in BINARY:
-            options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.form}, which has numbers, not text")
-        if options.form == "parquet":
-            require_parquet(options.output)
-        if options.form in ARRAYS:
-            options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
-        return
-    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
-    options.refuse_tape()
-    if options.form in ("csv", "tsv"):
-        options.refuse(["digits"], "of tensors needs --format text or json")
-    arrays = options.form in ARRAYS
-    if options.form in ("csv", "tsv") or arrays:
-        options.refuse(["status"], "of tensors needs --format text or json")
-    options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
-    if arrays:
-        options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.output}, a file of arrays")
+    require_fit(options, "points", task.signature.tensors)
     if options.form == "parquet":
-        raise AdError("--format parquet holds rows; a point with tensors is no row",
-                      help="write -o FILE.npz or --format json; rows with tensors come from --data FILE")
+        require_parquet(options.output)
+    require_point(task.free, options.at, OTHER_SOURCES)
 
 
 def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:

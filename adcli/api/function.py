@@ -18,12 +18,12 @@ from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, says
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen, derived
 from adcli.task.native import compiled
-from adcli.task.request import Request
+from adcli.task.request import NO_TEXT, Request
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
 
 CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
 """The verbs that make a Function of a Function."""
-NO_TEXT = Source("<program>", "")
-"""The text of a request about a program that is there already."""
 
 
 class Origin(NamedTuple):

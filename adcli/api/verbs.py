@@ -11,7 +11,6 @@ import numpy as np
 
 from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
-from adcli.api.function import NO_TEXT
 from adcli.api.scientific import whole_point
 from adcli.api.view import View, beside
 from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
@@ -22,7 +21,7 @@ from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
 from adcli.task.derive import looked_at
-from adcli.task.request import Request
+from adcli.task.request import NO_TEXT, Request
 
 if TYPE_CHECKING:
     from adcli.propagate.command import PropagateOptions

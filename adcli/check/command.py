@@ -25,6 +25,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.output.streams import columns_of, packed_destination, say
+from adcli.task.rules import require_fit
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
@@ -143,7 +144,7 @@ def differentiated(program: Program, outputs: list[str] | None, inputs: list[str
 def others(primal: Program, options: CheckOptions) -> Against | None:
     """Somebody's derivatives, where there are any to compare with."""
     if options.against is None:
-        options.refuse(("symbol", "returns", "time_limit"), "says more of ⟦--against⟧, which is not given")
+        require_fit(options, "check")
         return None
     from adcli.check.against import Against
     from adcli.check.foreign import foreign

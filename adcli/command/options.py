@@ -98,18 +98,6 @@ class Options:
                 if t.parameter == name:
                     raise AdError(f"{t.spelling} {reason}")
 
-    def refuse_tape(self) -> None:
-        """AdError for --tier tape, which has no meaning where a program has tensors, loops or matrices."""
-        if any(t.parameter == "tier" and t.words[-1].endswith("tape") for t in self.typed):
-            raise AdError("--tier tape is for programs of numbers", help="tensors and loops are compiled: leave it out")
-
-    def refuse_emit_options(self, but: Sequence[str] = ()) -> None:
-        """AdError if options about what is emitted are given where nothing is, `but` those that say something else, too."""
-        for t in self.typed:
-            if t.parameter == "triple" and t.words[-1] in TARGETS:
-                raise AdError(f"--target names a machine, and '{t.words[-1]}' is none", help=f"write --emit {t.words[-1]}")
-        self.refuse([name for name in EMIT_OPTIONS if name not in but], "needs --emit TARGET")
-
     @property
     def document(self) -> bool:
         """Whether several results are one JSON text, as a name that ends in .json asks for; --format json writes lines."""

@@ -33,6 +33,7 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.output.numbers import number_format
 from adcli.output.streams import STDOUT, descriptor, destination, say
+from adcli.task.rules import require_fit
 
 FORMS = ("text", "dot", "svg", "pdf", "png")
 PAINTED = ("pdf", "png")
@@ -90,12 +91,7 @@ def command(options: DrawOptions) -> int:
     With --at every node says its value and its adjoint; nan, infinity, and where nothing of an adjoint goes on are marked.
     """
     program = parse_source(options.source)
-    if options.stage not in DERIVED and not options.at:
-        options.refuse(["wrt"], "needs ⟦--at⟧, or ⟦--stage forward⟧ or reverse")
-    if not options.at:
-        options.refuse(["tangent", "cotangent", "fmt"], "needs ⟦--at⟧")
-    if options.stage in DERIVED:
-        options.refuse(["tangent" if options.stage == "reverse" else "cotangent"], f"is no seed of ⟦--stage⟧ {options.stage}")
+    require_fit(options, "draw")
     form = options.chosen
     if form in PAINTED and options.to_terminal:
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")

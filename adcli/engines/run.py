@@ -26,6 +26,7 @@ from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
 from adcli.rows.sum_run import require_shapes
 from adcli.rows.sums import Sums
 from adcli.rows.tables import BadTable
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
 ENGINES = {"dask": "adcli.engines.dask_cluster"}
@@ -81,7 +82,7 @@ def run(task: Task, options: ResultOptions, watch: Watch) -> int:
 def chosen(task: Task, options: ResultOptions) -> Executor:
     """The executor that --engine names; this process where it names none."""
     if options.engine is None:
-        options.refuse(["retries"], "needs --engine")
+        require_fit(options, "this process")
         return partial(in_turn, task)
     name, equals, where = options.engine.partition("=")
     if name not in ENGINES:

@@ -21,6 +21,7 @@ from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
 from adcli.pictures.picture import FORMATS, require_package
+from adcli.task.rules import require_fit
 
 HIGHEST = 4
 
@@ -63,8 +64,7 @@ def command(options: PlotOptions) -> int:
     from adcli.plot.ranges import from_text
     require_package(options.form)
     program, number = parse_source(options.source), number_format(options.fmt, False)
-    if options.form != "csv":
-        options.refuse(["fmt"], "needs --format csv")
+    require_fit(options, "plot")
 
     def remark(note: object) -> None:
         if not options.quiet:

@@ -15,8 +15,6 @@ import click
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     FOR_C,
-    PART_OPTIONS,
-    TABLE_OPTIONS,
     ResultOptions,
     of_option,
     option,
@@ -44,6 +42,7 @@ from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
 from adcli.task.request import Request
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS, VERBS
 
@@ -54,11 +53,6 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Param, Program
 
 COVERAGE = 0.95
-AT_POINTS = ("covariance", "monte_carlo", "seed", "shortest", "concise", "plot")
-"""Options that only points have."""
-SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
-"""How a table is written: of rows, or of values that inputs take."""
-ROWS_ALONE = tuple(name for name in (*TABLE_OPTIONS, *PART_OPTIONS) if name not in SAMPLE_OPTIONS)
 BUDGET_FORMATS = ("text", "json", "csv", *TABLE_FORMATS)
 AUTO = "auto"
 """--monte-carlo without a number: as many samples as make the figures stable."""
@@ -128,12 +122,7 @@ def command(options: PropagateOptions) -> int:
     program = options.source
     told = coefficients(options.correlation)
     if not options.at or options.data or options.emit:
-        options.refuse(AT_POINTS, "needs points (⟦--at POINT⟧)")
-        if options.emit:
-            options.refuse(["coverage"], "needs points (⟦--at POINT⟧) or rows")
-        if options.form in TABLE_FORMATS:
-            asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
-            raise AdError(f"{asked} needs points (⟦--at POINT⟧)")
+        require_fit(options, "propagate")
         for name in {} if not options.emit else split(",".join(options.at))[1]:
             raise AdError(f"⟦--at {name}⟧: an emitted program has the uncertainty as an input, u_{name}",
                           help=f"leave '{name}' out of ⟦--at⟧, or its spread for an exact constant")
@@ -142,12 +131,10 @@ def command(options: PropagateOptions) -> int:
             raise AdError("uncertainties of tensors, and through loops and matrices, are worked out at points",
                           help="give a point: ⟦--at 'x=[1,2]±0.1'⟧, or ⟦--at x=@x.npy⟧ with ⟦--covariance x=@C.npy⟧")
         return in_rows(task, options)
-    options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
-    options.refuse_emit_options()
+    require_fit(options, "propagate at points")
     if options.plot:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
-    options.refuse(ROWS_ALONE, "needs rows (--data FILE)")
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
                       help="write --format text, json, csv, markdown or latex")
@@ -186,12 +173,12 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.emit:
         emit(task, options)
         return 0
-    options.refuse_emit_options()
+    require_fit(options, "nothing emitted")
     if options.data and options.in_parts:
         from adcli.engines.run import run
-        options.refuse(["coverage"], "cannot be used with --engine, or with tables in parts")
+        require_fit(options, "propagate in parts")
         return run(task, options, watch)
-    options.refuse(PART_OPTIONS, "needs files (--data FILE)")
+    require_fit(options, "whole tables")
     found = tables(task, options)
     if not found:
         raise AdError("no uncertainties", help="give a point with spreads: ⟦--at x=2±0.1,y=5±2%⟧; rows with columns x and u_x:"
@@ -295,7 +282,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     else:
         points = given_points(specs, partial(opened, options=options))
     if not any(spread.sample for point in points for spread in point.spreads.values()):
-        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, ⟦--at⟧ x=@FILE")
+        require_fit(options, "propagate without values")
     writer = prepared_budgets(text, points, told, sampling, options, whole)
     if options.plot:
         from adcli.propagate.pictured import keep_samples

@@ -13,6 +13,7 @@ from adcli.input.fields import Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed, repeated
 from adcli.rows.tables import SEPARATORS
+from adcli.task.rules import require_fit
 
 SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 """Delimiters that are hard to type."""
@@ -72,10 +73,7 @@ def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect
         options.refuse(["decimal"], f"is about CSV and TSV; numbers of {rows} have a point")
         if (options.form if options.form_known else "csv" if parquet else "json") != "csv":
             options.refuse(["delimiter"], f"is about CSV, and the table is {rows}")
-    if kind == "tsv" and options.given("input_format"):
-        options.refuse(["delimiter"], "and --input-format tsv cannot be used together")
-    if not options.no_header:
-        options.refuse(["columns"], "names the columns of a table without a header: add --no-header")
+    require_fit(options, "CSV and TSV")
     given = delimiter(options.delimiter, comma)
     other = given or (b";" if comma else b",")
     separator = given if given and kind != "ndjson" else other if kind == "csv" else SEPARATORS.get(kind)

@@ -28,14 +28,14 @@ from adcli.rows.blocks import Done, parquet_tables
 from adcli.rows.reading import Reading
 from adcli.rows.sources import Location, locations
 from adcli.rows.tables import BadTable, Input
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX_FORMATS
 
 
 def tables(task: Task, options: ResultOptions) -> list[Location]:
     """The tables that are given for the rows of a task."""
     if options.data:
-        refuse(task, options)
+        require_rows(task, options)
     return given_tables(options)
 
 
@@ -68,7 +68,7 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
            kind: type[TableRun] | None = None) -> int:
     """Write the results for the rows of tables, one after the other, or what a `kind` of run makes of them; returns the exit
     code."""
-    refuse(task, options)
+    require_rows(task, options)
     run = None
     try:
         run = (kind or TableRun)(task, found, options, watch)
@@ -85,24 +85,11 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
     return watch.conclude(options.strict)
 
 
-def refuse(task: Task, options: ResultOptions) -> None:
-    """AdError for what is known at points only, and for what sums have no use for."""
-    if task.signature.tensors:
-        options.refuse(["digits"], "of tensors needs points (--at POINT)")
-        options.refuse_tape()
-        options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
-    if options.form in MATRIX_FORMATS and not options.summed:
-        raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
-                      help="give a point with --at, or --format csv")
-    options.refuse(["digits"], "needs points (--at POINT)")
-    if options.form == "npy" and not options.summed:
-        raise AdError(f"-o {options.output}: an .npy file holds one tensor, not the columns of rows", help="use .npz")
-    if options.form == "text" and options.form_known:
-        options.refuse(["only"], "has no effect on --format text")
+def require_rows(task: Task, options: ResultOptions) -> None:
+    """AdError for options that are about points, and where Parquet cannot be written."""
+    require_fit(options, "rows", task.signature.tensors)
     if options.form == "parquet" or (options.form == "npz" and not options.summed):
-        what = "Parquet" if options.form == "parquet" else "a file of arrays"
-        options.refuse(["fmt", "hexadecimal"], f"has no effect on {what}, which has numbers, not text")
-        require_parquet(options.output, what)
+        require_parquet(options.output, "Parquet" if options.form == "parquet" else "a file of arrays")
 
 
 def standard(name: str, spread: Spread, degrees: bool = False) -> float:

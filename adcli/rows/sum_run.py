@@ -22,8 +22,8 @@ from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.summing import SumBlocks, Summing, rough_rows
 from adcli.rows.sums import Sums
 from adcli.rows.tables import BadTable
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
@@ -34,19 +34,7 @@ POINTS_AT_ONCE = 1 << 15
 
 def check(task: Task, options: ResultOptions) -> None:
     """AdError for what a sum has no use for."""
-    option = "--sum" if options.sum else "--mean"
-    if options.sum and options.mean:
-        raise AdError("--sum and --mean cannot be used together", help="a mean is a sum divided by 'rows', or by 'weights'")
-    options.refuse(["only"], f"has no effect with {option}, which writes no rows")
-    if options.on_error == "mark":
-        raise AdError(f"--on-error mark marks rows, and {option} writes none", help="write --on-error skip")
-    options.refuse(["digits", "enclose"], f"cannot be used with {option}")
-    if options.form in MATRIX_FORMATS:
-        options.refuse(["status"], "needs --format text, csv or json")
-        options.refuse(["group_by"], f"has no place in --format {options.form}, which writes one matrix")
-        options.refuse(["gauss_newton"], f"has no place in --format {options.form}; JᵀJ is in text, CSV and JSON")
-    if task.signature.tensors:
-        options.refuse(["gauss_newton"], "adds up JᵀJ of numbers; residuals in a tensor are those of one row: sum r(i)**2 there")
+    require_fit(options, "sums", task.signature.tensors)
     if options.gauss_newton and (not task.signature.values or (options.of and ":" in options.of)):
         raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
 
@@ -117,7 +105,7 @@ def require_shapes(name: str, shapes: Shapes | None) -> None:
 def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the sums; returns the exit code."""
     check_points(task, options)
-    options.refuse(["weights", "group_by"], "needs rows (--data FILE)")
+    require_fit(options, "sums of points")
     names = sum_names(task.signature, options)
     summed = quantities(task.signature, options.gauss_newton, None, (names.rows, *names.levels))
     adder = SumWork(task.kernel, task.signature, task.seeds, summed, keep=not options.no_cache)

@@ -13,7 +13,6 @@ from adcli.command.options import (
     EMIT_OPTIONS,
     FOR_C,
     PART_OPTIONS,
-    ROW_OPTIONS,
     ResultOptions,
     format_option,
     of_option,
@@ -52,11 +51,11 @@ from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.solvers.fit_report import FORMATS, Answered, written
 from adcli.task.derive import chosen
 from adcli.task.request import Request
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 
 EVALUATIONS = 1000
 WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "digits", "enclose", "status", "only", "form")
-TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +152,7 @@ def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison]) -> bool:
     known = any(t.sigma is not None for t in wanted)
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
-    if options.loss == "linear":
-        options.refuse(["f_scale"], "needs a robust loss: --loss huber")
+    require_fit(options, "fit")
     if options.sigma == "absolute" and not known:
         raise AdError("--sigma absolute needs standard uncertainties", help=f"name their column: --y {options.y}:SIGMA")
     if options.sigma == "absolute" and options.loss != "linear":
@@ -186,7 +184,7 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
         more = ", or tensors by --at A=@matrix.npy and --y @y.npy" if tensors else ""
         raise AdError("no table", help=f"give one: --data FILE, or a pipe{more}")
     else:
-        options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
+        require_fit(options, "fit without a table")
 
     def numbers(x: Wanted | None) -> Any:
         if x is None or isinstance(x, str):
@@ -251,7 +249,7 @@ def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOpti
 def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequence[Comparison],
                options: FitOptions) -> Observations:
     """Inputs by --at, and observations that are numbers, lists or files."""
-    options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
+    require_fit(options, "fit without a table")
 
     def numbers(x: Wanted | None, v: str) -> Any:
         if isinstance(x, str):

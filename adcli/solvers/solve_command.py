@@ -10,7 +10,6 @@ import click
 from adcli.command.options import (
     FOR_C,
     PART_OPTIONS,
-    TABLE_OPTIONS,
     ResultOptions,
     format_option,
     of_option,
@@ -25,6 +24,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
+from adcli.task.rules import require_fit
 
 FORMATS = ("text", "json", "csv")
 WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "tier", "no_cache")
@@ -80,11 +80,9 @@ def command(options: SolveOptions) -> int:
         remark(note)
     if options.emit:
         return emitted(program, options)
-    options.refuse_emit_options()
-    options.refuse(["sensitivities"], "needs --emit TARGET: at points they are always there")
+    require_fit(options, "solve")
     if options.data:
         return in_rows(options)
-    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
     require_point(program.params, options.at)
     number = number_format(options.fmt, options.hexadecimal)
     told = Watched(reports(program, options, remark), remark)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
-from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
+from adcli.command.options import EMIT_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify
@@ -22,6 +22,7 @@ from adcli.lang.passes.status import with_status
 from adcli.output.numbers import shortest
 from adcli.output.streams import destination
 from adcli.output.version import __version__
+from adcli.task.rules import require_fit
 from adcli.task.shapes import result_shape, shaped
 from adcli.task.tasks import Task
 from adcli.task.verbs import Verb
@@ -34,7 +35,9 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     """Write the task's program for a target; `verb` is what it is called by, where that is not the task's verb."""
     verb = verb or task.verb
     assert options.emit is not None
-    check_options(options, options.emit)
+    require_fit(options, "emit")
+    options.refuse([name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[options.emit].options],
+                   f"has no effect on --emit {options.emit}")
     target = TARGETS[options.emit]
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task.primal.source, verb.name)
@@ -47,17 +50,6 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
         raise AdError(f"refusing to write {target.help} to a terminal; use -o FILE")
     with destination(options.output) as stream:
         stream.write(written.encode() if isinstance(written, str) else written)
-
-
-def check_options(options: ResultOptions, target: str) -> None:
-    options.refuse([name for name in NUMBER_OPTIONS if name != "at"], "cannot be used with --emit, which writes a program")
-    without = [name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[target].options]
-    options.refuse(without, f"has no effect on --emit {target}")
-    if options.abi == "casadi":
-        if options.verb != "eval":
-            raise AdError(f"--abi casadi writes a function with its derivatives, so it goes with eval, not with {options.verb}",
-                          help="write adcli eval … --emit library --abi casadi")
-        options.refuse(["status"], "has no derivative, which --abi casadi writes")
 
 
 def default_symbol(source: Source | None, verb: str) -> str:

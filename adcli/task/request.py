@@ -13,6 +13,9 @@ from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.names import Names
 
+NO_TEXT = Source("<program>", "")
+"""The text of a request about a program that is there already."""
+
 
 class Request(NamedTuple):
     """One verb about one program.

@@ -12,8 +12,6 @@ from adcli.answers.seeding import components, seeded
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     GROUPS,
-    PART_OPTIONS,
-    SUM_OPTIONS,
     ResultOptions,
     entries,
     program_options,
@@ -26,8 +24,8 @@ from adcli.input.points import complete, parts
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
 from adcli.output.streams import columns_of, destination, say
-from adcli.output.suffixes import ARRAYS
 from adcli.task.request import Request
+from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import MATRIX_FORMATS, Verb
 
@@ -101,16 +99,9 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         from adcli.task.emit import emit
         emit(task, options)
         return 0
-    options.refuse_emit_options(but=["precision"])
-    if options.precision == "single":
-        options.refuse(["digits", "enclose"], "is about doubles: leave out --precision single")
+    require_fit(options, "numbers")
     if options.summed:
         return add_up(task, options, watch)
-    options.refuse(SUM_OPTIONS, "needs --sum or --mean")
-    if options.form in MATRIX_FORMATS:
-        options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
-    if options.form in ("tsv", "parquet", *ARRAYS):
-        options.refuse(["digits", "enclose"], "needs --format text, csv or json")
     if options.enclose:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)
@@ -119,7 +110,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         return run(task, options, watch)
     if options.data or (not options.at and any(p.default is None for p in task.free)):
         from adcli.rows.stream import stream, tables
-        options.refuse(PART_OPTIONS, "needs files (--data FILE)")
+        require_fit(options, "whole tables")
         if found := tables(task, options):
             return stream(task, found, options, watch)
     if options.digits:
@@ -139,7 +130,7 @@ def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
     if options.data and options.in_parts:
         from adcli.engines.run import run
         return run(task, options, watch)
-    options.refuse(PART_OPTIONS, "needs files (--data FILE)")
+    require_fit(options, "whole tables")
     if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
         return stream(task, found, options, watch, SumRun)
     if task.signature.tensors:

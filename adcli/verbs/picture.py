@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adcli.command.options import NUMBER_OPTIONS, ResultOptions
+from adcli.command.options import ResultOptions
 from adcli.output.streams import columns_of, destination, say
 from adcli.output.wrap import fitted
+from adcli.task.rules import require_fit
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ def pattern(request: Request, options: ResultOptions) -> int:
     primal = chosen(parse_source(request.source), request.of)
     inputs = inputs_to_differentiate(primal, request.wrt)
     of_elements, kind = has_tensors(primal), VERBS[request.verb].matrix or "jacobian"
-    options.refuse([name for name in (*NUMBER_OPTIONS, "status") if not (of_elements and name == "at")],
-                   "cannot be used with --pattern, which shows no numbers")
-    options.refuse(["explain", "emit"], "and --pattern cannot be used together")
-    options.refuse_emit_options()
+    require_fit(options, "pattern", of_elements)
+    require_fit(options, "nothing emitted")
     rows: Sequence[str] = inputs
     if of_elements:
         from adcli.answers.elements import point_of

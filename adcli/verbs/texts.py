@@ -16,6 +16,7 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination, say
 from adcli.output.wrap import in_colour, wanted
+from adcli.task.rules import require_fit
 from adcli.task.shapes import shape_lines
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ def stage_text(options: ShowOptions) -> str:
     wrt, of = options.inputs, options.outputs
     tree, program = tree_and_program(options.source)
     make = STAGES[stage]
-    if stage not in ("forward", "reverse"):
-        options.refuse(["wrt", "of"], "needs --stage forward or reverse")
+    require_fit(options, "show")
     if make is None:
         if style == "anf":
             raise AdError("stage parsed has no style anf", help="that is --stage anf")
@@ -88,12 +88,10 @@ class FormatOptions(Options):
 @takes(FormatOptions)
 def fmt_command(options: FormatOptions) -> int:
     """The program in canonical form, comments kept."""
-    options.refuse(["exact_order"], "has no meaning for fmt, which changes no order")
-    options.refuse(["checkpoint"], "has no meaning for fmt, which runs nothing: write for t in 0:T checkpoint { … }")
+    require_fit(options, "fmt")
     source = options.source
     formatted = format_tree(tree_and_program(source)[0])
     if options.check:
-        options.refuse(["output"], "cannot be used with --check, which writes nothing")
         if formatted != source.text:
             say(f"{source.name}: not in canonical form")
             return 1
