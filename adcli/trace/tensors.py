@@ -6,28 +6,34 @@ adjoints are those of the sweeps. A tensor's row has its shape, its Euclidean no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.answers.all_values import all_values
 from adcli.answers.diagnose import blame, worst_operation
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
+from adcli.input.arrays import filled
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate.recording import element
+from adcli.lang.evaluate.one_element import Element, KnownValues
+from adcli.lang.evaluate.recording import TooLong, element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
-from adcli.lang.ir import Atom, Lit, Program, Var
-from adcli.lang.ir.errors import Note
+from adcli.lang.ir import Atom, Lit, Program, Result, Var
+from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.status import activity
+from adcli.lang.passes.forward import jvp_with_sweep
+from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
+from adcli.task.native import native
 from adcli.trace.labels import element_labels, no_element
-from adcli.trace.large import LargeTrace
 from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable
 
 Seeds = Mapping[str, Mapping[str, Any]]
@@ -66,6 +72,77 @@ class TracedTensors(NamedTuple):
     def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
         """The operations of the elements that `wanted` names, and what their values are called."""
         return of_elements(self, wanted)
+
+
+class LargeTrace:
+    """A point that is too large to be written out, every value by native code as an array. Tangents are those of forward mode, of
+    all values; adjoints those of the inputs, for reverse mode keeps no others."""
+
+    abridged = True
+
+    def __init__(self, program: Program, at: Mapping[str, Any], wrt: Sequence[str], seeds: Seeds,
+                 precision: Precision) -> None:
+        self.program, self.wrt, self.seeds, self.precision = program, wrt, seeds, precision
+        self.at = {name: np.asarray(x) for name, x in at.items()}
+        self.values = all_values(program, at, precision.name)
+
+    def numbers(self, atom: Atom, kind: str) -> np.ndarray | None:
+        """The values, tangents or adjoints of all elements; None for adjoints that are not known."""
+        if isinstance(atom, Lit):
+            return np.asarray(atom.value if kind == VALUE else 0.0)
+        found = self.values if kind == VALUE else self.tangents if kind == TANGENT else self.adjoints
+        return np.asarray(found[atom], float) if atom in found else None
+
+    @cached_property
+    def tangents(self) -> dict[Var, Any]:
+        moved, sweep = jvp_with_sweep(self.program, self.wrt)
+        values = [v for v in self.values if not v.integer]
+        results = tuple([Result(f"r{i}", sweep.derivative(v)) for i, v in enumerate(values)])
+        _, found = self.swept(replace(moved, equations=tuple(sweep.b.equations), results=results), self.seeds[TANGENT])
+        return {v: found[r.name] for v, r in zip(values, results, strict=True)}
+
+    @cached_property
+    def adjoints(self) -> dict[Var, Any]:
+        swept = adjoint_program(self.program, self.wrt)
+        at, found = self.swept(swept, self.seeds["cotangent"])
+        of = {r.name: r.atom for r in self.program.results if isinstance(r.atom, Var)}
+        names = [r.name for r in swept.results[len(self.program.results):]]
+        return {**{of[p.seed]: at[p.name] for p in swept.params if p.seed in of},
+                **{self.program.param(x).var: found[name] for x, name in zip(self.wrt, names, strict=True)}}
+
+    def swept(self, program: Program, seeds: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """The point of a sweep with its seeds, and what native code gives there."""
+        at = filled(program, self.at, {p.name: seeds[p.seed] for p in program.params if p.seed})
+        return at, native(program, precision=self.precision.name)(at)
+
+    @cached_property
+    def worst(self) -> tuple[int, None]:
+        """The worst status at the point; what has it is found natively."""
+        program = with_status(self.program, self.program, self.wrt)
+        only = replace(program, results=program.results[-1:])
+        return int(native(only, precision=self.precision.name)(self.at)[only.results[0].name]), None
+
+    def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
+        """The operations that compute one element, and what their values are called. AdError where it is none, or they are too
+        many."""
+        if ":" in wanted:
+            raise AdError("of a point as large as this ⟦--element⟧ takes one element", help="name it: ⟦--element 'h(3, 0)'⟧")
+        plain = in_sums(self.program)
+        elements = KnownValues(plain, self.values if plain is self.program else
+                               all_values(plain, self.at, self.precision.name), native_arithmetic(self.precision))
+        name, _, places = wanted.replace(" ", "").rstrip(")").partition("(")
+        computed = {n: o for o, n in elements.names.items() if o in elements.makers and not o.temp}
+        place = tuple([int(p) for p in places.split(",") if p.isdecimal()])
+        shape = np.shape(elements.values[computed[name]]) if name in computed else ()
+        if name not in computed or len(place) != len(shape) or any(i >= n for i, n in zip(place, shape, strict=True)):
+            raise no_element(self.program, wanted, {n: np.shape(elements.values[o]) for n, o in computed.items()})
+        try:
+            how = elements.made(Element(computed[name], place))
+        except TooLong:
+            raise AdError(f"too many operations compute {wanted} to be written out",
+                          help="give smaller tensors: fewer rows of a batch, fewer units") from None
+        trace = traced(how.program, how.at, [], None, None, elements.arithmetic)
+        return trace, element_labels(trace, {}, list(self.at))
 
 
 def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds,
