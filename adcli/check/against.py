@@ -2,30 +2,36 @@
 
 Nothing is known of the order of operations on their side, so the allowance is for computing the same in any order. Entries are
 compared where check compares derivatives, values wherever they are finite; a NaN of theirs where ours is a number is wrong.
+
+Which entries numbers are is known by their names, else by how many there are. Without names the order is that of our own
+programs: the outputs; the first derivatives, those of an output by all inputs
+together; the second ones, of each output a whole matrix by rows, or its upper half. What a program of ours leaves out
+because it is zero by construction may be left out.
 """
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice
+from itertools import combinations_with_replacement, islice, product
 
 from adcli.check.foreign import Answer, Foreign, cut
-from adcli.check.returned import MOST, Returned, called
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
-from adcli.check.tally import Compared, Tally
+from adcli.check.tally import Compared, Blame, Tally
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
 from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
-from adcli.lang.derive.derivatives import canonical, gradient
+from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian, partial_name
 from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
-from adcli.lang.ir.errors import AdError, Span, plural
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import tensor_of
 
+MOST = 1 << 22
+"""Numbers that one call may return."""
 ALLOWED = 8.0
 """So many times our bound is allowed."""
 SINGLE = 1e-5
@@ -52,15 +58,6 @@ class Held:
     @property
     def wrong(self) -> bool:
         return not abs(self.theirs - self.ours) <= self.allowed
-
-
-@dataclass(frozen=True)
-class WrongEntry:
-    """What is wrong with somebody's entry, and where it stands in the program."""
-
-    message: str
-    span: Span | None = None
-    operation: str | None = None
 
 
 @dataclass
@@ -189,7 +186,7 @@ class Against:
         found = [(called(key), sum(h.wrong for h in held), len(held)) for key, held in self.held.items()]
         return [entry for entry in found if entry[1]]
 
-    def explanation(self, worst: Compared) -> WrongEntry | None:
+    def explanation(self, worst: Compared) -> Blame | None:
         """What explains the worst entry, or all elements of its derivative, at every point; None where nothing known does."""
         if (whole := tensor_of(worst.name)) != worst.name and (found := self.of_all_elements(whole)):
             return found
@@ -197,18 +194,18 @@ class Against:
         if key is None or not math.isfinite(worst.got):
             return None
         if self.singles and worst.relative(abs(worst.got - worst.expected)) < SINGLE:
-            return WrongEntry(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree;"
+            return Blame(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree;"
                               " --precision single allows for that")
         return self.printed() or self.exchanged(key) or self.of_a_term(key) or self.lost(key)
 
-    def printed(self) -> WrongEntry | None:
+    def printed(self) -> Blame | None:
         """Few digits, if all differences come from writing their numbers so."""
         held = [h for entries in self.held.values() for h in entries]
         digits, decimals = digits_and_decimals([h.theirs for h in held])
         for count, what, unit in ((digits, "digit", lambda x: x and 10.0**(math.floor(math.log10(abs(x))) + 1 - digits)),
                                   (decimals, "decimal", lambda x: 10.0**-decimals)):
             if count in PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
-                return WrongEntry(f"its numbers are written with {plural(count, what)}, and differ by no more than that;"
+                return Blame(f"its numbers are written with {plural(count, what)}, and differ by no more than that;"
                                   " 17 digits make doubles (%.17g)")
         return None
 
@@ -217,16 +214,16 @@ class Against:
         digits, _ = digits_and_decimals([h.theirs for entries in self.held.values() for h in entries])
         return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits in PRINTED else 0.0)
 
-    def lost(self, key: EntryKey) -> WrongEntry | None:
+    def lost(self, key: EntryKey) -> Blame | None:
         """A formula that may be right in exact arithmetic: where an entry is small its digits are lost."""
         held = self.held[key]
         largest, wrong = max(abs(h.ours) for h in held), max(abs(h.theirs - h.ours) for h in held if h.wrong)
         if len(held) < 2 or not wrong <= SMALL * largest:
             return None
-        return WrongEntry(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as"
+        return Blame(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as"
                           " where a right formula loses digits to cancellation")
 
-    def exchanged(self, key: EntryKey) -> WrongEntry | None:
+    def exchanged(self, key: EntryKey) -> Blame | None:
         """Another entry of ours that theirs is, at every point."""
         coarse = self.coarse()
         theirs = [(h.theirs, 2 * h.allowed + coarse * abs(h.theirs)) for h in self.held[key]]
@@ -236,12 +233,12 @@ class Against:
             if all(abs(x - h.ours) <= allowed + h.allowed for (x, allowed), h in zip(theirs, held, strict=True)):
                 back = all(abs(h.theirs - mine.ours) <= h.allowed + mine.allowed + coarse * abs(h.theirs)
                            for h, mine in zip(held, self.held[key], strict=True))
-                return WrongEntry(f"{called(key)} and {called(other)} are exchanged" if back and
+                return Blame(f"{called(key)} and {called(other)} are exchanged" if back and
                                    any(h.wrong for h in held) else
                                    f"what is returned as {called(key)} is {called(other)}")
         return None
 
-    def of_a_term(self, key: EntryKey) -> WrongEntry | None:
+    def of_a_term(self, key: EntryKey) -> Blame | None:
         """The part of the formula that explains an entry."""
         of, wrt = key
         primal = self.subject.primal
@@ -259,27 +256,27 @@ class Against:
             return None if found is None else self.words(key, found)
         return None
 
-    def words(self, key: EntryKey, found: WrongTerm) -> WrongEntry:
+    def words(self, key: EntryKey, found: WrongTerm) -> Blame:
         """What is wrong with a part, in its own words."""
         source, name = self.subject.primal.source, called(key)
         place = found.computed or found.used
         span, operation = (None, None) if place is None else (place.span, place.op.spelled or place.op.name)
         if found.used is None:
-            return WrongEntry(f"{name} {told(found.factor)} at every point", span, operation)
+            return Blame(f"{name} {told(found.factor)} at every point", span, operation)
         text = found.part.name if isinstance(found.part, Var) and found.computed is None else \
             " ".join(source.text[span[0]:span[1]].split()) if source and span else None
         if text is None:
-            return WrongEntry(f"what {name} gets from this part {told(found.factor)}", span, operation)
+            return Blame(f"what {name} gets from this part {told(found.factor)}", span, operation)
         term = cut(text, LONGEST_TERM)
         part = f"{name} comes from '{term}' alone, and that" if found.whole else f"in {name}, the part that comes from '{term}'"
-        return WrongEntry(f"{part} {told(found.factor)}", span, operation)
+        return Blame(f"{part} {told(found.factor)}", span, operation)
 
-    def of_all_elements(self, name: str) -> WrongEntry | None:
+    def of_all_elements(self, name: str) -> Blame | None:
         """The factor by which a derivative is wrong in all elements at every point."""
         held = [h for key, entries in self.held.items() if tensor_of(called(key)) == name for h in entries]
         lost = SMALL * max(abs(h.ours) for h in held)
         factor = explains([h.ours for h in held], [Difference(h.at, h.theirs - h.ours, h.allowed + lost) for h in held])
-        return None if factor is None else WrongEntry(f"{name} {told(factor)} in all elements at every point")
+        return None if factor is None else Blame(f"{name} {told(factor)} in all elements at every point")
 
 
 def digits_and_decimals(numbers: Sequence[float]) -> tuple[int, int]:
@@ -296,3 +293,76 @@ def is_single(x: float) -> bool:
         return False
 
 
+# ---------------------------------------------------------------- which entries numbers are
+
+class Returned:
+    """What a function of `primal` may return, differentiated by `wrt`; `what` it does return, where that is said."""
+
+    def __init__(self, primal: Program, wrt: Sequence[str], what: str | None) -> None:
+        self.primal, self.wrt, self.what = primal, list(wrt), what
+        self.of = [r.name for r in primal.results]
+        n, m = len(self.wrt), len(self.of)
+        self.sizes = {"values": m, "first": m * n, "half": m * n * (n + 1) // 2, "whole": m * n * n}
+        self.entries: dict[str, Callable[[], list[EntryKey]]] = {
+            "values": lambda: [(v, ()) for v in self.of],
+            "first": lambda: [(v, (x,)) for v in self.of for x in self.wrt],
+            "half": lambda: [(v, pair) for v in self.of for pair in combinations_with_replacement(self.wrt, 2)],
+            "whole": lambda: [(v, (x, y)) for v in self.of for x, y in product(self.wrt, repeat=2)]}
+
+    @property
+    def longest(self) -> int:
+        """The most numbers that can be returned."""
+        return min(MOST, sum(self.sizes[part] for part in ("values", "first", "whole")))
+
+    def possible(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What numbers without names may be, and its parts. Half a Hessian alone is one where that is said: three numbers are
+        rather a value and two derivatives."""
+        every: list[tuple[str, tuple[str, ...]]] = [
+            ("value", ("values",)), ("gradient", ("first",)), ("hessian", ("whole",)), ("all", ("values", "first")),
+            ("all", ("values", "first", "half")), ("all", ("values", "first", "whole"))]
+        if self.what == "hessian":
+            every.append(("hessian", ("half",)))
+        yield from ((what, parts) for what, parts in every if self.what in (None, what))
+
+    def count(self, parts: Sequence[str]) -> int:
+        return sum(self.sizes[part] for part in parts)
+
+    def by_count(self, count: int) -> list[EntryKey] | None:
+        """The entries that so many numbers are, None where they cannot be any. AdError where they can be several."""
+        fitting = {what: parts for what, parts in self.possible() if self.count(parts) == count}
+        if len(fitting) > 1:
+            *others, last = (f"the {what}" for what in fitting)
+            raise AdError(f"{plural(count, 'number')} can be {', '.join(others)} or {last}",
+                          help=f"say which: ⟦--returns {list(fitting)[1]}⟧")
+        if fitting:
+            (parts,) = fitting.values()
+            return [key for part in parts for key in self.entries[part]()]
+        return self.without_zeros(count) if self.what in (None, "all") else None
+
+    def without_zeros(self, count: int) -> list[EntryKey] | None:
+        """The entries of a program of ours that leaves out zeros, where it has so many."""
+        for derive in (jacobian, hessian)[:1 + (len(self.of) == 1)]:
+            results = derive(self.primal, self.wrt).results
+            if len(results) == count:
+                return [(r.of or r.name, r.wrt) for r in results]
+        return None
+
+    def by_name(self, names: Sequence[str]) -> dict[int, EntryKey]:
+        """The entries that columns are, by their places; other columns are no entries."""
+        parts = ["values", "first", *(["whole"] if any(name.startswith("d2") for name in names) else [])]
+        keys = {called(key): key for part in parts for key in self.entries[part]()}
+        return {i: keys[name] for i, name in enumerate(names) if name in keys}
+
+    def counts(self) -> str:
+        """How many numbers there can be, for a message."""
+        said: dict[str, list[str]] = {}
+        for what, parts in self.possible():
+            if (number := str(self.count(parts))) not in said.setdefault(what, []):
+                said[what].append(number)
+        return ", ".join(f"{what} {' or '.join(numbers)}" for what, numbers in said.items())
+
+
+def called(key: EntryKey) -> str:
+    """The usual name of an entry: v, dv_dx, d2v_dx_dy."""
+    of, wrt = key
+    return partial_name(of, wrt) if wrt else of

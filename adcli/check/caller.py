@@ -181,9 +181,7 @@ def python(request: dict[str, Any]) -> tuple[str, Called]:
         found = getattr(found, part)
     if not callable(found):
         raise Unusable(f"'{name}' is no function")
-    if request["arrays"]:
-        return name, array_function(found, name, request["inputs"])
-    return name, python_function(found, name, request["inputs"], getattr(module, "inputs", None))
+    return name, python_function(found, name, request["inputs"], request["arrays"], getattr(module, "inputs", None))
 
 
 def imported(path: str) -> Any:
@@ -210,47 +208,19 @@ def imported(path: str) -> Any:
     return module
 
 
-def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str], listed: object = None) -> Called:
-    """A function of an array, of some inputs by their names, or of all in order: in a module that lists them, as those of
-    --emit python do."""
-    if isinstance(listed, tuple) and listed == tuple(inputs):
-        return lambda point: record(function(*point))
-    by_name = arguments(function, name, inputs)
-
-    def call(point: Sequence[float]) -> dict[str, Any]:
-        if by_name is None:
-            return record(function(array(point)))
-        given = dict(zip(inputs, point, strict=True))
-        return record(function(**{parameter: given[n] for parameter, n in by_name.items()}))
-    return call
-
-
-def array_function(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> Called:
-    """A function of numbers and arrays: of inputs by their names, or of all in order. What it returns as a mapping has names for
-    all elements: dL_dW(0, 1)."""
-    from inspect import Parameter, signature
-    try:
-        parameters = list(signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = [Parameter("inputs", Parameter.VAR_POSITIONAL)]
-    words = {n + "_" if iskeyword(n) else n: n for n in inputs}
-    kinds = {p.kind for p in parameters}
-    by_position = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
-    needed = [p.name for p in parameters if p.default is Parameter.empty and p.kind not in (
-        Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
-    named_so = {p.name: words[p.name] for p in parameters if p.name in words and p.kind is not Parameter.POSITIONAL_ONLY}
-    by_name = {n: n for n in inputs} if Parameter.VAR_KEYWORD in kinds else named_so
-    names_do = bool(by_name) and all(n in named_so for n in needed)
-    if not names_do and not (Parameter.VAR_POSITIONAL in kinds or len(by_position) >= len(inputs) >= len(needed)):
-        raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither the inputs by their names,"
-                       f" {', '.join(inputs)}, nor all of them in order")
+def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str], arrays: bool = False,
+                    listed: object = None) -> Called:
+    """A function of some inputs by their names; else of an array of all, where `arrays` are among them of all in order, as in a
+    module that lists them (those of --emit python do). What it returns as a mapping may have names for arrays: dL_dW(0, 1)."""
+    in_order = isinstance(listed, tuple) and listed == tuple(inputs)
+    by_name = None if in_order else arguments(function, name, inputs, arrays)
 
     def call(point: Sequence[Any]) -> dict[str, Any]:
         values = [tensor(x) if isinstance(x, list) else x for x in point]
-        if not names_do:
-            return record(function(*values), arrays=True)
-        given = dict(zip(inputs, values, strict=True))
-        return record(function(**{parameter: given[n] for parameter, n in by_name.items()}), arrays=True)
+        if by_name is not None:
+            given = dict(zip(inputs, values, strict=True))
+            return record(function(**{parameter: given[n] for parameter, n in by_name.items()}), arrays)
+        return record(function(*values) if in_order or arrays else function(array(point)), arrays)
     return call
 
 
@@ -272,9 +242,9 @@ def elements(name: str, x: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[s
     yield (f"{name}({', '.join(map(str, place))})" if place else name), value
 
 
-def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> dict[str, str] | None:
-    """The inputs that a function takes by name, by its parameters; None where it takes an array. A word of Python has an
-    underscore behind it: lambda_."""
+def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str], arrays: bool = False) -> dict[str, str] | None:
+    """The inputs that a function takes by name, by its parameters; None where it takes an array of all, or with `arrays` all in
+    order. A word of Python has an underscore behind it: lambda_."""
     from inspect import Parameter, signature
     try:
         parameters = list(signature(function).parameters.values())
@@ -282,16 +252,19 @@ def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) ->
         return None
     plain = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
     needed = [p for p in plain if p.default is Parameter.empty]
-    if parameters and all(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters) and (arrays or len(parameters) == 1):
         return {n: n for n in inputs}
     words = {n + "_" if iskeyword(n) else n: n for n in inputs}
     known = {p.name: words[p.name] for p in plain if p.name in words and p.kind is not Parameter.POSITIONAL_ONLY}
-    if all(p.name in known for p in needed) and (len(known) > 1 or any(p.kind is Parameter.KEYWORD_ONLY for p in needed)):
+    keywords = any(p.kind is Parameter.KEYWORD_ONLY for p in needed)
+    if all(p.name in known for p in needed) and known and (arrays or keywords or len(known) > 1):
         return known
-    if len(needed) <= 1 and parameters and not any(p.kind is Parameter.KEYWORD_ONLY for p in needed):
+    every = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
+    fits = every or len(plain) >= len(inputs) >= len(needed) if arrays else len(needed) <= 1 and parameters
+    if fits and not keywords:
         return None
-    raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither an array of the inputs nor the inputs by"
-                   f" their names, {', '.join(inputs)}")
+    raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither the inputs by their names,"
+                   f" {', '.join(inputs)}, nor {'all of them in order' if arrays else 'an array of them'}")
 
 
 def tensor(x: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter, named, shown
+from adcli.check.tally import Blame
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.numbers import json_text, non_finite, shortest
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from adcli.check.points import Check
     from adcli.check.tally import Compared, Tally
     from adcli.lang.analyse.wrong_rules import Culprit
-    from adcli.lang.ir.errors import Source, Span
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
@@ -124,21 +124,34 @@ def worst(check: Check) -> Tally:
     return min(failed, key=lambda t: PREFERRED.index(t.method.split()[0]))
 
 
+def fault_of(check: Check, t: Tally) -> Blame | None:
+    """What the worst entry of a method comes from; None where nothing explains it."""
+    assert t.worst is not None
+    if not t.derivatives:
+        return misjudged(t)
+    if foreign(check, t):
+        assert check.against is not None
+        return check.against.explanation(t.worst)
+    found = check.culprit(t.worst.at)
+    return blame(found) if found else None
+
+
 def fault_lines(check: Check) -> list[str]:
     """The worst entry, and the operation it comes from."""
     t = worst(check)
-    w = t.worst
-    if not t.derivatives:
-        return [diagnostic("error", *misjudged(t), check.primal.source)]
-    lines = finding_lines(t)
+    lines, w, theirs = finding_lines(t), t.worst, foreign(check, t)
     if w is None or w.ratio <= 1:
         return lines
-    lines += [f"worst: {w.name}{f' at {place(w.at)}' if w.at else ''}",
-             f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
-    if foreign(check, t):
-        return [*lines, *foreign_lines(check, w)]
-    found = check.culprit(w.at)
-    return [*lines, "", diagnostic("error", *blame(found), check.primal.source) if found else elsewhere(check)]
+    if t.derivatives:
+        lines += [f"worst: {w.name}{f' at {place(w.at)}' if w.at else ''}",
+                  f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
+    found = fault_of(check, t)
+    if theirs:
+        lines += foreign_lines(check, w, found)
+    if found is None and theirs:
+        return lines
+    said = diagnostic("error", found.message, found.span, found.span and check.primal.source) if found else elsewhere(check)
+    return [*lines, *[""] * t.derivatives, said]
 
 
 def place(at: dict[str, float]) -> str:
@@ -161,8 +174,8 @@ def foreign(check: Check, t: Tally) -> bool:
     return check.against is not None and t is check.against.tally
 
 
-def foreign_lines(check: Check, w: Compared) -> list[str]:
-    """What is wrong on their side: how far, where else, and what explains it."""
+def foreign_lines(check: Check, w: Compared, found: Blame | None) -> list[str]:
+    """What is wrong on their side: how far, and where else."""
     against = check.against
     assert against is not None
     lines, wrong = [], against.wrong()
@@ -171,27 +184,26 @@ def foreign_lines(check: Check, w: Compared) -> list[str]:
     if against.points > 1:
         entries = [f"{name} at {n} of {plural(looked_at, 'point')}" for name, n, looked_at in wrong[:MOST_FINDINGS]]
         lines.append(f"wrong: {', '.join(entries)}{', …' if len(wrong) > MOST_FINDINGS else ''}")
-    found = against.explanation(w)
-    if found is None and against.points == 1:
+    elif found is None:
         lines.append("note: at more points than one, check looks for the part of the formula that it comes from")
-    return [*lines, "", diagnostic("error", found.message, found.span, found.span and check.primal.source)] if found else lines
+    return lines
 
 
-def blame(found: Culprit) -> tuple[str, Any]:
+def blame(found: Culprit) -> Blame:
     """What is wrong with a rule, and where the operation stands."""
-    shown = ", ".join(f"{letter(i)} = {shortest(x)}" for i, x in enumerate(found.operands))
+    shown, e = ", ".join(f"{letter(i)} = {shortest(x)}" for i, x in enumerate(found.operands)), found.equation
     which = f" for {letter(found.position)}" if len(found.operands) > 1 else ""
-    return (f"the rule of {described(found.equation, '')}{which} gives {shortest(found.got)} at {shown};"
-            f" differences of the operation give {shortest(found.expected)}", found.equation.span)
+    return Blame(f"the rule of {described(e, '')}{which} gives {shortest(found.got)} at {shown};"
+                 f" differences of the operation give {shortest(found.expected)}", e.span, e.op.spelled or e.op.name)
 
 
-def misjudged(t: Tally) -> tuple[str, Any]:
+def misjudged(t: Tally) -> Blame:
     """What is wrong with a status, and where the operation stands."""
-    equation, operands, found = t.misjudged[0]
+    e, operands, found = t.misjudged[0]
     at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
     along = f" along {letter(found.position)}" if found.position is not None and len(operands) > 1 else ""
-    return (f"the status of {described(equation, '')} is {LEVELS[found.claimed]} at {at};"
-            f" values on both sides show {EVIDENCE[found.shown]}{along}", equation.span)
+    return Blame(f"the status of {described(e, '')} is {LEVELS[found.claimed]} at {at}; values on both sides show"
+                 f" {EVIDENCE[found.shown]}{along}", e.span, e.op.spelled or e.op.name)
 
 
 def elsewhere(check: Check) -> str:
@@ -251,26 +263,13 @@ def record(check: Check, points: dict[str, Any], number: Written) -> dict[str, A
 
 def fault_record(check: Check, number: Written) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
-    t = worst(check)
-    source = check.primal.source
+    t, source = worst(check), check.primal.source
     if t.findings:
         first = t.findings[0]
-        return {"method": t.method, "entry": None, "at": {n: number(x) for n, x in first.at.items()}, "got": None,
-                "expected": None, "allowed": None, **blamed(first.message, None, None, source)}
-    assert t.worst is not None
-    if foreign(check, t):
-        assert check.against is not None
-        why = check.against.explanation(t.worst)
-        return {"method": t.method, **entry(t, number), **(blamed(why.message, why.operation, why.span, source) if why else
-                                                  blamed("no part of the formula explains it", None, None, source))}
-    found = check.culprit(t.worst.at) if t.derivatives else None
-    equation = found.equation if found else None if t.derivatives else t.misjudged[0][0]
-    message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(t)[0]
-    operation, span = (equation.op.spelled or equation.op.name, equation.span) if equation else (None, None)
-    return {"method": t.method, **entry(t, number), **blamed(message, operation, span, source)}
-
-
-def blamed(message: str, operation: str | None, span: Span | None, source: Source | None) -> dict[str, Any]:
-    """What is at fault, as JSON has it."""
-    where = source.place(span[0]) if source and span else None
-    return {"message": message, "operation": operation, "line": where and where[0], "column": where and where[1]}
+        found: Blame | None = Blame(first.message)
+        what = {"entry": None, "at": {n: number(x) for n, x in first.at.items()}, "got": None, "expected": None, "allowed": None}
+    else:
+        found, what = fault_of(check, t), entry(t, number)
+    found = found or Blame("no part of the formula explains it" if foreign(check, t) else elsewhere(check))
+    line, column = source.place(found.span[0]) if source and found.span else (None, None)
+    return {"method": t.method, **what, "message": found.message, "operation": found.operation, "line": line, "column": column}

@@ -13,6 +13,7 @@ from adcli.lang.ir.precision import DOUBLE, Precision
 if TYPE_CHECKING:
     from adcli.lang.analyse.wrong_status import Judged, Operands
     from adcli.lang.ir import Equation
+    from adcli.lang.ir.errors import Span
 
 NO_DIGIT = "rounding leaves no digit"
 """Why a number is not compared whose error has no bound."""
@@ -47,6 +48,14 @@ class Compared:
         """A difference relative to the derivative; as it is where that is 0."""
         size = max(abs(y) for y in (self.got, self.expected) if math.isfinite(y))
         return x / size if size else x
+
+
+class Blame(NamedTuple):
+    """What is wrong, and the operation of the program that it comes from."""
+
+    message: str
+    span: Span | None = None
+    operation: str | None = None
 
 
 class ForeignFault(NamedTuple):

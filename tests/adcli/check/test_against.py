@@ -10,6 +10,7 @@ from adcli.codegen.c.source import source
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.scripts import python
 from adcli.lang.derive.derivatives import gradient, hessian
+from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from places import ROOT
@@ -17,7 +18,7 @@ from sample_files import SCALARS
 from session_seed import drawn, half
 from somebody import BY_X, BY_Y, TEXT, VALUE, asked, compiled, held, looked_at, needs_c
 
-from adcli.check.against import Against
+from adcli.check.against import Against, Returned
 from adcli.check.foreign import Answer, Foreign
 from adcli.check.subject import Native
 
@@ -311,7 +312,7 @@ def test_points_that_are_not_smooth_are_left_out_but_for_values():
 @pytest.mark.parametrize(("what", "more", "said", "help"), half([
     ("./libnone.so", [], "libnone.so: No such file", None), ("./m.py:grad", [], "m.py: No such file", "did you mean './n.py'"),
     ("n.py:gard", [], "n.py: no 'gard'", "did you mean 'grad'"), ("n.py", [], "which function of it?", "--against n.py:grad"),
-    ("n.py:", [], "names no function", "n.py:grad"), ("n.py:three", [], "three(a, b, c) takes neither an array", None),
+    ("n.py:", [], "names no function", "n.py:grad"), ("n.py:three", [], "three(a, b, c) takes neither the inputs", None),
     ("n.py:number", [], "'number' is no function", None), ("bad.py:f", [], "cannot be imported: ModuleNotFoundError", None),
     ("f.c", [], "f.c is no shared library", "cc -shared -fPIC -O2 -ffp-contract=off f.c -o libf.so -lm"),
     ("", [], "names nothing", None), (".", [], ". is a folder", None), ("./text.so -x", [], "ermission denied", None),
@@ -328,3 +329,25 @@ def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said
     (tmp_path / "text.so").write_text("text\n")
     ended = adcli("check", "-e", TEXT, "--samples", 1, *(["--against", what] if what is not None else []), *more)
     assert (ended.code, ended.out) == (2, "") and said in ended.err and (help or "") in ended.err, ended
+
+
+# ---------------------------------------------------------------- which entries numbers are
+
+def test_numbers_are_known_by_how_many_there_are():
+    two = Returned(parse("u = x*y\nv = x + y"), ["x", "y"], None)
+    assert [two.by_count(n) and len(two.by_count(n)) for n in (2, 4, 6, 8, 12, 14, 5)] == [2, 4, 6, 8, 12, 14, None]
+    assert two.by_count(4) == [("u", ("x",)), ("u", ("y",)), ("v", ("x",)), ("v", ("y",))]
+    assert two.by_name(["v", "dv_dy", "d2u_dy_dx", "q"]) == {0: ("v", ()), 1: ("v", ("y",)), 2: ("u", ("y", "x"))}
+    half_of_it = Returned(parse("v = x*y"), ["x", "y"], "hessian")
+    assert half_of_it.by_count(3) == [("v", ("x", "x")), ("v", ("x", "y")), ("v", ("y", "y"))] and half_of_it.by_count(2) is None
+    one = parse("v = x**2")
+    with pytest.raises(AdError, match="1 number can be the value, the gradient or the hessian"):
+        Returned(one, ["x"], None).by_count(1)
+    assert Returned(one, ["x"], "gradient").by_count(1) == [("v", ("x",))]
+
+
+def test_zeros_by_construction_may_be_left_out():
+    names = [f"x{i}" for i in range(12)]
+    program = parse("v = " + " + ".join(f"{x}**2" for x in names))
+    ours = [(r.of or r.name, r.wrt) for r in hessian(program).results]
+    assert len(ours) == 1 + 12 + 12 and Returned(program, names, None).by_count(len(ours)) == ours
