@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from adcli.lang.ir.names import RESERVED
 from adcli.lang.ir.notation import MATRIX_CALLS
-from adcli.lang.lower.tuples import flat
+from adcli.lang.lower.desugar import flat
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tree import (

@@ -43,13 +43,12 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
     size_of,
 )
-from adcli.lang.lower.earlier_values import combination, compacted, first_place, updated
-from adcli.lang.lower.gaps import check_elements
-from adcli.lang.lower.guarded_reads import PlaceComparisons
 from adcli.lang.lower.index_choices import Arm, IndexChoices, conditions_in
-from adcli.lang.lower.index_conditions import IndexTest, Piece, decided, limits, nowhere, pieces_where, runs
+from adcli.lang.lower.index_conditions import IndexTest, Piece, PlaceComparisons, limits, pieces_where
+from adcli.lang.lower.reductions import combination, compacted, first_place, updated
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
+from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
 from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.in_bounds import larger_shape
@@ -310,7 +309,7 @@ class TensorStatement:
                     raise self.meant_as_loop(said, a.span(d), f"; for the elements from before, write to another name than "
                                              f"'{self.name}'")
             if any(steps is None for steps in lags):
-                self.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
+                self.context.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
 
     def is_apart(self, a: Access, b: Elements, write: tuple[Subscript, ...], given: list[Given],
                  guards: Sequence[Affine]) -> bool:
@@ -353,10 +352,6 @@ class TensorStatement:
         """Every element that is read has been written."""
         for a in accesses if self.tensors.written else ():
             check_elements(self.context, self.tensors.written, self.scope.env.get(a.tensor), a, domain.ranges, domain.guards)
-
-    def remark(self, said: str, span: Span | None) -> None:
-        """A note, once: a statement may be looked at several times."""
-        self.context.remark(said, span)
 
     def is_onto(self, clause: Clause) -> bool:
         """Whether `where C = D` names the tensor that the target starts from."""
@@ -411,7 +406,6 @@ class TensorStatement:
             raise self.context.fault(f"this statement has {len(b.indices)} indices; the most is {MOST_DIMENSIONS}",
                                      self.s.target)
         domain = arm.domain or self.domain(b, write, given)
-        self.remark_stated(b, domain)
         domain = replace(domain, guards=needed_guards((*domain.guards, *guards), domain.ranges))
         self.check_inside(b, domain)
         shape = self.shape(write, domain)
@@ -594,8 +588,6 @@ class TensorStatement:
             return None
         b, _, write, guards, given = self.gathered(arm)
         found = IndexChoices(arm, choices, b, arm.domain or self.domain(b, write, given), guards)
-        if arm.domain is None:
-            found.remark_decided({g.index for g in given})
         pieces = found.split()
         if pieces is None and not arm.checked and (checked := found.checked(self.assigned())):
             pieces = [checked]
@@ -604,20 +596,6 @@ class TensorStatement:
     def assigned(self) -> Collection[str]:
         """The names of which nothing can be computed ahead of this statement."""
         return ()
-
-    def remark_stated(self, b: Elements, domain: Domain) -> None:
-        """A note on every condition in where that the ranges decide, and on conditions that leave no point."""
-        nodes, words = [c.nodes[0] for c in self.s.clauses if c.kind == "guard"], set[str | None]()
-        for node in nodes:
-            words.add(word := decided(b.affine, domain, node))
-            if word:
-                names = [t.text for t in postorder(node) if type(t) is Token]
-                why = " and ".join(runs(r) for r in domain.ranges if r.index.name in names)
-                self.remark(f"this condition {word} holds{': ' if why else ''}{why}", (node.start, node.end))
-        if len(nodes) > 1 and "never" not in words and all(
-                nowhere(domain, limits(b.affine, arm.tests)) for arm in self.stated_arms()):
-            self.remark("these conditions never hold together", (nodes[0].start, nodes[-1].end))
-
 
     def remark_gaps(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], domain: Domain) -> None:
         """A note on elements that are not written because what is read leaves them out of a range that is not stated."""
@@ -636,7 +614,7 @@ class TensorStatement:
             start = NEUTRAL[REDUCTION_OF[self.s.symbol]]
             for place, more in ((f"below {text(r.low)}", r.low), (f"from {text(r.high)} on", extent - r.high)):
                 if (more.number or 0) > 0:
-                    self.remark(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
+                    self.context.remark(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
                                 f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
                                 (self.s.target.start, self.s.target.end))
 

@@ -1,6 +1,7 @@
 """The one door from text to Program: the tree is read and lowered, and the faults of both are reported together."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,15 +14,19 @@ from adcli.lang.lower.inline import Template
 from adcli.lang.lower.program import MainScope, functions, is_function
 from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.parse import parse_tree, read
+from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import (
     LIST,
     Assign,
     Call,
     Declare,
+    DeclareOutputs,
     Def,
     For,
     KnownLine,
+    Node,
+    Op,
     Statement,
     TensorAssign,
     Tree,
@@ -90,9 +95,27 @@ def read_tree(source: Source) -> tuple[Tree, list[AdError]]:
     """The tree of a text, in which equations are differences where the source asks for it, and the faults."""
     tree, faults = read(source)
     if source.equations:
-        from adcli.lang.lower.equations import as_differences
         as_differences(tree)
     return tree, faults
+
+
+def as_differences(tree: Tree) -> None:
+    """For verbs that look for zeros: rewrite each `a == b` that is the value of a tensor, or of a name that no expression reads,
+    as `a - b`. Elsewhere an output is a number and no truth value, so no meaning is taken away."""
+    uses = Counter(t.text for t in scan(tree.source.text)[0])
+    for s in tree.statements:
+        if type(s) is DeclareOutputs:
+            uses.subtract(t.text for t in s.names)
+    for s in tree.statements:
+        if type(s) is TensorAssign and s.symbol == "=":
+            s.value = difference(s.value)
+        elif type(s) is Assign and all(uses[t.text] <= 1 for t in s.targets):
+            s.values = [difference(value) for value in s.values]
+
+
+def difference(node: Node) -> Node:
+    root = bare(node)
+    return Op("sub", root.args, root.start, root.end) if type(root) is Op and root.name == "eq" else node
 
 
 @paused()

@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.errors import Span
 from adcli.lang.lower.comprehension_body import Elements, rewritten
-from adcli.lang.lower.guarded_reads import PlaceComparisons, is_choice, outcomes_of
 from adcli.lang.lower.index_conditions import (
     IndexTest,
     Piece,
+    PlaceComparisons,
     decided,
+    is_choice,
     is_logical,
     limits,
     logical,
     nowhere,
+    outcomes_of,
     pieces_where,
-    runs,
 )
 from adcli.lang.lower.subscripts import LONGEST
 from adcli.lang.sizes.all_sizes import in_doubt
@@ -130,17 +131,6 @@ class IndexChoices:
         ends = [end for r in self.domain.ranges if r.index in own for end in (r.low, r.high)]
         sizes = [size for n in names if (size := self.size(n)) is not None]
         return own | {x for end in (*ends, *sizes) for x in atoms(end)}
-
-    def remark_decided(self, stated: Collection[Index]) -> None:
-        """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
-        b = self.b
-        for node in self.choices:
-            indices = [b.indices[n] for n in sorted(self.names(node.args[0])) if n in b.indices and b.indices[n] not in stated]
-            word = decided(b.affine, self.domain, node.args[0], True) if indices else None
-            if word:
-                r = next(r for r in self.domain.ranges if r.index is indices[0])
-                b.context.remark(f"this condition {word} holds: {runs(r)}, which keeps every read inside its tensor; state a "
-                                 "range in where for more", (node.args[0].start, node.args[0].end))
 
 
 def names_in(root: Node) -> set[str]:

@@ -22,14 +22,13 @@ from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of, size_of
-from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.desugar import Ending, flat
 from adcli.lang.lower.index_conditions import pieces_where
-from adcli.lang.lower.kept_points import Made, common_guards, kept_points
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
+from adcli.lang.lower.reductions import Made, common_guards, kept_points
 from adcli.lang.lower.scope import POISON, EquationScope, node_name
 from adcli.lang.lower.subscripts import AffineReader
-from adcli.lang.lower.tuples import flat
-from adcli.lang.lower.until import Ending
+from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder

@@ -39,7 +39,7 @@ from adcli.lang.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from adcli.lang.lower.repeated import Recipes
+    from adcli.lang.lower.line_templates import Recipes
 
 
 def functions(tree: Tree) -> dict[str, Template]:
@@ -120,7 +120,7 @@ class MainScope(EquationScope):
         return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
 
     def by_lines(self) -> None:
-        from adcli.lang.lower.repeated import Recipes  # only for long texts
+        from adcli.lang.lower.line_templates import Recipes  # only for long texts
         recipes = Recipes(self, self.unread)
         for line in self.lines:
             if isinstance(line, KnownLine):

@@ -29,11 +29,10 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
     size_of,
 )
-from adcli.lang.lower.lists import written_out
+from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.loops import Loop, names_in, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
-from adcli.lang.lower.tuples import apart, check_apart
 from adcli.lang.syntax.tree import (
     Assign,
     Call,

@@ -18,8 +18,8 @@ from sys import intern
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.fragments import BLANKS, FEW, LineCut, LinePiece
+from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL, KEYWORDS, letters, scan
 from adcli.lang.syntax.tree import Assign, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
 

@@ -13,7 +13,7 @@ from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.lower.guarded_reads import GuardedCall, PlaceComparisons, Spans
+from adcli.lang.lower.index_conditions import GuardedCall, PlaceComparisons, Spans
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD
 from adcli.lang.syntax.printer import print_program
