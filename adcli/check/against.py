@@ -20,7 +20,7 @@ from itertools import combinations_with_replacement, islice, product
 
 from adcli.check.foreign import Answer, Foreign, cut
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
-from adcli.check.tally import Compared, Blame, Tally
+from adcli.check.tally import Blame, Compared, Tally
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
