@@ -24,7 +24,7 @@ from adcli.verbs import bench
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
+    parser.addoption("--rewrite-programs", action="store_true", help="write today's stages and messages into golden files")
     parser.addoption("--rewrite-notebooks", action="store_true", help="write today's results into tests/notebooks")
     parser.addoption("--seed", type=int, help="what the tests draw; a new one in every run, if not given")
     parser.addoption("--rows", type=int, default=sys.maxsize, help="of the rows of a table that a test runs, at most so many")
