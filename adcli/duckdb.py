@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from adcli.lang.ir.extras import missing as missing_package
+from adcli.lang.ir.errors import missing as missing_package
 
 try:
     import duckdb

@@ -19,8 +19,7 @@ from keyword import iskeyword
 from typing import Any
 
 from adcli.api.function import Function, compile
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 from adcli.task.verbs import VERBS
 
 RENDERER = "_render_traceback_"

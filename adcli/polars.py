@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from adcli.lang.ir.extras import missing as missing_package
+from adcli.lang.ir.errors import missing as missing_package
 
 try:
     import polars as pl

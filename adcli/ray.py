@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import missing
 
 try:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import missing
 
 try:
     import pyarrow as pa

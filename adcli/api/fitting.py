@@ -12,8 +12,7 @@ from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.errors import AdError, Source, nearest
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, Source, missing, nearest
 from adcli.solvers.fit import planned
 from adcli.solvers.fit_data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_minimum import LOSSES, Loss, NotFinite

@@ -12,7 +12,7 @@ from adcli.input.points import parts
 from adcli.input.values import has_partials, listed, partials
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import FRONT, AdError, nearest, plural
-from adcli.lang.ir.extras import missing as missing_package
+from adcli.lang.ir.errors import missing as missing_package
 from adcli.lang.ir.names import composed
 
 Class = TypeVar("Class", bound=type)

@@ -25,7 +25,7 @@ from adcli.lang.analyse.differences import UNRESOLVED
 from adcli.lang.analyse.rounding import Bounded, Rounding
 from adcli.lang.evaluate import FLOAT, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Equation
-from adcli.lang.ir.extras import install
+from adcli.lang.ir.errors import install
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from adcli.check.methods import directions
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 
 if TYPE_CHECKING:

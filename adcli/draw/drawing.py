@@ -16,8 +16,7 @@ from adcli.codegen.documents.dot import DARK, digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
 from adcli.lang.ir import Atom, Program, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.ir.extras import install
+from adcli.lang.ir.errors import AdError, install, nearest
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import prune

@@ -26,8 +26,7 @@ from typing import Any
 from adcli.codegen.machine.kernel import processors
 from adcli.command.options import ResultOptions
 from adcli.engines.run import Bar, Executor
-from adcli.lang.ir.errors import AdError, one_line, plural
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing, one_line, plural
 from adcli.output.streams import ENDINGS, say, temporary_folder
 from adcli.output.version import __version__
 from adcli.rows.parts import Job, OtherCode, Outcome, Part, done

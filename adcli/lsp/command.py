@@ -7,8 +7,7 @@ from importlib.util import find_spec
 import click
 
 from adcli.command.usage import OTHER, Command, Option
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import install, missing
+from adcli.lang.ir.errors import AdError, install, missing
 
 
 @click.command("lsp", cls=Command, examples=("adcli lsp --capabilities", "adcli lsp --help"))

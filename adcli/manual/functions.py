@@ -17,10 +17,10 @@ from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import composed as definition
 from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, Piece, constant, infix
-from adcli.lang.ir.partials import PARTIALS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
+from adcli.lang.ir.special_functions import PARTIALS
 from adcli.lang.lower.frontend import parse, prelude
 from adcli.manual.markdown import BREAK
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from adcli.lang.ir.errors import AdError, one_line
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing, one_line
 
 CONNECT, ANSWER = 10, 30
 """Seconds until a connection stands, and until more of an answer comes; libraries try again, up to five times."""

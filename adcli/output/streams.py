@@ -41,7 +41,7 @@ def packed_destination(path: str | None, document: bool = False) -> Iterator[Bin
 def require_parquet(path: str | None, what: str = "Parquet") -> None:
     """AdError where Parquet cannot be written, or `what` is made by way of it: without polars, or to a terminal."""
     if find_spec("polars") is None:
-        from adcli.lang.ir.extras import missing
+        from adcli.lang.ir.errors import missing
         raise missing(what, "polars")
     if descriptor(path) == STDOUT and sys.stdout.isatty():
         raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Lock
 
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 
 Numbers = tuple[float, ...]
 NONE: Numbers = ()

@@ -18,7 +18,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
 from adcli.lang.ir import LEVELS, Param
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import missing
 from adcli.output.layout import Row
 from adcli.output.numbers import SHORTEST, number_format
 from adcli.rows.appended import RowFormat

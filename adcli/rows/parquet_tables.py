@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 from adcli.output.frames import pl
 from adcli.output.numbers import NON_FINITE
 from adcli.output.remote import RemoteFile, faults, is_url, word

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.cache import own_content
 from adcli.command.options import ResultOptions
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 from adcli.output import suffixes
 from adcli.output.remote import RemoteFile, is_url, shown
 from adcli.output.streams import packed_destination

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import missing
 
 Vector = np.ndarray
 Matrix = np.ndarray

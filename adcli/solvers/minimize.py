@@ -312,7 +312,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
     bounded = bool(np.isfinite(b.low).any() or np.isfinite(b.high).any())
     if solver != "auto":
         if solver == "ipopt" and find_spec("cyipopt") is None:
-            from adcli.lang.ir.extras import missing
+            from adcli.lang.ir.errors import missing
             raise missing("⟦--solver⟧ ipopt", "cyipopt")
         if len(b.c_low) and solver not in CONDITIONED:
             raise AdError(f"{solver} takes no conditions", help=f"write ⟦--solver auto⟧, or one of {', '.join(CONDITIONED)}")
@@ -335,7 +335,7 @@ def small(problem: Problem) -> bool:
 def minimize(problem: Problem, solver: str = "auto") -> Optimum:
     """The best that the solvers find from the start, which is moved into the bounds."""
     if find_spec("scipy") is None:
-        from adcli.lang.ir.extras import missing
+        from adcli.lang.ir.errors import missing
         raise missing("minimize", "scipy")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

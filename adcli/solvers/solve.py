@@ -114,7 +114,7 @@ class Sequel:
 def solve(system: System) -> Solution:
     """A solution from the start; where none is found, the point with the least residuals."""
     if find_spec("scipy") is None:
-        from adcli.lang.ir.extras import missing
+        from adcli.lang.ir.errors import missing
         raise missing("solve", "scipy")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -20,8 +20,8 @@ from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.sparsity import Pattern
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.ir.records import paused
 from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.version import __version__
@@ -148,7 +148,7 @@ def sparse_array(numbers: np.ndarray, i: np.ndarray, j: np.ndarray, shape: tuple
     try:
         from scipy.sparse import coo_array
     except ModuleNotFoundError:
-        from adcli.lang.ir.extras import missing
+        from adcli.lang.ir.errors import missing
         raise missing("a sparse array", "scipy") from None
     return coo_array((numbers, (i, j)), shape=shape)
 

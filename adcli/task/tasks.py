@@ -126,7 +126,7 @@ class Task:
     def expanded(self) -> Program:
         """The derivative program with its status, as code is made of it."""
         from adcli.codegen.rows.expand import for_machine
-        from adcli.lang.ir.gc import paused
+        from adcli.lang.ir.records import paused
         from adcli.lang.passes.status import with_status
         with paused():
             return for_machine(with_status(self.program, self.primal, self.derivation.wrt), self.program)
@@ -150,8 +150,8 @@ class Task:
         from adcli.codegen.machine.veclib import host, lanes
         from adcli.codegen.rows import jit
         from adcli.codegen.rows.compiled import kernel_texts
-        from adcli.lang.ir.gc import paused
         from adcli.lang.ir.precision import PRECISIONS
+        from adcli.lang.ir.records import paused
         with paused():
             real = PRECISIONS[self.request.precision]
             texts = kernel_texts(self.expanded, lanes(real.bytes), host(), self.request.fast, real)

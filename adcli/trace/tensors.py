@@ -24,10 +24,10 @@ from adcli.lang.evaluate.recording import TooLong, element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Note
-from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.forward import jvp_with_sweep
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.status import activity, with_status

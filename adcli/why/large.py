@@ -21,7 +21,7 @@ from adcli.lang.evaluate.recording import TooLong, element
 from adcli.lang.evaluate.unfolding import elements_of
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.log_sum_exp import in_sums
+from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.why.causes import Words
 from adcli.why.groups import Explanation, WhyAt, rank

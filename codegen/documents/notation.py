@@ -165,7 +165,7 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
 # ---------------------------------------------------------------- partial derivatives that are rows of the table
 
 def power_partial(notation: Notation, parts: Sequence[Piece]) -> Piece:
-    """∂ₓᵐ∂ᵧⁿ x**y as books write it for x > 0: x**(y − m)·Q(m, n) (lang/ir/partials.py)."""
+    """∂ₓᵐ∂ᵧⁿ x**y as books write it for x > 0: x**(y − m)·Q(m, n) (lang/ir/special_functions.py)."""
     (x, y), (m, n) = parts[:2], [int(float(text)) for text, _ in parts[2:]]
     power = notation.operation("pow", [x, less(notation, y, m)])
     if n == 0:

@@ -27,8 +27,7 @@ from adcli.codegen.rows.platforms import EXTREMA, Platform, for_processor, platf
 from adcli.codegen.rows.point import function
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.elementwise import needs_scalars
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 
 LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
 """The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier

@@ -21,7 +21,7 @@ from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.ir.elementwise import compact, moved
-from adcli.lang.ir.log_sum_exp import in_sums
+from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.simplify_tensors import normal
 

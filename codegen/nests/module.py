@@ -54,11 +54,10 @@ from adcli.codegen.nests.teams import FROM, TO, YIELD, Team, functions
 from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
-from adcli.lang.ir.constants_at import placing_constants
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import bound_names
-from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.passes.distribute import distributed
+from adcli.lang.ir.precision import DOUBLE, Precision, placing_constants
+from adcli.lang.passes.systems import distributed
 from adcli.lang.sizes.binding import counts
 
 FLAG = 6

@@ -25,8 +25,8 @@ from adcli.codegen.rows.jit import object_code
 from adcli.codegen.rows.tier_up import TierUp
 from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.records import paused
 from adcli.lang.sizes.binding import counts, elements, no_subscript
 
 HASTY_FROM = 20_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.machine.loader import LoadError, load, supported
-from adcli.lang.ir.gc import paused
+from adcli.lang.ir.records import paused
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store

@@ -20,8 +20,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, counts
-from adcli.lang.ir.constants_at import placing_constants
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.ir.precision import DOUBLE, Precision, placing_constants
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 

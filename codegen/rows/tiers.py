@@ -20,7 +20,7 @@ from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecut
 from adcli.codegen.machine.tape import Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept_or_made
 from adcli.codegen.rows.tier_up import TierUp, finish_at_exit
-from adcli.lang.ir.gc import paused
+from adcli.lang.ir.records import paused
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
@@ -73,8 +73,7 @@ def recorded(program: Program, precision: str = "double") -> Tape:
     from adcli.codegen.rows.bytecode import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
-    from adcli.lang.ir.constants_at import placing_constants
-    from adcli.lang.ir.precision import PRECISIONS
+    from adcli.lang.ir.precision import PRECISIONS, placing_constants
     with placing_constants(program, PRECISIONS[precision]):
         return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 

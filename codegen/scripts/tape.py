@@ -27,7 +27,7 @@ from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, text
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.log_sum_exp import in_sums
+from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds

@@ -24,8 +24,7 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import ValuesAt, every_value, read
 from adcli.lang.ir import Equation, Lit, Program, Result
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import AdError, missing
 
 FloatBounds = tuple[float, float]
 InputBox = Mapping[str, FloatBounds]

@@ -18,10 +18,9 @@ from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.names import ALONG, Names, tensor_of
-from adcli.lang.ir.records import value_record
+from adcli.lang.ir.records import paused, value_record
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
 from adcli.lang.passes.simplify import simplify, simplify_behind

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import many
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import paused
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
 
 Pattern = tuple[tuple[int, ...], ...]

@@ -15,12 +15,11 @@ from adcli.lang.derive.colouring import column_colours, row_colours, star_colour
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
 from adcli.lang.derive.sparsity import Pattern, is_passed_through, jacobian_pattern, symmetric, transposed
 from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, operations, shape_of
-from adcli.lang.ir.activity import active_values, with_outputs
+from adcli.lang.ir.activity import active_values, masks, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.records import value_record
 from adcli.lang.passes import forward, reverse
 from adcli.lang.passes.guards import constant
-from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
 
 Groups = tuple[tuple[str, ...], ...]

@@ -19,9 +19,9 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import elementwise
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.limits import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.ir.names import Names
+from adcli.lang.ir.records import paused
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.passes.forward import jvp_with_sweep, seeded, strip_seeds
 from adcli.lang.passes.pipeline import chosen_outputs, run

@@ -24,9 +24,9 @@ from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, M
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, substitute
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import paused
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
 

@@ -20,11 +20,11 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, has_tens
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.rounded import meant
+from adcli.lang.ir.special_functions import reflected
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,9 @@ from adcli.lang.evaluate.intervals import (
     sub,
 )
 from adcli.lang.ir import Lit
-from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
+from adcli.lang.ir.special_functions import reflected
 from flint import acb, arb
 
 Truth = bool | None

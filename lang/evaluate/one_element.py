@@ -19,10 +19,10 @@ from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, TooLong, ato
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine, value
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Range, Read, Subscript
-from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.ir.reductions import in_sums
 
 MOST_POINTS = 400_000
 """Points of a statement that one element may have."""

@@ -12,9 +12,9 @@ from adcli.lang.evaluate.matrices import written_matrices
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.log_sum_exp import written_out
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
+from adcli.lang.ir.reductions import written_out
 
 
 def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate) -> list[Any]:

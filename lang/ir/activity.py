@@ -4,7 +4,7 @@ A value is active if it depends on an input that is differentiated with respect 
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program, Var, shape_of
@@ -59,8 +59,7 @@ def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
 def element_named(program: Program, name: str) -> str | None:
     """What to write for elements of an output: y[0][1], y[0:2]."""
     from adcli.lang.ir.affine import text  # start-up: for a fault only
-    from adcli.lang.ir.names import Names
-    from adcli.lang.ir.slices import subscripted
+    from adcli.lang.ir.names import Names, subscripted
     whole, element = parted(name)
     shape = next((shape_of(r.atom) for r in program.results if r.name == whole), ())
     subscripts = element.split(",")
@@ -130,3 +129,42 @@ def needed_values(program: Program, of: Collection[str]) -> set[Atom]:
         if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             needed.update(e.args)
     return needed
+
+
+# ---------------------------------------------------------------- sets of sweeps as integers with a bit for each
+
+Masks = dict[Atom, int]
+
+
+def masks(groups: Iterable[Iterable[Atom]]) -> Masks:
+    """For each value the groups it belongs to."""
+    found: Masks = {}
+    for i, atoms in enumerate(groups):
+        for a in atoms:
+            found[a] = found.get(a, 0) | 1 << i
+    return found
+
+
+def union(masks: Mapping[Atom, int], atoms: Sequence[Atom]) -> int:
+    """The groups that any of the values belongs to."""
+    whole = 0
+    for a in atoms:
+        whole |= masks.get(a, 0)
+    return whole
+
+
+FEW = tuple([tuple([i for i in range(8) if mask >> i & 1]) for mask in range(256)])
+"""The sets of the first groups."""
+
+
+def positions(mask: int) -> Iterable[int]:
+    """The numbers of the groups in a set, lowest first."""
+    return FEW[mask] if mask < len(FEW) else one_by_one(mask)
+
+
+def one_by_one(mask: int) -> Iterator[int]:
+    """The same of any set."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest

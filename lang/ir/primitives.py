@@ -54,9 +54,15 @@ from typing import Any
 from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Lit, ManyArguments, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.partials import log_factor, log_product_partial, power_partial
-from adcli.lang.ir.polygamma import HIGHEST_ORDER, Operations, polygamma_value
 from adcli.lang.ir.rounded import Rounded
+from adcli.lang.ir.special_functions import (
+    HIGHEST_ORDER,
+    Operations,
+    log_factor,
+    log_product_partial,
+    polygamma_value,
+    power_partial,
+)
 
 NAN, INF = math.nan, math.inf
 LN2 = Rounded(math.log(2), ("log", 2.0))

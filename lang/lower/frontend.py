@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Source, together
-from adcli.lang.ir.gc import paused
+from adcli.lang.ir.records import paused
 from adcli.lang.lower.inline import Template
 from adcli.lang.lower.program import MainScope, functions, is_function
 from adcli.lang.lower.scope import Context

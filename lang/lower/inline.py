@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, CalledSpan, FunctionCall, Source, Span
-from adcli.lang.ir.polygamma import HIGHEST_ORDER
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
+from adcli.lang.ir.special_functions import HIGHEST_ORDER
 
 POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
 MOST_TIMES = 1_000

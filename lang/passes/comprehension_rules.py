@@ -60,7 +60,7 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
-from adcli.lang.ir.running import in_a_row, running
+from adcli.lang.ir.reductions import in_a_row, running
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify

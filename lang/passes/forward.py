@@ -10,12 +10,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
-from adcli.lang.ir.activity import needed_values
+from adcli.lang.ir.activity import masks, needed_values, positions
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.guards import ONE, Term, contributions, result
-from adcli.lang.passes.seed_masks import masks, positions
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
@@ -136,7 +135,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         tangents.update({o: Term(b, c, seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
     if op.tensors:
-        from adcli.lang.passes.tensor_rules import tangents_of  # only for programs with tensors
+        from adcli.lang.passes.recurrence_rules import tangents_of  # only for programs with tensors
         tangents.update(tangents_of(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
         return
     out = equation.outs[0]

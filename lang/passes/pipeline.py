@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.gc import paused
+from adcli.lang.ir.records import paused
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
 from adcli.lang.passes.reverse import vjp

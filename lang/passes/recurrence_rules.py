@@ -33,9 +33,9 @@ from adcli.lang.ir.elementwise import compact, emit, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
-from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled_at, pushed
+from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
 from adcli.lang.passes.guards import Term, gate, present
-from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
+from adcli.lang.passes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.systems import UNWRITTEN, StepSystem
 from adcli.lang.sizes.histories import Box, box_of, missing
@@ -361,3 +361,32 @@ def behind(op: Boxed) -> tuple[tuple[Range, ...], tuple[Subscript, ...]]:
     """Ranges for the dimensions that the leading subscripts of a write leave out, and the subscripts with those."""
     ranges, here = every_element(op.shape[len(op.write):])
     return ranges, (*op.write, *here)
+
+
+# ---------------------------------------------------------------- the rules of all operations on tensors
+#
+# Forward and reverse mode ask here where an operation is no row of the table, so a program of scalars loads none of this.
+
+def tangents_of(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward, hint: Named
+                ) -> dict[Atom, Term]:
+    """The tangents of what an operation on tensors gives."""
+    if isinstance(e.op, Recurrence):
+        return pushed_recurrence(b, e, tangents, push_forward, hint)
+    start, out = len(b.equations), e.outs[0]
+    term = pushed(b, e, tangents, push_forward) if isinstance(e.op, Comprehension) else pushed_matrix(b, e, tangents)
+    return {} if term is None else {out: term.named(b, hint(out), start)}
+
+
+def adjoint_of(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBack) -> Term | None:
+    """The adjoint of one argument from that of the one result."""
+    if isinstance(e.op, Comprehension):
+        return pulled(b, e, position, seed, pull_back)
+    return pulled_matrix(b, e, position, seed)
+
+
+def adjoints_of_loop(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], positions: Collection[int], pull_back: PullBack,
+                     hint: Named) -> dict[int, Term] | None:
+    """The adjoints of arguments of a loop from those of its results; None where the operation is no loop."""
+    if not isinstance(e.op, Recurrence):
+        return None
+    return pulled_recurrence(b, e, adjoints, positions, pull_back, hint)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from adcli.lang.ir import Atom, Equation, Program, Result, Var, has_tensors, shape_of
-from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.activity import active_values, masks, positions, union
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.names import Names
@@ -19,7 +19,6 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
 from adcli.lang.passes.guards import Term, add, infinite_values, made_by, maps_of, result, total
-from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
@@ -202,7 +201,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         term = total(b, [adjoints.get(o) for o in e.outs], use_hint(e, 0, uses, copied))
         return [] if term is None else [(0, term)]
     if e.op.tensors:
-        from adcli.lang.passes.tensor_rules import adjoints_of_loop  # only for programs with tensors
+        from adcli.lang.passes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
         carrying = [i for i, a in enumerate(e.args) if a in active]
         loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, adjoint_hint)
         if loop is not None:
@@ -238,7 +237,7 @@ def with_copies(b: Builder, e: Equation, seed: Term, terms: list[tuple[int, Term
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
     """The adjoint of one argument of an operation on tensors from that of the result, under its printing hint."""
-    from adcli.lang.passes.tensor_rules import adjoint_of  # only for programs with tensors
+    from adcli.lang.passes.recurrence_rules import adjoint_of  # only for programs with tensors
     start, term = len(b.equations), adjoint_of(b, e, position, seed, pull_back)
     return None if term is None else term.named(b, hint, start)
 

@@ -29,7 +29,7 @@ from adcli.lang.ir.comprehension import (
     identity_body,
 )
 from adcli.lang.ir.elementwise import compact, emit
-from adcli.lang.ir.running import running
+from adcli.lang.ir.reductions import running
 from adcli.lang.passes.sum_parts import reads_inside
 
 

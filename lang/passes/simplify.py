@@ -14,12 +14,13 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, operations
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
-from adcli.lang.passes.beside import part_for_tensors
 
 if TYPE_CHECKING:
     from adcli.lang.passes.nonzero_domains import Support
@@ -32,7 +33,8 @@ POW = TABLE["pow"]
 TWO = Lit(2.0)
 NO_LINE = Equation((), DUP, ())
 """What no line of a program is."""
-of_tensors = part_for_tensors(__name__)
+of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
+"""The part for operations on tensors, which programs of scalars never load."""
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> Program:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, reduce
+from importlib import import_module
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -37,16 +38,16 @@ from adcli.lang.ir import (
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, abs_, max_, select
+from adcli.lang.ir.records import paused
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
-from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]
-of_tensors = part_for_tensors(__name__)
+of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
+"""The part for operations on tensors, which programs of scalars never load."""
 
 
 class Liveness(NamedTuple):

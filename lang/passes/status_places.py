@@ -18,9 +18,9 @@ from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.ir.elementwise import computed, elementwise, every_element
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import abs_, select
+from adcli.lang.ir.records import paused
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import truth
 from adcli.lang.passes.matrix_rules import matrices

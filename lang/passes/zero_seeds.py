@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.beside import part_for_tensors
 from adcli.lang.passes.guards import ABSENT_TERM
 from adcli.lang.passes.simplify import prune
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
-of_tensors = part_for_tensors(__name__)
+of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
+"""The part for operations on tensors, which programs of scalars never load."""
 LINEAR_ROWS = {TABLE[name] for name in ("neg", "mul", "div")}
 Present = dict[Atom, Var]
 """For a scalar that depends on seeds, the truth value that says that it does not come from zero seeds alone."""

@@ -19,9 +19,9 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source, plural
+from adcli.lang.ir.names import ACCESS, NAME, sliced
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
-from adcli.lang.ir.slices import ACCESS, NAME, sliced
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.characters import misplaced
 from adcli.lang.syntax.lalr import Unexpected, read_tokens

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
+from adcli.lang.ir.records import paused
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.tree import (
     LIST,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 
 from adcli.lang.ir.errors import AdError, Source, together
-from adcli.lang.ir.gc import paused
+from adcli.lang.ir.records import paused
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.scan import expression_tokens, scan
 from adcli.lang.syntax.tree import Statement, Token, Tree

@@ -285,7 +285,7 @@ def imported(cache: pathlib.Path, *arguments: str) -> set[str]:
 
 STATEMENTS_OF_TENSORS = {f"adcli.lang.{name}" for name in (
     "sizes.ranges", "sizes.all_sizes", "lower.tensor_scope", "lower.comprehension", "lower.loops", "lower.matrix_statement",
-    "passes.comprehension_rules", "passes.simplify_tensors", "passes.status_tensors", "passes.tensor_rules",
+    "passes.comprehension_rules", "passes.simplify_tensors", "passes.status_tensors", "passes.recurrence_rules",
     "passes.zero_seeds_tensors", "ir.recurrence", "syntax.comprehension_printer")}
 """What only programs with tensors need."""
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.errors import missing
 from command import adcli as shell
 from fronts import in_python
 from markup import Reader, visible

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from adcli.lang.analyse import precise_differences
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import comprehension_rules, pipeline, tensor_rules
+from adcli.lang.passes import comprehension_rules, pipeline, recurrence_rules
 from command import adcli, succeeds
 from planted_faults import wrong_rule
 
@@ -169,7 +169,7 @@ def test_a_wrong_rule_of_an_operation_inside_of_a_statement_is_named_with_its_li
     ("comprehension", "pulled"), ("gather", "pulled"), ("loop", "pulled_recurrence"), ("matrix", "pulled_matrix"),
     ("comprehension", "pushed"), ("loop", "pushed_recurrence"), ("matrix", "pushed_matrix")])
 def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = getattr(tensor_rules, rule)
+    right = getattr(recurrence_rules, rule)
 
     def wrong(b, *given):
         found = right(b, *given)
@@ -181,7 +181,7 @@ def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, rule: str, monkeypat
         return type(term).of(half, term.guard, term.exists)
 
     monkeypatch.setattr(pipeline, "CHECKED", False)
-    monkeypatch.setattr(tensor_rules, rule, wrong)
+    monkeypatch.setattr(recurrence_rules, rule, wrong)
     assert "the modes differ: the fault is in a sweep" in caught(KINDS[kind])
     if (kind, rule) == ("comprehension", "pulled"):
         monkeypatch.setattr(elements, "MOST_WRITTEN", 0)

@@ -15,8 +15,7 @@ from unittest import mock
 import numpy as np
 import polars
 import pytest
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import install
+from adcli.lang.ir.errors import AdError, install
 from command import adcli, succeeds
 
 from adcli.output import streams, suffixes

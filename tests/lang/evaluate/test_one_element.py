@@ -6,7 +6,7 @@ import pytest
 from adcli.lang.evaluate import evaluate, every_value, numpy_arithmetic, one_element
 from adcli.lang.evaluate.one_element import Element, KnownValues
 from adcli.lang.evaluate.recording import TooLong
-from adcli.lang.ir.log_sum_exp import in_sums
+from adcli.lang.ir.reductions import in_sums
 from adcli.lang.lower.frontend import parse
 from tensors_at_points import PROGRAMS
 

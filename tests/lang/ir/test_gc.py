@@ -5,7 +5,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from adcli.lang.ir.gc import MANY, paused
+from adcli.lang.ir.records import MANY, paused
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir.slices import sliced
+from adcli.lang.ir.names import sliced
 from adcli.lang.lower.frontend import parse
 
 SHAPES = {"x": ["N"], "A": ["M", "N"]}

@@ -13,8 +13,8 @@ from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import existing_terms
-from adcli.lang.passes.existing_terms import in_parts
+from adcli.lang.passes import zero_seeds_tensors
+from adcli.lang.passes.zero_seeds_tensors import in_parts
 from planted_faults import caught
 from session_seed import drawn
 
@@ -76,6 +76,7 @@ def test_a_sum_in_parts_is_not_zero_where_the_whole_is(text: str) -> None:
 
 
 def test_what_is_left_out_of_a_sum_must_have_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(existing_terms, "without_index", lambda conditions, i: [c for c in conditions if i not in c.indices()])
+    monkeypatch.setattr(zero_seeds_tensors, "without_index",
+                        lambda conditions, i: [c for c in conditions if i not in c.indices()])
     with caught():
         check_parts("i(t, u) +=! d != 0 or a(t, e) != 0 ? 1 : 0 where u in 0:U")

@@ -12,7 +12,7 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import loop_supports
+from adcli.lang.passes import nonzero_domains
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -141,6 +141,6 @@ def test_what_becomes_of_a_question(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["too few", "overwritten", "by the value of another"])
 def test_a_claim_must_follow(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_supports, "is_union", lambda claim, pieces, shape: True)
+    monkeypatch.setattr(nonzero_domains, "is_union", lambda claim, pieces, shape: True)
     with caught():
         check_question(name)

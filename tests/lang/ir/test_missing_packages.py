@@ -6,9 +6,10 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.machinery import PathFinder
 
 import pytest
-from adcli.lang.ir import extras
+from adcli.lang.ir import errors
 from places import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -22,7 +23,7 @@ SOURCES = [path for top in ("adcli", "lang", "codegen") for path in (ROOT / top)
 
 
 def test_the_hint_is_a_command_of_this_python():
-    fault = extras.missing("a figure", "mpmath")
+    fault = errors.missing("a figure", "mpmath")
     assert str(fault) == f"error: a figure needs mpmath, which is not installed\nhelp: {fault.help}"
     *command, package = shlex.split(fault.help or "")
     assert command == [sys.executable, "-m", "pip", "install"]
@@ -33,14 +34,14 @@ def test_the_hint_is_a_command_of_this_python():
 @pytest.mark.parametrize("python, shown", [("/a/python", "/a/python"), ("/a b/python", "'/a b/python'"), (None, "python3")])
 @pytest.mark.parametrize("pip", [True, False])
 def test_an_odd_environment(python, shown, pip, monkeypatch):
-    monkeypatch.setattr(extras.sys, "executable", python)
-    monkeypatch.setattr(extras.PathFinder, "find_spec", lambda name: pip)
+    monkeypatch.setattr(sys, "executable", python)
+    monkeypatch.setattr(PathFinder, "find_spec", lambda name: pip)
     want = f"{shown} -m pip install polars" if pip else f"uv pip install --python {shown} polars"
-    assert extras.install("polars") == want
+    assert errors.install("polars") == want
 
 
 def test_asking_changes_nothing_for_setuptools():
-    asked = "from adcli.lang.ir.extras import install; install('mpmath'); import setuptools"
+    asked = "from adcli.lang.ir.errors import install; install('mpmath'); import setuptools"
     subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True)
 
 
@@ -49,5 +50,5 @@ def test_every_hint_comes_from_here_and_names_a_package_that_there_is():
     for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         named |= set(re.findall(r"""\b(?:missing\([^()]*|install\()["']([\w-]+)["']\)""", text))
-        assert path.name == "extras.py" or "pip install" not in text, path
+        assert path.name == "errors.py" or "pip install" not in text, path
     assert named <= ANY and OPTIONAL - named == WITH_OTHERS
