@@ -10,7 +10,7 @@ import numpy as np
 
 from adcli.answers.evaluation import points_at_once, require_singles
 from adcli.answers.overlap import overlapped, threads
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.arrays import of_doubles, run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
@@ -41,7 +41,7 @@ class Computed(NamedTuple):
     text: bytes
 
 
-def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
+def computed(task: Task, points: Grids, reporter: Reporter, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
     """The blocks, in order, with the text that `write` makes of each; watched when they have been used."""
     order, kernel = [p.name for p in task.signature.inputs], of_doubles(task.kernel)
 
@@ -56,9 +56,9 @@ def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed]
 
     size = points_at_once(len(order) + len(task.signature.results), BLOCK)
     for found in overlapped(work, blocks(task.free, points, size), threads(None)):
-        watch.outside_block(found.at)
+        reporter.outside_block(found.at)
         yield found
-        watch.over_block(found.at, found.results, found.levels)
+        reporter.over_block(found.at, found.results, found.levels)
 
 
 def blocks(params: Sequence[Param], points: Grids, size: int) -> Iterator[Columns]:
@@ -93,12 +93,12 @@ def values(axis: Axis, index: np.ndarray) -> Columns:
 
 # ---------------------------------------------------------------- what is written
 
-def text(task: Task, points: Grids, options: ResultOptions, watch: Watch, number: Number, headed: bool) -> Iterator[bytes]:
+def text(task: Task, points: Grids, options: ResultOptions, reporter: Reporter, number: Number, headed: bool) -> Iterator[bytes]:
     """The blocks as text, JSON, CSV or TSV."""
     shape = lines(task.layout(options.status), options.form, number, headed, not options.no_cache)
     yield shape.header
     first = len(shape.between)
-    for found in computed(task, points, watch, lambda block: piece(shape, block)):
+    for found in computed(task, points, reporter, lambda block: piece(shape, block)):
         yield found.text[first:]
         first = 0
 
@@ -107,7 +107,7 @@ def piece(shape: PointTemplate, block: Computed) -> bytes:
     return shape.filled([*block.at.values(), *block.results], block.levels if shape.status else None)
 
 
-def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:
+def arrays(task: Task, points: Grids, options: ResultOptions, reporter: Reporter) -> tuple[Columns, list[str] | None]:
     """All inputs and results by name, and the words of the status where it is shown. AdError where memory does not hold them."""
     layout, count = task.layout(options.status), points.points
     names = [*layout.inputs, *layout.seeds, *layout.results]
@@ -116,7 +116,7 @@ def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> t
                  size * count * (2 if options.form == "parquet" else 1), STREAMS)
     whole, words = {name: np.empty(count, task.kernel.entry.code) for name in names}, list[str]()
     done = 0
-    for block in computed(task, points, watch, lambda block: b""):
+    for block in computed(task, points, reporter, lambda block: b""):
         end = done + len(block.levels)
         for column, part in zip(whole.values(), [*block.at.values(), *block.results], strict=True):
             column[done:end] = part

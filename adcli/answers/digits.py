@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.numbers_at import as_numbers, flat
+from adcli.answers.reporter import Reporter
 from adcli.answers.results import evaluated
-from adcli.answers.watch import Watch
 from adcli.codegen.machine.small import shape_of
 from adcli.command.options import ResultOptions
 from adcli.input.nested import arrays_of
@@ -41,17 +41,17 @@ Judged = tuple[Row, list[Any]]
 """The results at a point with the Digits of each, in an array where it is a tensor."""
 
 
-def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
+def with_digits(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the results at the points with their digits; returns the exit code."""
     if options.fast_math:
         raise AdError("--digits and --fast-math cannot be used together", help="leave out --fast-math")
-    found = evaluated(task, options, watch)
+    found = evaluated(task, options, reporter)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form, paragraphs)
     headed = need_headings(task.free, options.at)
     with packed_destination(options.output, options.document and headed) as out:
         write_points(out, form(layout, judged(task, found), number, headed))
-    return watch.conclude(options.strict)
+    return reporter.conclude(options.strict)
 
 
 def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:

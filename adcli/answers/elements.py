@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from adcli.answers.evaluation import TensorEvaluator, computation, evaluate, unfit_where_refused
+from adcli.answers.reporter import REMARKS, Reporter, not_finite
 from adcli.answers.results import matrices_of
-from adcli.answers.watch import REMARKS, Watch, not_finite
 from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import located, require_point
@@ -47,25 +47,25 @@ def point_of(program: Program, specs: Sequence[str], what: str, say: Callable[..
     return at
 
 
-def matrix_at_point(task: Task, options: ResultOptions, watch: Watch) -> int:
+def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the Jacobian or Hessian by elements as --format coo or mtx; returns the exit code."""
     require_fit(options, "matrix of elements")
     assert task.verb.matrix is not None, "the format is one of matrices"
-    at = point_of(task.primal, options.at, f"--format {options.form}", watch.say)
+    at = point_of(task.primal, options.at, f"--format {options.form}", reporter.say)
     wrt = list(task.signature.wrt)
     found = element_matrix(task.primal, at, task.verb.matrix, wrt)
     name = f"hessian of {task.signature.outputs[0]}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
     if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:
         matrix = found.matrix(name, found.places())
-        row, = watch.over(evaluate(task, [at], options.jobs, watch.say))
+        row, = reporter.over(evaluate(task, [at], options.jobs, reporter.say))
         values = FullMatrix(task, matrix).entries(row)
     else:
-        matrix, values = SweepProducts(task, at, wrt, options, watch).entries(found, name)
+        matrix, values = SweepProducts(task, at, wrt, options, reporter).entries(found, name)
     number = number_format(options.fmt, options.hexadecimal, options.precision)
     with packed_destination(options.output, False) as out:
         write_points(out, matrices_of(matrix, options.form, [(named_elements(at), values)], number, False))
-    return watch.conclude(options.strict)
+    return reporter.conclude(options.strict)
 
 
 class FullMatrix:
@@ -97,8 +97,8 @@ class SweepProducts:
     """Products of the derivatives of a task with vectors at a point, by the code of jvp, vjp and hvp. What is rough or not finite
     there is said once."""
 
-    def __init__(self, task: Task, at: dict[str, Any], wrt: list[str], options: ResultOptions, watch: Watch) -> None:
-        self.task, self.at, self.wrt, self.options, self.watch = task, at, wrt, options, watch
+    def __init__(self, task: Task, at: dict[str, Any], wrt: list[str], options: ResultOptions, reporter: Reporter) -> None:
+        self.task, self.at, self.wrt, self.options, self.reporter = task, at, wrt, options, reporter
         self.shapes = output_shapes(task.primal, at) | {name: np.shape(at[name]) for name in wrt}
         self.first = True
 
@@ -128,7 +128,7 @@ class SweepProducts:
         @cache
         def code() -> tuple[Task, TensorEvaluator]:
             task = prepared(self.task.request._replace(verb=verb, wrt=self.wrt, mode="auto"), self.options)
-            return task, computation(task, self.options.jobs, self.watch.say)
+            return task, computation(task, self.options.jobs, self.reporter.say)
 
         def product(vector: np.ndarray) -> np.ndarray:
             task, compute = code()
@@ -147,14 +147,14 @@ class SweepProducts:
         """Say what is rough or not finite at the point."""
         self.first = False
         if level:
-            self.watch.failed = True
-            self.watch.rough(Row(self.at, outputs, level))
+            self.reporter.failed = True
+            self.reporter.rough(Row(self.at, outputs, level))
         for note in not_finite(self.task.signature.outputs, outputs):
             self.remark(note)
 
     def remark(self, note: str) -> None:
-        self.watch.failed = True
-        self.watch.note(REMARKS, lambda: note)
+        self.reporter.failed = True
+        self.reporter.note(REMARKS, lambda: note)
 
 
 def named_elements(at: Mapping[str, Any]) -> dict[str, float]:

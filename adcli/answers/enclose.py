@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.diagnose import described, fixed, letter
 from adcli.answers.numbers_at import NumbersAt, as_numbers
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.small import shape_of
 from adcli.command.options import ResultOptions
 from adcli.input.points import joined, located, parts, require_point, several
@@ -59,7 +59,7 @@ class Bounded(NamedTuple):
     known: Enclosure
 
 
-def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
+def bounds(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
     tensors = task.signature.tensors
     require_fit(options, "enclose", tensors)
@@ -68,7 +68,7 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
         refuse_until(task.program)
         refuse_computed_subscripts(task.program)
     specs, number = joined(task.free, options.at), number_format(None, options.hexadecimal)
-    rows = bounded(task, boxes(task, specs, watch), watch)
+    rows = bounded(task, boxes(task, specs, reporter), reporter)
     with packed_destination(options.output, options.document and several(specs)) as out:
         match options.form:
             case "json":
@@ -79,10 +79,10 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
                 first = list(islice(rows, 2)) if tensors else []   # two points tell whether there are several
                 lines = paragraphs(chain(first, rows), number, len(first) > 1 or (not tensors and several(specs)))
         write_points(out, lines)
-    return watch.conclude(options.strict)
+    return reporter.conclude(options.strict)
 
 
-def bounded(task: Task, given: Iterable[WideBox], watch: Watch) -> Iterator[Bounded]:
+def bounded(task: Task, given: Iterable[WideBox], reporter: Reporter) -> Iterator[Bounded]:
     """Every box, a point in its middle with the ends of what has a width, and what is known of the results there."""
     numbers_at = as_numbers(task, "--enclose")
     for middle, ends in given:
@@ -93,14 +93,14 @@ def bounded(task: Task, given: Iterable[WideBox], watch: Watch) -> Iterator[Boun
         refuse_undecided(here, box)
         known = enclosed(here.program, box, here.primal, here.asked)
         yield Bounded(here, box, known)
-        watched(known, task, watch)
+        watched(known, task, reporter)
 
 
-def watched(known: Enclosure, task: Task, watch: Watch) -> None:
+def watched(known: Enclosure, task: Task, reporter: Reporter) -> None:
     """Take down whether --strict fails, and say what is to blame."""
-    watch.failed |= "trv" in known.decorations or not all(math.isfinite(x) for pair in known.bounds for x in pair)
+    reporter.failed |= "trv" in known.decorations or not all(math.isfinite(x) for pair in known.bounds for x in pair)
     if known.culprit:
-        watch.say(note(*known.culprit, task))
+        reporter.say(note(*known.culprit, task))
 
 
 # ---------------------------------------------------------------- what is decided at the middle
@@ -158,7 +158,7 @@ def regular(known: Enclosure, pivots: int) -> bool:
 
 # ---------------------------------------------------------------- boxes
 
-def boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[WideBox]:
+def boxes(task: Task, specs: Sequence[str], reporter: Reporter) -> Iterator[WideBox]:
     """The boxes that --at gives, or where all inputs are numbers, the one of the declared ranges. Everything that can be wrong is
     found at once."""
     inputs = task.free
@@ -167,7 +167,7 @@ def boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[WideBox]:
         return iter([({name: low for name, (low, _) in ends.items()}, ends.items())])
     require_point(inputs, specs)
     given = [split_widths(inputs, spec) for spec in specs]
-    points = [located(inputs, [plain], watch.say, task.signature.source) for plain, _ in given]
+    points = [located(inputs, [plain], reporter.say, task.signature.source) for plain, _ in given]
     for _, spreads in given:
         for name in spreads:
             if name not in {p.name for p in inputs}:

@@ -3,15 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.command.usage import Unfit
 from adcli.input.nested import arrays_of
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import SINGLE, Precision
+from adcli.lang.ir.precision import PRECISIONS, SINGLE, Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -159,3 +160,21 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store, task.request.precision,
                     task.tier == "auto", task.request.fast)
     return TensorEvaluator(kernel, [*(r.name for r in program.results), kernel.program.results[-1].name], jobs, remark)
+
+
+def all_values(program: Program, at: Mapping[str, Any], precision: str = "double") -> dict[Var, Any]:
+    """Every variable, as an array or a number, computed in a precision; truth values are those of numbers. AdError where there is
+    not memory enough."""
+    import numpy as np
+
+    from adcli.lang.evaluate import read, rounded_arithmetic
+    from adcli.task.native import native
+    computed = {f"r{i}": o for i, o in enumerate(o for e in program.equations for o in e.outs if not o.truth)}
+    kernel = native(replace(program, results=tuple([Result(name, o) for name, o in computed.items()])), precision=precision)
+    found = kernel({name: np.asarray(x) for name, x in at.items()})
+    values: dict[Var, Any] = {**{p.var: at[p.name] for p in program.params}, **{o: found[name] for name, o in computed.items()}}
+    arithmetic = rounded_arithmetic(PRECISIONS[precision])
+    for e in program.equations:
+        if e.op.truth:
+            values[e.outs[0]] = bool(arithmetic.apply(e.op, [read(values, a, arithmetic) for a in e.args], e.args))
+    return values

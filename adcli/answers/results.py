@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
 from adcli.lang.ir.errors import AdError
@@ -30,47 +30,47 @@ OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program 
 """Where a verb that evaluates takes its numbers beside points."""
 
 
-def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
+def at_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the results at the points that --at gives; returns the exit code."""
     check(task, options)
-    at = checked(task.free, options.at, watch.say)
+    at = checked(task.free, options.at, reporter.say)
     if not task.signature.tensors and (options.form in BINARY or (options.form in TEXT_FORMATS and at.points >= MANY)):
-        in_bulk(task, at, options, watch)
-        return watch.conclude(options.strict)
-    rows = rows_at(task, at, options, watch)
+        in_bulk(task, at, options, reporter)
+        return reporter.conclude(options.strict)
+    rows = rows_at(task, at, options, reporter)
     with packed_destination(options.output, options.document and need_headings(task.free, options.at)) as out:
         if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
             write_arrays(out, options.form, task.layout(False), rows, at.points, PRECISIONS[task.request.precision].code)
         else:
-            write_points(out, written(task, options, rows, watch))
-    return watch.conclude(options.strict)
+            write_points(out, written(task, options, rows, reporter))
+    return reporter.conclude(options.strict)
 
 
-def in_bulk(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> None:
+def in_bulk(task: Task, at: Grids, options: ResultOptions, reporter: Reporter) -> None:
     """Many points, or files that have all of them."""
     from adcli.answers import bulk
     one = not need_headings(task.free, options.at)
     with packed_destination(options.output, options.document and not one) as out:
         if options.form in BINARY:
-            found, words = bulk.arrays(task, at, options, watch)
+            found, words = bulk.arrays(task, at, options, reporter)
             bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
             return
         number = number_format(options.fmt, options.hexadecimal, options.precision)
-        for piece in bulk.text(task, at, options, watch, number, not one):
+        for piece in bulk.text(task, at, options, reporter, number, not one):
             write_rows(out, piece)
 
 
-def evaluated(task: Task, options: ResultOptions, watch: Watch) -> Iterator[Row]:
+def evaluated(task: Task, options: ResultOptions, reporter: Reporter) -> Iterator[Row]:
     """The results at the points, watched. Whatever is wrong with options and points is found before the first."""
     check(task, options)
-    return rows_at(task, checked(task.free, options.at, watch.say), options, watch)
+    return rows_at(task, checked(task.free, options.at, reporter.say), options, reporter)
 
 
-def rows_at(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> Iterator[Row]:
+def rows_at(task: Task, at: Grids, options: ResultOptions, reporter: Reporter) -> Iterator[Row]:
     """The results at these points, watched."""
-    points = within(task.free, points_of(task.free, at, light=True), watch.say, task.signature.source)
-    return watch.over(evaluate(task, points, options.jobs, watch.say))
+    points = within(task.free, points_of(task.free, at, light=True), reporter.say, task.signature.source)
+    return reporter.over(evaluate(task, points, options.jobs, reporter.say))
 
 
 def check(task: Task, options: ResultOptions) -> None:
@@ -81,14 +81,14 @@ def check(task: Task, options: ResultOptions) -> None:
     require_point(task.free, options.at, OTHER_SOURCES)
 
 
-def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
+def written(task: Task, options: ResultOptions, rows: Iterator[Row], reporter: Reporter) -> Iterator[str]:
     """The results in the format that is asked for, a piece a point."""
     number = number_format(options.fmt, options.hexadecimal, options.precision)
     layout, headed = task.layout(options.status), need_headings(task.free, options.at)
     if options.form in MATRIX_FORMATS:
         return matrices(task, options.form, rows, number, headed)
     if task.signature.tensors:
-        return with_tensors(layout, options, rows, number, watch)
+        return with_tensors(layout, options, rows, number, reporter)
     match options.form:
         case "csv" | "tsv":
             return csv_rows(layout, rows, number, "\t" if options.form == "tsv" else ",")
@@ -97,7 +97,8 @@ def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watc
     return text(layout, rows, number, headed)
 
 
-def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], number: Number, watch: Watch) -> Iterator[str]:
+def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], number: Number,
+                 reporter: Reporter) -> Iterator[str]:
     """The same where results are tensors: two points tell whether there are several."""
     from adcli.output.tensors import csv_matrix, is_cut
     first = list(islice(rows, 2))
@@ -110,7 +111,7 @@ def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], nu
         return json_rows(layout, chain(first, rows), number)
     cut = options.output is None and sys.stdout.isatty()
     if cut and any(is_cut(row.results) for row in first):
-        watch.say("note: tensors are shortened for the terminal; -o FILE.npz and pipes get them whole")
+        reporter.say("note: tensors are shortened for the terminal; -o FILE.npz and pipes get them whole")
     return text(layout, chain(first, rows), number, len(first) > 1, cut)
 
 

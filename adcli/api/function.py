@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.api.looks import Looks
+from adcli.api.inspection import Inspection
 from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
@@ -94,7 +94,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
 
 
 @says_python
-class Function(Looks):
+class Function(Inspection):
     """Outputs of a program as a function of its inputs, in native code.
 
     Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.

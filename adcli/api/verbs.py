@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,12 @@ import numpy as np
 from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
-from adcli.api.view import View, beside
+from adcli.api.view import PictureView, View, beside, in_characters, picture_view
 from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
+from adcli.input.values import value
 from adcli.lang.ir import Program, Result
-from adcli.lang.ir.errors import AdError, worded
+from adcli.lang.ir.errors import AdError, plural, worded
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
@@ -34,7 +35,7 @@ Given = Mapping[str, Any]
 def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,
            cotangent: str | Given | None, naming: str, element: str | None,
            precision: str) -> View:
-    """See `Looks.trace`."""
+    """See `Inspection.trace`."""
     from adcli.trace.command import Tables, TraceOptions, prepared
     from adcli.trace.tables import RENDERERS
     naming = one_of("names", naming, ("textbook", "program"))
@@ -46,8 +47,8 @@ def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt
     said: list[str] = []
     tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), plain(program))
     tables = Tables(tasks, options, heard(said))
-    for watch in tables.watches[:1]:
-        watch.begin()
+    for reporter in tables.reporters[:1]:
+        reporter.begin()
     point = given_point(tables.primal, together(at, values), said)
     ((writer, point, level),) = tables.all([point])
     text = "".join(tables.lines(writer, point, False, 0))
@@ -85,7 +86,7 @@ def heard(said: list[str]) -> Callable[[object], None]:
 def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
             seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None,
             plot: bool, everything: bool, precision: str) -> View:
-    """See `Looks.check`."""
+    """See `Inspection.check`."""
     from adcli.check.command import (
         MOST_POINTS,
         MOST_SECONDS,
@@ -147,7 +148,7 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
 
 def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
               limit: bool, precision: str) -> View:
-    """See `Looks.why`."""
+    """See `Inspection.why`."""
     from adcli.output.tensors import point_lists
     from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
     from adcli.why.groups import WhyAt
@@ -170,7 +171,7 @@ def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
                correlation: str | Mapping[tuple[str, str], float] | None, covariance: str | Given | None, second_order: bool,
                monte_carlo: int | str | None, seed: int | None, coverage: float | str | None, narrowest: bool,
                jobs: int | None, plot: bool) -> View:
-    """See `Looks.propagate`."""
+    """See `Inspection.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
     from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
     from adcli.propagate.tables import tables
@@ -285,3 +286,61 @@ def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | No
     if not isinstance(correlation, Mapping) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in correlation):
         raise AdError("correlation is a number for each pair of inputs", help="write correlation={('x', 'y'): 0.5}")
     return ",".join(f"{x}:{y}={one_number(f'{x}:{y}', r)!r}" for (x, y), r in correlation.items())
+
+
+def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
+          tangent: str | Given | None, cotangent: str | Given | None, fold: OneOrMore) -> PictureView:
+    """See `Inspection.draw`."""
+    from adcli.draw.command import without_adjoints
+    from adcli.draw.drawing import DERIVED, graph
+    word("stage", stage)
+    program, point, said = plain(program), together(at, values), list[str]()
+    given = {"tangent": tangent, "cotangent": cotangent}
+    if not point:
+        unused(given, "needs a point")
+        unused({"wrt": None if stage in DERIVED else wrt}, "needs a point, or stage forward or reverse")
+    if stage in DERIVED:
+        unused({kind: x for kind, x in given.items() if kind != DERIVED[stage]}, f"is no seed of stage {stage}")
+    folded = names(fold) or ["auto"]
+    located = given_point(program, point, said) if point else None
+    drawing = graph(program, stage, of=names(of), wrt=names(wrt), at=located,
+                    tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
+                    fold=folded[0] if len(folded) == 1 else folded)
+    if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
+        said.append(worded(note))
+    nodes, edges = drawing.graph.nodes, drawing.graph.edges
+    data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
+            "dot": drawing.dot}
+    caption = f"graph at stage {stage}: {plural(len(nodes), 'node')}, {plural(len(edges), 'edge')}"
+    return in_characters("draw", data, drawing.text, tuple(said), drawing.picture, caption)
+
+
+def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
+    """A direction or weights, numbers or arrays by name."""
+    known = by_name(kind, given)
+    if isinstance(known, str):
+        from adcli.answers.seeding import components
+        return components(known, kind)
+    return known
+
+
+def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, derivatives: int,
+            points: int | None) -> PictureView:
+    """See `Inspection.plot`."""
+    from adcli.plot.command import HIGHEST
+    from adcli.plot.pictured import picture
+    ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
+    count = None if points is None else whole("points", points, 2, 100_000)
+    found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
+    return picture_view("plot", found, tuple(said))
+
+
+def extent(name: str, x: Any) -> float | tuple[float, ...]:
+    """A number, or the ends of a range and how many points it has: a tuple, or a text as the shell has it."""
+    if isinstance(x, str):
+        fields = tuple(value(name, part) for part in x.split(":"))
+        return fields if len(fields) > 1 else fields[0]
+    if isinstance(x, list):
+        raise AdError(f"input '{name}' must be one number or a range, not a list",
+                      help=f"write {name}=(-3, 3), a pair of ends")
+    return tuple(one_number(name, part) for part in x) if isinstance(x, tuple) else one_number(name, x)

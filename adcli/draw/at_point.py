@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.all_values import all_values
+from adcli.answers.evaluation import all_values
 from adcli.codegen.documents.graph import AtPoint, Said
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause, Explainer, Question

@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from typing import Protocol
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError, one_line, plural
 from adcli.output.remote import is_url
@@ -49,7 +49,7 @@ class Bar(Protocol):
 Executor = Callable[[Job, Sequence[Part], Bar], Generator[Outcome]]
 
 
-def run(task: Task, options: ResultOptions, watch: Watch) -> int:
+def run(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the results for the rows of files, part by part, or their sums; returns the exit code."""
     if options.resume and options.output in (None, "-"):
         raise AdError("--resume goes on with what a run has written, and needs -o",
@@ -74,7 +74,7 @@ def run(task: Task, options: ResultOptions, watch: Watch) -> int:
         if folder is not None:
             kept = manifest = Manifest(folder, asked(work, found), options.output if options.summed else None)
             manifest.begin(options.resume, [part.file for part in todo if part.file])
-        return PartsRun(task, work, todo, kept, watch, options).all_done(executor)
+        return PartsRun(task, work, todo, kept, reporter, options).all_done(executor)
     finally:
         kept.close()
 
@@ -109,9 +109,9 @@ def in_turn(task: Task, work: Job, todo: Sequence[Part], bar: Bar) -> Generator[
 class PartsRun:
     """A run over parts: what is done, and what has been said of it."""
 
-    def __init__(self, task: Task, work: Job, parts: Sequence[Part], kept: DoneParts, watch: Watch,
+    def __init__(self, task: Task, work: Job, parts: Sequence[Part], kept: DoneParts, reporter: Reporter,
                  options: ResultOptions) -> None:
-        self.task, self.job, self.parts, self.kept, self.watch, self.options = task, work, parts, kept, watch, options
+        self.task, self.job, self.parts, self.kept, self.reporter, self.options = task, work, parts, kept, reporter, options
         self.todo = [part for part in parts if part.number not in kept.done]
         self.said = 0
         self.failed: list[Outcome] = []
@@ -121,7 +121,7 @@ class PartsRun:
         """Do what is left to do; returns the exit code."""
         try:
             if held := len(self.parts) - len(self.todo):
-                self.watch.say(f"{self._name}: {plural(held, 'part')} of {len(self.parts)} done already")
+                self.reporter.say(f"{self._name}: {plural(held, 'part')} of {len(self.parts)} done already")
             if self.todo:
                 self._work(executor)
             self.bar.clear()
@@ -137,7 +137,7 @@ class PartsRun:
         finally:
             self.bar.clear()
         self.kept.finish()
-        return self.watch.conclude(self.options.strict)
+        return self.reporter.conclude(self.options.strict)
 
     def _write_sums(self) -> None:
         """Add up what the parts have added up, in their order."""
@@ -146,7 +146,7 @@ class PartsRun:
         require_shapes(self._name, shapes)
         names = sum_names(self.task.signature, self.options)
         first = entries[0]
-        report = SumReport(self.task, self.options, names, total, first["separator"], first["comma"], self.watch, shapes)
+        report = SumReport(self.task, self.options, names, total, first["separator"], first["comma"], self.reporter, shapes)
         with packed_destination(self.options.output, self.options.document and bool(names.groups)) as out:
             report.write(out)
 
@@ -189,25 +189,25 @@ class PartsRun:
         """Say what there is to say of a part."""
         if outcome.fault is not None:
             self.failed.append(outcome)
-        if outcome.outside and self.watch.loud:
+        if outcome.outside and self.reporter.loud:
             self.bar.clear()
-        self.watch.outside(outcome.outside)
+        self.reporter.outside(outcome.outside)
         for message in outcome.said:
             self.said += 1
             if self.said <= MOST_SAID:
                 self._say(message)
 
     def _say(self, message: object) -> None:
-        if self.watch.loud:
+        if self.reporter.loud:
             self.bar.clear()
-            self.watch.say(message)
+            self.reporter.say(message)
 
     def _sum_up(self) -> None:
         """Say how much was not said, how many rows were bad, and which parts failed."""
         if self.said > MOST_SAID:
             self._say(f"note: {self.said - MOST_SAID} more messages; the manifest has the bad rows of every part")
         entries = self.kept.done.values()
-        self.watch.failed |= any(entry["strict"] for entry in entries)
+        self.reporter.failed |= any(entry["strict"] for entry in entries)
         if bad := sum(entry["bad_rows"] for entry in entries):
             skipped = self.options.on_error == "skip"
             total = sum(entry["rows"] for entry in entries) + bad * skipped

@@ -19,9 +19,8 @@ from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory
 from adcli.codegen.texts.writing import Column, NumberSpelling, WordColumn, filled, writer
 from adcli.lang.ir import LEVELS
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import SHORTEST, Number, json_number, json_text
+from adcli.output.numbers import SHORTEST, Number, as_spelled, json_number, json_text
 from adcli.output.report import csv_text, json_record
-from adcli.output.singles import as_spelled
 
 MARK = re.compile(r"<(\d+)>")
 

@@ -131,7 +131,7 @@ def json_tensor(x: Any, number: Number) -> object:
         return x.tolist()
     import numpy as np
 
-    from adcli.output.singles import as_spelled
+    from adcli.output.numbers import as_spelled
     x = np.asarray(x)
     if x.dtype.kind != "f" or (number in SHORTEST and np.isfinite(x).all()):
         return as_spelled([x], number)[0].tolist()

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
-from adcli.answers.watch import REMARKS, Watch
+from adcli.answers.reporter import REMARKS, Reporter
 from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread, T
 from adcli.lang.derive.uncertainty_figures import figures
@@ -33,8 +33,8 @@ class Budgets:
     """The budgets of a task at points, one after the other."""
 
     def __init__(self, task: Task, points: Sequence[GivenPoint], sampling: Sampling | None, options: ResultOptions,
-                 watch: Watch) -> None:
-        self.task, self.points, self.sampling, self.watch, self.options = task, points, sampling, watch, options
+                 reporter: Reporter) -> None:
+        self.task, self.points, self.sampling, self.reporter, self.options = task, points, sampling, reporter, options
         self.outputs = list(task.signature.outputs)
         self.order, self.correlations = task.request.order, task.request.correlations
         self.figures = figures(self.outputs, task.signature.wrt, self.order, self.correlations)
@@ -70,9 +70,9 @@ class Budgets:
 
     def all(self) -> Iterator[Budget]:
         """The budgets of all points; every name is checked before the first comes out."""
-        at = [(given.located(self.task.signature.own, self.watch.say, self.task.signature.source), given)
+        at = [(given.located(self.task.signature.own, self.reporter.say, self.task.signature.source), given)
               for given in self.points]
-        return map(self.budget, self.watch.over(self.rows(self.complete(at))))
+        return map(self.budget, self.reporter.over(self.rows(self.complete(at))))
 
     def rows(self, at: Iterable[dict[str, float]]) -> Iterator[Row]:
         """Values and figures at complete points."""
@@ -173,7 +173,7 @@ class Budgets:
         experiment = Experiment(self.sampler.kernel, {p.name: at[p.name] for p in self.sampler.signature.inputs},
                                 draws(spreads, self.correlations))
         how = self.sampling
-        progress = Progress(how.samples, shown=self.watch.loud and self.watch.heard is None)
+        progress = Progress(how.samples, shown=self.reporter.loud and self.reporter.heard is None)
         try:
             self.told = sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
                                lambda done: progress.update(done, done), how.shortest, self.keep)
@@ -194,7 +194,7 @@ class Budgets:
         uncertain = any(s.u for s in spreads.values())
         all_normal = all(s.kind is NORMAL for s in spreads.values())
         if sampled and sampled.bad:
-            self.watch.failed = True
+            self.reporter.failed = True
             self.say(f"note: {v} is NaN or infinite for {sampled.bad} of {samples} samples;"
                      " the Monte Carlo figures leave these out")
         if output.interval and math.isnan(output.interval.k):
@@ -234,4 +234,4 @@ class Budgets:
 
     def say(self, remark: str) -> None:
         """A remark, as long as there are not too many."""
-        self.watch.remark(REMARKS, lambda: remark)
+        self.reporter.remark(REMARKS, lambda: remark)

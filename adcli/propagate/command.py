@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import (
     FOR_C,
     ResultOptions,
@@ -165,11 +165,11 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
 def in_rows(task: Task, options: PropagateOptions) -> int:
     """Propagation without a point: rows, or a program; piped rows need no --data."""
     if options.coverage is None:
-        watch = Watch(task, options)
+        reporter = Reporter(task, options)
     else:
-        from adcli.propagate.coverage_rows import CoverageRun, CoverageWatch
-        watch = CoverageWatch(task, options)
-    watch.begin()
+        from adcli.propagate.coverage_rows import CoverageReporter, CoverageRun
+        reporter = CoverageReporter(task, options)
+    reporter.begin()
     if options.emit:
         emit(task, options)
         return 0
@@ -177,13 +177,13 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.data and options.in_parts:
         from adcli.engines.run import run
         require_fit(options, "propagate in parts")
-        return run(task, options, watch)
+        return run(task, options, reporter)
     require_fit(options, "whole tables")
     found = tables(task, options)
     if not found:
         raise AdError("no uncertainties", help="give a point with spreads: ⟦--at x=2±0.1,y=5±2%⟧; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
-    return stream(task, found, options, watch, None if options.coverage is None else CoverageRun)
+    return stream(task, found, options, reporter, None if options.coverage is None else CoverageRun)
 
 
 # ---------------------------------------------------------------- points
@@ -199,7 +199,7 @@ def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
 def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                      options: PropagateOptions, whole: Program | None = None,
                      heard: Callable[[object], object] | None = None) -> Budgets:
-    """Budgets of all points, ready to be computed; `whole` as of a Task, `heard` as of a Watch."""
+    """Budgets of all points, ready to be computed; `whole` as of a Task, `heard` as of a Reporter."""
     if whole and has_tensors(whole):
         return of_elements(text, points, told, sampling, options, whole, heard)
     names = uncertain(points)
@@ -218,9 +218,9 @@ def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Cor
         return of_elements(text, points, told, sampling, options, task.primal, heard)
     if options.covariance:
         raise AdError("⟦--covariance⟧ is of the elements of a tensor", help="write ⟦--correlation x:y=0.5⟧ for numbers")
-    watch = Watch(task, options, heard=heard)
-    watch.begin()
-    return Budgets(task, points, sampling, options, watch)
+    reporter = Reporter(task, options, heard=heard)
+    reporter.begin()
+    return Budgets(task, points, sampling, options, reporter)
 
 
 def with_spreads(text: Source) -> str:
@@ -268,7 +268,7 @@ def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlat
         budgets = prepared_budgets(text, [point._replace(elements=whole.at)], (*told, *correlations), sampling,
                                    replace(options, of=None, covariance=()), with_elements(whole.program, request.of), heard)
     for remark in remarks:
-        budgets.watch.say(remark)
+        budgets.reporter.say(remark)
     return budgets
 
 
@@ -309,4 +309,4 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
         from adcli.pictures.destinations import write_beside
         from adcli.propagate.pictured import picture_of
         write_beside(picture_of(writer), options.plot)
-    return writer.watch.conclude(options.strict)
+    return writer.reporter.conclude(options.strict)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
@@ -59,7 +59,7 @@ def factor(coverage: float, whole: float) -> float:
     return math.nan if whole != whole else coverage_factor(coverage, whole if whole < ENDLESS else math.inf)
 
 
-class CoverageWatch(Watch):
+class CoverageReporter(Reporter):
     """Says of a row why it has no degrees of freedom where all else is finite."""
 
     def explained(self, row: Row) -> Note | str:

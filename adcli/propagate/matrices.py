@@ -14,7 +14,7 @@ import numpy as np
 
 from adcli.answers.diagnose import note
 from adcli.answers.evaluation import evaluate
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.lang.derive.uncertainty import CANCELLED, MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation, Figure, cholesky, figures
@@ -78,8 +78,8 @@ def places(known: Iterable[str], chosen: Iterable[str]) -> list[int]:
     return [at[name] for name in chosen]
 
 
-class WatchOfElements(Watch):
-    """Watch whose notes on a point are about its tensors."""
+class WatchOfElements(Reporter):
+    """Reporter whose notes on a point are about its tensors."""
 
     found: Linearised
 
@@ -106,10 +106,10 @@ class MatrixBudgets(Budgets):
                               source=found.task.signature.source)
         request = found.task.request._replace(order=1, correlations=tuple(correlations))
         task = replace(found.task, signature=signature, request=request)
-        watch = WatchOfElements(task, options, heard=heard)
-        watch.found = found
-        watch.begin()
-        super().__init__(task, [point], sampling, options, watch)
+        reporter = WatchOfElements(task, options, heard=heard)
+        reporter.found = found
+        reporter.begin()
+        super().__init__(task, [point], sampling, options, reporter)
 
     def rows(self, at: Iterable[dict[str, float]]) -> Iterator[Row]:
         for point in at:

@@ -171,7 +171,7 @@ class RowFormat:
         return list(map(json_text, column, self.texts(column)))
 
     def _lists(self, column: Sequence[Any], nothing: str) -> list[str]:
-        from adcli.output.singles import as_spelled
+        from adcli.output.numbers import as_spelled
         from adcli.rows.lists import list_text
         plain = self.number in SHORTEST
         return [nothing if x is None else list_text(as_spelled([x], self.number)[0], self._leaf, plain) for x in column]

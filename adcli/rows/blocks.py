@@ -98,7 +98,7 @@ class Work:
             return list(map(self.form.number, column))
         import numpy as np
 
-        from adcli.output.singles import as_spelled
+        from adcli.output.numbers import as_spelled
         return fast.number_texts(as_spelled([np.asarray(column)], self.form.number)[0])
 
     def __call__(self, block: bytes) -> Done:
@@ -132,7 +132,7 @@ class Work:
         import numpy as np
 
         from adcli.codegen.machine.arrays import of_doubles, run_arrays
-        from adcli.output.singles import as_spelled
+        from adcli.output.numbers import as_spelled
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
         *results, levels = run_arrays(of_doubles(self.kernel), list(columns.values()), count)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.cache import own_content
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError, missing
@@ -245,7 +245,7 @@ def split(base: str) -> tuple[str, str]:
 
 # ---------------------------------------------------------------- one part
 
-class Heard(Watch):
+class Heard(Reporter):
     """What there is to say of a part, kept until its turn comes."""
 
     def __init__(self, task: Task, options: ResultOptions) -> None:
@@ -307,22 +307,22 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
     """Do what a job asks of a part. A fault of the input is an outcome; what else goes wrong may go well at another time or in
     another place, and is raised."""
     task = task or task_of(job)
-    watch = Heard(task, job.options)
+    reporter = Heard(task, job.options)
     run: PartRun | None = None
     try:
         kind = PartSums if job.options.summed else PartRows
-        run = kind(task, [part.piece], part_options(job, part), watch, job.known)
+        run = kind(task, [part.piece], part_options(job, part), reporter, job.known)
         run.progress = progress or run.progress
         result = run.result()
     except BadTable as fault:
-        return Outcome(part, said=watch.said, fault=str(fault), final=job.options.on_error == "stop")
+        return Outcome(part, said=reporter.said, fault=str(fault), final=job.options.on_error == "stop")
     except AdError as fault:
-        return Outcome(part, said=watch.said, fault=str(fault))
+        return Outcome(part, said=reporter.said, fault=str(fault))
     finally:
         if run:
             run.close()
     file = {"file": part.file} if part.file else {}
-    return Outcome(part, run.rows, run.bad, watch.failed, watch.said, watch.found, {**file, **result})
+    return Outcome(part, run.rows, run.bad, reporter.failed, reporter.said, reporter.found, {**file, **result})
 
 
 def part_options(job: Job, part: Part) -> ResultOptions:

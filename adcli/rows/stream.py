@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from adcli.answers.overlap import overlapped
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread, T
 from adcli.input.fields import Fault
@@ -64,14 +64,14 @@ def piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+def stream(task: Task, found: Sequence[Location], options: ResultOptions, reporter: Reporter,
            kind: type[TableRun] | None = None) -> int:
     """Write the results for the rows of tables, one after the other, or what a `kind` of run makes of them; returns the exit
     code."""
     require_rows(task, options)
     run = None
     try:
-        run = (kind or TableRun)(task, found, options, watch)
+        run = (kind or TableRun)(task, found, options, reporter)
         with packed_destination(options.output, options.document and run.several) as out:
             run.write(out)
     except BadTable as fault:
@@ -82,7 +82,7 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
     finally:
         if run:
             run.close()
-    return watch.conclude(options.strict)
+    return reporter.conclude(options.strict)
 
 
 def require_rows(task: Task, options: ResultOptions) -> None:
@@ -124,9 +124,9 @@ class TableRun:
     rough_words = "not finite", "not smooth or not finite"
     """Descriptions of rough rows, without --strict and with it."""
 
-    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, reporter: Reporter,
                  known: Mapping[str, Any] | None = None) -> None:
-        self.task, self.locations, self.watch = task, found, watch
+        self.task, self.locations, self.reporter = task, found, reporter
         sizes = [location.size for location in found]
         size = None if None in sizes else sum(filter(None, sizes))
         self.progress = Progress(size, shown=not options.quiet and not sys.stdout.isatty())
@@ -192,7 +192,7 @@ class TableRun:
             if self.rough_row is None and done.first is not None:
                 line, row = done.first
                 self.rough_row = reading, reading.line + line, row
-            self.watch.outside(done.outside)
+            self.reporter.outside(done.outside)
             for line, fault in done.faults:
                 self._tell(reading, reading.line + line, fault)
             reading.line += done.lines
@@ -235,26 +235,26 @@ class TableRun:
             raise BadTable(f"{message}{help}\n{reading.source.name}: 1 bad row, after {plural(reading.rows, 'good row')};"
                            f" --on-error {self.policies} continues")
         self.bad += 1
-        if self.bad <= Watch.MOST and self.watch.loud:
+        if self.bad <= Reporter.MOST and self.reporter.loud:
             self.progress.clear()
-            self.watch.say(message)
+            self.reporter.say(message)
 
     def _sum_up(self) -> None:
         """Say how many rows were bad, and how many not finite or, with --strict, not smooth, which was the first, and why."""
-        self.watch.failed |= self.rough > 0
-        if self.rough_row is not None and self.watch.loud:
+        self.reporter.failed |= self.rough > 0
+        if self.rough_row is not None and self.reporter.loud:
             self.progress.clear()
             reading, line, row = self.rough_row
             which = f"1 of {plural(self.rows, 'row')}"
             if self.rough > 1:
                 which = f"the first of {self.rough} such rows of {self.rows}"
-            self.watch.say(f"{reading.place}{line}: {self.rough_words[self.options.strict]}, {which}")
-            self.watch.say(self.watch.explained(row))
-        if self.bad and self.watch.loud:
+            self.reporter.say(f"{reading.place}{line}: {self.rough_words[self.options.strict]}, {which}")
+            self.reporter.say(self.reporter.explained(row))
+        if self.bad and self.reporter.loud:
             self.progress.clear()
             total = self.rows + (self.bad if self.policy == "skip" else 0)
             how = "skipped" if self.policy == "skip" else "marked"
-            self.watch.say(f"{self.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
+            self.reporter.say(f"{self.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
 
 
 def worked(item: tuple[Reading, Any]) -> tuple[Reading, Done]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError, one_line
@@ -86,13 +86,13 @@ class SumRow(NamedTuple):
 
 class SumReport:
     """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
-    `watch` is told what is not finite although all rows are. `shapes` are those of the results of a program with
+    `reporter` is told what is not finite although all rows are. `shapes` are those of the results of a program with
     tensors, whose elements have a sum each."""
 
     def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: AnySums, separator: str, comma: bool,
-                 watch: Watch, shapes: Shapes | None = None) -> None:
+                 reporter: Reporter, shapes: Shapes | None = None) -> None:
         self.task, self.options, self.names, self.total = task, options, names, total
-        self.separator, self.comma, self.watch = separator, comma, watch
+        self.separator, self.comma, self.reporter = separator, comma, reporter
         weights = [] if names.weights is None else [names.weights]
         self.shapes: Shapes = dict.fromkeys(total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
         self.number = number_format(options.fmt, options.hexadecimal)
@@ -125,15 +125,15 @@ class SumReport:
         key, group, values = row
         if all(map(math.isfinite, values)):
             return
-        self.watch.failed, where = True, f"{self.title(key)}: " if key else ""
+        self.reporter.failed, where = True, f"{self.title(key)}: " if key else ""
         if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
             reason = "there are no rows" if not group.rows else "the weights add up to 0"
-            self.watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
+            self.reporter.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
             return
         for name, total, x in zip(self.total.names, group.sums, values, strict=True):
             if total.finite and not math.isfinite(x):
                 beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
-                self.watch.remark("sums beyond the largest double", beyond.__str__)
+                self.reporter.remark("sums beyond the largest double", beyond.__str__)
 
     def title(self, key: Key) -> str:
         return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adcli.answers.bulk import Columns, blocks
+from adcli.answers.reporter import Reporter
 from adcli.answers.results import check as check_points
-from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.points import checked
 from adcli.lang.ir.errors import AdError, plural
@@ -68,9 +68,9 @@ class SumRun(TableRun):
     kind: type[Reading] = SumReading
     policies = "skip"
 
-    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, reporter: Reporter,
                  known: Mapping[str, Any] | None = None) -> None:
-        super().__init__(task, found, options, watch, known)
+        super().__init__(task, found, options, reporter, known)
         self.asked, self.names = options, sum_names(task.signature, options)
         self.total: Any = None
         self.several = bool(self.names.groups)
@@ -89,7 +89,7 @@ class SumRun(TableRun):
     def write(self, out: BinaryIO) -> None:
         total, shapes = self.summed()
         require_shapes(self.name, shapes)
-        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,
+        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.reporter,
                            shapes)
         report.write(out)
 
@@ -102,7 +102,7 @@ def require_shapes(name: str, shapes: Shapes | None) -> None:
 
 # ---------------------------------------------------------------- over points
 
-def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
+def over_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the sums; returns the exit code."""
     check_points(task, options)
     require_fit(options, "sums of points")
@@ -110,7 +110,7 @@ def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     summed = quantities(task.signature, options.gauss_newton, None, (names.rows, *names.levels))
     adder = SumWork(task.kernel, task.signature, task.seeds, summed, keep=not options.no_cache)
     total, many, first = Sums(adder.names), 0, None
-    for columns, count in watched(task, options, watch):
+    for columns, count in watched(task, options, reporter):
         sums = adder.add_columns(columns, count)
         total.merge(sums)
         if sums.rough(options.strict):
@@ -118,24 +118,24 @@ def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
             many, first = many + more, first or row
     if first:
         which = f"the first of {many} such points of {total.rows}" if many > 1 else f"1 of {plural(total.rows, 'point')}"
-        tell(first, which, options, watch)
-    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False, watch)
+        tell(first, which, options, reporter)
+    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False, reporter)
     with packed_destination(options.output) as out:
         report.write(out)
-    return watch.conclude(options.strict)
+    return reporter.conclude(options.strict)
 
 
-def watched(task: Task, options: ResultOptions, watch: Watch) -> Iterator[tuple[Columns, int]]:
+def watched(task: Task, options: ResultOptions, reporter: Reporter) -> Iterator[tuple[Columns, int]]:
     """The points in blocks, with their number. Of each input that leaves its range it is said once."""
-    for block in blocks(task.free, checked(task.free, options.at, watch.say), POINTS_AT_ONCE):
+    for block in blocks(task.free, checked(task.free, options.at, reporter.say), POINTS_AT_ONCE):
         columns = {name: column.astype("float64") for name, column in block.items()}
-        watch.outside_block(columns)
+        reporter.outside_block(columns)
         yield columns, len(next(iter(columns.values()))) if columns else 1
 
 
-def tell(first: Row, which: str, options: ResultOptions, watch: Watch) -> None:
+def tell(first: Row, which: str, options: ResultOptions, reporter: Reporter) -> None:
     """Say where the first point is that is not finite (with --strict: or not smooth), and why."""
-    watch.failed = True
+    reporter.failed = True
     where = ", ".join(f"{name} = {x!r}" for name, x in first.at.items())
-    watch.say(f"note: not {'smooth or not ' if options.strict else ''}finite at {where}, {which}")
-    watch.say(watch.explained(first))
+    reporter.say(f"note: not {'smooth or not ' if options.strict else ''}finite at {where}, {which}")
+    reporter.say(reporter.explained(first))

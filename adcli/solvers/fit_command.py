@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import (
     EMIT_OPTIONS,
     FOR_C,
@@ -117,8 +117,8 @@ def command(options: FitOptions) -> int:
     absolute = absolute_sigma(options, wanted)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
     task = prepared(request, options)
-    watch = Watch(task, options, options.jobs)
-    watch.begin()
+    reporter = Reporter(task, options, options.jobs)
+    reporter.begin()
     try:
         o = observations(program, begins, wanted, options)
     except BadTable as fault:
@@ -139,7 +139,7 @@ def command(options: FitOptions) -> int:
         from adcli.pictures.destinations import write_beside
         from adcli.solvers.fit_pictured import picture
         write_beside(picture(fit, program, found, o), options.plot)
-    return concluded(fit, task, found, watch, options)
+    return concluded(fit, task, found, reporter, options)
 
 
 def no_target() -> AdError:
@@ -307,16 +307,16 @@ def without_bad(o: Observations, faults: Mapping[int, BadTable], options: FitOpt
     return o.only(good)
 
 
-def concluded(fit: Fit, task: Task, found: Fitted, watch: Watch, options: FitOptions) -> int:
+def concluded(fit: Fit, task: Task, found: Fitted, reporter: Reporter, options: FitOptions) -> int:
     """Say what a reader of the answer must know; returns the exit code."""
     for note in notes(fit, task, found):
-        watch.say(note)
+        reporter.say(note)
     if not found.converged:
         more = f", or allow more: --evaluations {10 * options.evaluations}" if found.evaluations > options.evaluations else ""
-        watch.say(f"help: start nearer to the solution (--params), or set bounds ('b=1 in [0, 10]'){more}")
+        reporter.say(f"help: start nearer to the solution (--params), or set bounds ('b=1 in [0, 10]'){more}")
     rough = list(not_smooth(fit, task, found))
     for note in rough:
-        watch.say(note)
-    watch.failed |= bool(rough)
-    code = watch.conclude(options.strict)
+        reporter.say(note)
+    reporter.failed |= bool(rough)
+    code = reporter.conclude(options.strict)
     return code or int(not found.converged or bool(found.undetermined))

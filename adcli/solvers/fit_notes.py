@@ -48,7 +48,7 @@ def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
     if not has_tensors(task.primal):
         return explain_failure.not_finite(task.primal, list(fit.begins), at)
     from adcli.answers.diagnose import note
-    from adcli.answers.watch import not_finite
+    from adcli.answers.reporter import not_finite
     values, matrices, level = fit.model.results(b, row)
     bad = [*not_finite(task.signature.outputs, values)]
     bad = bad or [*not_finite([c.name for c in task.signature.derived], [*matrices.values()])]

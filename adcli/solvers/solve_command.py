@@ -131,13 +131,13 @@ def emitted(program: Program, options: SolveOptions) -> int:
 def in_rows(options: SolveOptions) -> int:
     """A solution for each row of tables."""
     from adcli.rows.stream import given_tables, stream
-    from adcli.solvers.solve_rows import SolveRun, SolveWatch
+    from adcli.solvers.solve_rows import SolveReporter, SolveRun
     from adcli.task.request import Request
     from adcli.task.tasks import made
     task = made(Request("eval", options.source), None)
-    watch = SolveWatch(task, options)
-    watch.asked = options.inputs, options.outputs, options.equations
-    return stream(task, given_tables(options), options, watch, SolveRun)
+    reporter = SolveReporter(task, options)
+    reporter.asked = options.inputs, options.outputs, options.equations
+    return stream(task, given_tables(options), options, reporter, SolveRun)
 
 
 class Watched:

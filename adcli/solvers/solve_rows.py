@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.answers.watch import Watch
+from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.derive.derivatives import partial_name
@@ -114,7 +114,7 @@ class SolveRun(TableRun):
     kind, rough_words = SolveReading, ("not solved", "not solved")
 
 
-class SolveWatch(Watch):
+class SolveReporter(Reporter):
     """Says of the first row without a solution why, as for a point."""
 
     asked: tuple[Any, ...] = ()

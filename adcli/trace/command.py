@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.answers.evaluation import rounded_point
+from adcli.answers.reporter import ROUGH, Reporter
 from adcli.answers.seeding import seeded
-from adcli.answers.watch import ROUGH, Watch
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.command.options import (
@@ -99,13 +99,13 @@ def command(options: TraceOptions) -> int:
     request = Request("eval", options.source, options.outputs, options.inputs, precision=options.precision or "double")
     tasks = prepared(request, options.tangent, options.cotangent)
     tables = Tables(tasks, options)
-    params, watch = tables.primal.params, tables.watches[0]
+    params, reporter = tables.primal.params, tables.reporters[0]
     require_point(params, options.at)
-    watch.begin()
-    found = located(params, options.at, watch.say, tables.primal.source)
+    reporter.begin()
+    found = located(params, options.at, reporter.say, tables.primal.source)
     with packed_destination(options.output) as stream:
         write_points(stream, tables.written(found, need_headings(params, options.at)))
-    for each in tables.watches:
+    for each in tables.reporters:
         each.conclude()
     return 0
 
@@ -129,7 +129,7 @@ def task(request: Request, whole: Program | None) -> Task:
 
 
 class Tables:
-    """The tables of a program, point by point, in one of the forms; `heard` as of a Watch."""
+    """The tables of a program, point by point, in one of the forms; `heard` as of a Reporter."""
 
     def __init__(self, tasks: list[Task], options: TraceOptions, heard: Callable[[object], object] | None = None) -> None:
         self.tasks, self.form = tasks, options.form
@@ -138,7 +138,7 @@ class Tables:
         self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False, options.precision)
         self.columns = columns_of(options.output) if heard is None else None
         self.element = options.element
-        self.watches = [Watch(t, options, heard=heard) for t in tasks]
+        self.reporters = [Reporter(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
         self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
         self.given = [rounded_point(t.seeds, self.precision) for t in tasks]
@@ -175,9 +175,9 @@ class Tables:
             found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds, self.precision)
             level, blamed = found.worst
             if blamed is not None:
-                self.watches[0].note(ROUGH, blamed)
+                self.reporters[0].note(ROUGH, blamed)
             elif level:
-                self.watches[0].rough(Row({**point, **self.tasks[0].seeds}, [], level))
+                self.reporters[0].rough(Row({**point, **self.tasks[0].seeds}, [], level))
             if self.element is None:
                 yield StatementRows(found, self.notation()), point, level
                 continue
@@ -235,7 +235,7 @@ class Tables:
         levels = [int(evaluate(p, at, self.arithmetic)[p.results[-1].name]) for p, at in zip(programs, full, strict=True)]
         k = levels.index(max(levels))
         if levels[k]:
-            self.watches[k].rough(Row(full[k], [], levels[k]))
+            self.reporters[k].rough(Row(full[k], [], levels[k]))
         return levels[k]
 
 

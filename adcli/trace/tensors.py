@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.answers.all_values import all_values
 from adcli.answers.diagnose import blame, worst_operation
+from adcli.answers.evaluation import all_values
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.input.arrays import filled

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import click
 
+from adcli.answers.reporter import Reporter
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
-from adcli.answers.watch import Watch
 from adcli.command.options import (
     GROUPS,
     ResultOptions,
@@ -91,8 +91,8 @@ def of_tensors(spec: str) -> dict[str, float | str]:
 
 def carry_out(task: Task, options: ResultOptions) -> int:
     """Write the task's program, or its results at points or for the rows of a table; returns the exit code."""
-    watch = Watch(task, options, options.jobs)
-    watch.begin()
+    reporter = Reporter(task, options, options.jobs)
+    reporter.begin()
     if options.explain and explained(task, options):
         return 0
     if options.emit:
@@ -101,42 +101,42 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         return 0
     require_fit(options, "numbers")
     if options.summed:
-        return add_up(task, options, watch)
+        return add_up(task, options, reporter)
     if options.enclose:
         from adcli.answers.enclose import bounds
-        return bounds(task, options, watch)
+        return bounds(task, options, reporter)
     if options.data and options.in_parts:
         from adcli.engines.run import run
-        return run(task, options, watch)
+        return run(task, options, reporter)
     if options.data or (not options.at and any(p.default is None for p in task.free)):
         from adcli.rows.stream import stream, tables
         require_fit(options, "whole tables")
         if found := tables(task, options):
-            return stream(task, found, options, watch)
+            return stream(task, found, options, reporter)
     if options.digits:
         from adcli.answers.digits import with_digits
-        return with_digits(task, options, watch)
+        return with_digits(task, options, reporter)
     if task.signature.tensors and options.form in MATRIX_FORMATS:
         from adcli.answers.elements import matrix_at_point
-        return matrix_at_point(task, options, watch)
-    return at_points(task, options, watch)
+        return matrix_at_point(task, options, reporter)
+    return at_points(task, options, reporter)
 
 
-def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
+def add_up(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     """Write the sums of the results for the rows of tables, or over points; returns the exit code."""
     from adcli.rows.stream import stream, tables
     from adcli.rows.sum_run import SumRun, check, over_points
     check(task, options)
     if options.data and options.in_parts:
         from adcli.engines.run import run
-        return run(task, options, watch)
+        return run(task, options, reporter)
     require_fit(options, "whole tables")
     if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
-        return stream(task, found, options, watch, SumRun)
+        return stream(task, found, options, reporter, SumRun)
     if task.signature.tensors:
         raise AdError(f"{'--sum' if options.sum else '--mean'} of a program with tensors needs rows",
                       help="give a table: --data FILE, or a pipe")
-    return over_points(task, options, watch)
+    return over_points(task, options, reporter)
 
 
 def explained(task: Task, options: ResultOptions) -> bool:

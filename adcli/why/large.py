@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.answers.all_values import all_values
+from adcli.answers.evaluation import all_values
 from adcli.input.arrays import filled
 from adcli.lang.analyse.findings import Finding, explained
 from adcli.lang.derive.derivatives import PartialNames

@@ -4,8 +4,7 @@ from __future__ import annotations
 import numpy as np
 from session_seed import drawn
 
-from adcli.output.numbers import json_number, number_format, shortest, shortest_single
-from adcli.output.singles import as_spelled, read_back
+from adcli.output.numbers import as_spelled, json_number, number_format, read_back, shortest, shortest_single
 
 AWKWARD = [0.0, -0.0, 1.0, 0.1, 1e-45, 1.1754944e-38, 3.4028235e38, 16777216.0, 9.999999e9, 1e13, 1e-13, 8.589973e9, np.inf,
            -np.inf, np.nan]

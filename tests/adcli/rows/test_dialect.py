@@ -83,11 +83,11 @@ def test_what_options_and_tables_cannot_say(data, options, code, said, tmp_path,
     assert (ended.code, said in ended.err) == (code, True), ended.err
 
 
-@pytest.mark.parametrize("count", [stream.Watch.MOST - 1, stream.Watch.MOST, stream.Watch.MOST + 1])
+@pytest.mark.parametrize("count", [stream.Reporter.MOST - 1, stream.Reporter.MOST, stream.Reporter.MOST + 1])
 def test_bad_rows_are_told_up_to_a_number_and_counted_beyond(count):
     ended = adcli("eval", "-e", "v = x*y", "--on-error", "skip", stdin=b"x,y\n1,2\n" + b"z,1\n" * count)
     lines = ended.err.splitlines()
-    assert len(lines) == min(count, stream.Watch.MOST) + 1
+    assert len(lines) == min(count, stream.Reporter.MOST) + 1
     assert lines[0] == "<stdin>:3: column 'x': 'z' is not a number"
     assert lines[-1] == f"<stdin>: {count} of {count + 1} rows bad, skipped"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @says_python
-class Looks:
+class Inspection:
     """The methods of a Function that say something of it."""
 
     __slots__ = ()
@@ -85,14 +85,14 @@ class Looks:
 
         A notebook shows it through Graphviz where that is installed, else in characters; `save("g.svg")` writes it.
         """
-        from adcli.api.pictures import drawn
+        from adcli.api.verbs import drawn
         return drawn(self._program, at, values, stage, of, wrt, tangent, cotangent, fold)
 
     def plot(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
              points: int | None = None, **values: Any) -> PictureView:
         """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
         them: with kinks, jumps and poles as they are. "rows" are the numbers; `save("f.svg")` writes the picture."""
-        from adcli.api.pictures import plotted
+        from adcli.api.verbs import plotted
         return plotted(self._program, at, values, of, derivatives, points)
 
     def _repr_html_(self) -> str:

@@ -18,7 +18,7 @@ ROUGH = "results are not smooth"
 REMARKS = "remarks of this kind"
 
 
-class Watch:
+class Reporter:
     """A note for each result that is not smooth, one for each tensor with elements that are not finite, and what else a verb
     has to remark; `MOST` of each kind, and then how many more there are.
 
