@@ -72,6 +72,8 @@ class Work:
         number = number_format(options.fmt, options.hexadecimal, options.precision)
         self.shortest = number in SHORTEST
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
+        self.by_columns = self.form.kind == "columns"
+        """Whether rows of Parquet are of use without their text."""
         self.ranges = {p.name: (p.low, p.high) for p in task.free
                        if p.low is not None and p.high is not None and not p.var.shape}
 
@@ -101,13 +103,25 @@ class Work:
         from adcli.output.numbers import as_spelled
         return fast.number_texts(as_spelled([np.asarray(column)], self.form.number)[0])
 
-    def __call__(self, block: bytes) -> Done:
-        fast = self.fast(len(block))
+    def __call__(self, block: Any) -> Done:
+        """A block of text, or a frame of Parquet."""
+        if isinstance(block, bytes):
+            return self._text(block)
+        tables = parquet_tables("Parquet")
+        lines = tables.taken(self.table, block) if self.by_columns and not self.table.tensors else None
+        if lines is None or not self.holds(lines.columns):
+            return self._text(tables.as_csv(self.table, block), block)
+        return self._in_arrays(lines, block)
+
+    def _text(self, block: bytes, frame: Any = None) -> Done:
+        fast = self.fast(len(block)) if frame is None or self.form.kind != "columns" else None
         form = self.form
         objects = form.kind == "ndjson" and not form.only
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None or not self.holds(lines.columns):
-            return self._listed(self._read(block), block)
+            rows = self._read(block)
+            rows.frame = frame
+            return self._listed(rows, block)
         plain = form.keeps or form.only or objects or form.separable(block)
         if self.shortest and (plain or (form.kind == "columns" and self.table.separator)) and form.kind != "text":
             return self._in_arrays(lines, block)
@@ -119,16 +133,16 @@ class Work:
         import numpy as np
         return all(self.table.dialect.holds([np.fmin.reduce(c, initial=0.0), np.fmax.reduce(c, initial=0.0)]) for c in columns)
 
-    def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
+    def _first(self, block: Any, place: int, row: int, columns: Mapping[str, Sequence[float]],
                results: Sequence[Any], levels: Any) -> tuple[int, Row]:
         """Row `row` of the results, which is row `place` of the block, with its line in the block."""
         at = {name: single(column[row]) for name, column in columns.items()}
-        _, line = next(islice(self.table.split(block), place, None))
+        line = next(islice(self.table.split(block), place, None))[1] if isinstance(block, bytes) else place
         return line, Row(at, [single(r[row]) for r in results], int(levels[row]))
 
     # ------------------------------------------------------------ rows without a fault, in arrays from end to end
 
-    def _in_arrays(self, lines: Any, block: bytes) -> Done:
+    def _in_arrays(self, lines: Any, block: Any) -> Done:
         import numpy as np
 
         from adcli.codegen.machine.arrays import of_doubles, run_arrays
@@ -140,19 +154,18 @@ class Work:
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
         if self.form.kind == "columns":
             words = self._words(levels.tolist(), {}) if self.words else None
-            typed = self._typed(block, self.table.separator or b",", lines.columns, results, words)
+            typed = self._typed(block, lines.columns, results, words)
             return Done(b"", count, count, [], len(rough), first, self._outside_arrays(columns), typed=typed)
         written = as_spelled(self.written(results), self.form.number)
         data = self._fast.write(lines, self.form, written, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
 
-    def _typed(self, text: bytes, separator: bytes, given: Sequence[Any], results: Sequence[Any], words: Sequence[str] | None,
-               bad: Sequence[int] = ()) -> ColumnBlock:
-        """Rows as columns that have types."""
+    def _typed(self, rows: Any, given: Sequence[Any], results: Sequence[Any], words: Sequence[str] | None,
+               bad: Sequence[int] = (), separator: bytes | None = None) -> ColumnBlock:
+        """Rows, as text or as a frame, as columns that have types."""
         from adcli.rows.typed_columns import column_block
-        inputs = {} if self.table.tensors else {
-            p.name: x for p, x in zip(self.table.inputs, given, strict=True) if p.name in self.table.names}
-        return column_block(self.form, text, separator, inputs, self.written(results), words, bad)
+        separator = separator or self.table.separator or b","
+        return column_block(self.form, rows, separator, given, self.written(results), words, bad)
 
     def _rough_arrays(self, results: Sequence[Any], levels: Any) -> list[int]:
         """The same as `_rough` for arrays of numbers, a column at a time: in most blocks there is none."""
@@ -224,8 +237,8 @@ class Work:
         first = None if told is None else self._first(block, places[told], told, columns, results, levels)
         done = Done(b"", len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
         if self.form.kind == "columns":
-            text = b"\n".join([*rows.texts, b""])
-            done.typed = self._typed(text, b",", rows.columns, results, words, sorted(rows.faults))
+            old = b"\n".join([*rows.texts, b""]) if rows.frame is None else rows.frame[list(places)]
+            done.typed = self._typed(old, rows.columns, results, words, sorted(rows.faults), b",")
         else:
             done.data = self.form.rows(rows.texts, columns, self.written(results), words)
         return done

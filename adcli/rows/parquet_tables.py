@@ -5,8 +5,8 @@ for the row groups that are wanted, one at a time.
 """
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, Protocol
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from adcli.lang.ir.errors import AdError, missing
 from adcli.output.frames import pl
-from adcli.output.numbers import NON_FINITE
 from adcli.output.remote import RemoteFile, faults, is_url, word
 from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces, named
@@ -49,47 +48,45 @@ class Lines:
         return keys.drop("number").rows(), numbers.to_numpy().astype(np.int32)
 
 
-def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
-            told: Callable[[float], object] = lambda share: None) -> Pieces:
+def parquet(path: str, separator: str, start: int = 0, count: int | None = None) -> Pieces:
     """A Parquet file, or `count` of its rows from `start` on, as the text of a CSV table, in which lists of numbers are JSON
-    arrays; how much of that has been read is `told`, as a share."""
-    try:
-        file, done = parquet_file(path), 0
+    arrays."""
+    yield pl.DataFrame(schema=dict.fromkeys(parquet_types(path), pl.String)).write_csv(separator=separator).encode()
+    for frame in frames(path, start, count):
+        yield csv(frame, separator)
+
+
+def csv(frame: pl.DataFrame, separator: str) -> bytes:
+    lists = [list_text(pl.col(name), kind) for name, kind in frame.schema.items() if dimensions(kind)]
+    return frame.with_columns(lists).write_csv(include_header=False, separator=separator).encode()
+
+
+def frames(path: str, start: int = 0, count: int | None = None, places: Sequence[int] | None = None, most: int | None = None,
+           told: Callable[[float], object] = lambda share: None) -> Iterator[pl.DataFrame]:
+    """The columns of a Parquet file, or those at some `places`, and their rows, or `count` from `start` on, in pieces of `most`
+    rows; columns are called by their places, from 1 on. The share that has been read is `told`."""
+    with faults_named(path):
+        file, done, most = parquet_file(path), 0, most or PARQUET_ROWS
+        names = list(file.schema) if places is None else [list(file.schema)[i] for i in places]
         for name, kind in file.schema.items():
-            if (kind.is_nested() and not dimensions(kind)) or kind in (pl.Binary, pl.Object, pl.Duration):
+            if name in names and ((kind.is_nested() and not dimensions(kind)) or kind in (pl.Binary, pl.Object, pl.Duration)):
                 raise AdError(f"{named(path)}: column '{name}' is of type {kind}, which no field of a row holds",
                               help="keep the columns of numbers, of lists of numbers and of text, as with polars: frame.drop(…)")
         rows = file.rows - start if count is None else count
-        yield pl.DataFrame(schema=dict.fromkeys(file.schema, pl.String)).write_csv(separator=separator).encode()
-        lists = lists_as_text(file.schema)
-        for frame in file.frames(start, start + rows, PARQUET_ROWS):
-            most = max(1, len(frame) * TEXT_BYTES // max(1, int(frame.estimated_size()))) if lists else PARQUET_ROWS
-            for part in frame.iter_slices(most):
-                yield part.with_columns(lists).write_csv(include_header=False, separator=separator).encode()
+        for frame in file.frames(start, start + rows, PARQUET_ROWS if places is None else FRAME_ROWS, names):
+            if any(kind.is_nested() for kind in frame.dtypes):
+                most = max(1, min(most, len(frame) * TEXT_BYTES // max(1, int(frame.estimated_size()))))
             done += len(frame)
+            frame.columns = [f"column_{i + 1}" for i in places or range(len(names))]
+            yield from frame.iter_slices(most)
             told(done / rows)
-    except pl.exceptions.PolarsError as error:
-        raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
 
-def lists_as_text(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """The columns of lists of numbers as JSON arrays."""
-    return [list_text(pl.col(name), kind) for name, kind in schema.items() if dimensions(kind)]
-
-
-def frames(path: str, places: Sequence[int], told: Callable[[float], object], start: int = 0,
-           count: int | None = None) -> Iterator[pl.DataFrame]:
-    """The columns of a Parquet file that stand at these places, or `count` of their rows from `start` on, in pieces; they are
-    called by their places, from 1 on. How much has been read is `told`, as a share."""
+@contextmanager
+def faults_named(path: str) -> Iterator[None]:
+    """Errors of polars, as AdError that names the file."""
     try:
-        file, done = parquet_file(path), 0
-        names = [list(file.schema)[i] for i in places]
-        rows = file.rows - start if count is None else count
-        for frame in file.frames(start, start + rows, FRAME_ROWS, names):
-            done += len(frame)
-            frame.columns = [f"column_{i + 1}" for i in places]
-            yield from frame.iter_slices(PARQUET_ROWS)
-            told(done / rows)
+        yield
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
@@ -116,23 +113,15 @@ def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
 
 def as_csv(table: Table, frame: pl.DataFrame) -> bytes:
     """The rows of a piece of a Parquet file as text, with nothing in the columns that it lacks."""
-    names, separator = [f"column_{i + 1}" for i in range(len(table.names))], (table.separator or b",").decode()
-    whole = frame.with_columns(lists_as_text(frame.schema)).select(
-        pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
-    return whole.write_csv(include_header=False, separator=separator).encode()
+    names = [f"column_{i + 1}" for i in range(len(table.names))]
+    whole = frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
+    return csv(whole, (table.separator or b",").decode())
 
 
 def parquet_types(path: str) -> dict[str, pl.DataType]:
     """The types of the columns of a Parquet file."""
-    try:
+    with faults_named(path):
         return dict(parquet_file(path).schema)
-    except pl.exceptions.PolarsError as error:
-        raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
-
-
-def parquet_lists(path: str) -> dict[str, int]:
-    """The columns of a Parquet file that hold lists of numbers, with their dimensions."""
-    return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
 
 
 # ---------------------------------------------------------------- files
@@ -233,24 +222,6 @@ def list_text(column: pl.Expr, kind: Any) -> pl.Expr:
             column.cast(pl.String)
     parts = column.list.eval(list_text(pl.element(), kind.inner).fill_null("null")).list.join(",")
     return parts.str.replace("^", "[") + "]"
-
-
-def from_text(column: pl.Expr, kind: Any) -> pl.Expr:
-    """The lists that JSON arrays are, null where a field holds nothing."""
-    inner = kind
-    while isinstance(inner, pl.List | pl.Array):
-        inner = inner.inner
-    number = float if inner.is_float() else int
-
-    def lists(texts: pl.Series) -> pl.Series:
-        return pl.Series(texts.name, [numbers(json.loads(t, parse_int=number)) if t else None for t in texts], dtype=kind)
-
-    return column.map_batches(lists, return_dtype=kind, is_elementwise=True)
-
-
-def numbers(x: Any) -> Any:
-    """Nested lists with doubles for what JSON has no number for."""
-    return [numbers(e) for e in x] if isinstance(x, list) else NON_FINITE.get(x) if isinstance(x, str) else x
 
 
 def nested(rank: int, real: Any = None) -> Any:

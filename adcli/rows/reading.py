@@ -13,7 +13,7 @@ from adcli.rows.blocks import Work, parquet_tables
 from adcli.rows.dialect import dialect
 from adcli.rows.rows import Table, members
 from adcli.rows.sources import Location
-from adcli.rows.tables import BadTable, beginning, blocks, flushed, json_items, kind_of, without_mark
+from adcli.rows.tables import PIECE, BadTable, beginning, blocks, flushed, json_items, kind_of, without_mark
 from adcli.task.tasks import Task
 
 
@@ -28,15 +28,14 @@ class Reading:
         self.source = source = location.opened()
         self.options = options
         self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
-        self.line, self.place, self.rows = int(not self.parquet), f"{source.name}:", 0
-        self.line += source.rows[0] if source.rows else 0
+        self.line, self.place, self.rows = 1 + (source.rows[0] if source.rows else 0), f"{source.name}:", 0
+        self.types: Mapping[str, Any] = {}
         self.pieces: Iterator[bytes | None] = iter(())
         form = dialect(self._kind(), options, self.parquet)
-        self.tensors = task.signature.tensors
         kind = self.kind or self.work_of(task)
         self.table = Table(form, kind.inputs([p for p in task.free if p.name not in known], options), known)
         if self.parquet:
-            self.pieces = self._parquet()
+            self._look_at_types()
         self.work = kind(task, self.table, options, known)
 
     @staticmethod
@@ -50,20 +49,28 @@ class Reading:
     def close(self) -> None:
         self.source.close()
 
-    def _parquet(self) -> Iterator[bytes | None]:
+    def _look_at_types(self) -> None:
+        """Find the types of the columns of Parquet."""
         if self.source.path == "-":
             raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
-        assert self.table.separator is not None
         tables, renamed = parquet_tables(f"{self.source.name}: Parquet"), self.table.dialect.renamed
-        lists = tables.parquet_lists(self.source.path)
-        self.table.lists.update({renamed.get(name, name): depth for name, depth in lists.items()})
-        separator, rows = self.table.separator.decode(), self.source.rows or ()
-        return iter(tables.parquet(self.source.path, separator, *rows, told=self.source.told))
+        self.types = {renamed.get(name, name): kind for name, kind in tables.parquet_types(self.source.path).items()}
+        self.table.lists.update({name: depth for name, kind in self.types.items() if (depth := tables.dimensions(kind))})
 
-    def types(self) -> Mapping[str, Any]:
-        """The types of the columns, as far as the table has any."""
-        found: Mapping[str, Any] = parquet_tables("Parquet").parquet_types(self.source.path) if self.parquet else {}
-        return found
+    def _frames(self, first: Reading | None) -> Iterator[Any]:
+        """The rows of Parquet, all columns where they are written."""
+        tables, table = parquet_tables("Parquet"), self.table
+        try:
+            table.take_header(list(tables.parquet_types(self.source.path)))
+            if first:
+                table.compare(first.table.names, first.source.name)
+        except Fault as fault:
+            raise BadTable(f"{self.source.name}:{self.line}: {fault.reason}", fault.help) from None
+        places = sorted({*(place for place in table.places if place is not None), *table.words}) or [0]
+        most = max(1, tables.PARQUET_ROWS * self.work.block // PIECE)
+        start, count = self.source.rows or (0, None)
+        wanted = places if self.work.form.only else None
+        return iter(tables.frames(self.source.path, start, count, wanted, most, self.source.told))
 
     def _kind(self) -> str:
         """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
@@ -82,6 +89,8 @@ class Reading:
     def blocks(self, first: Reading | None = None) -> Iterator[Any]:
         """The rows behind the header, from which on the columns are known. Where they are written, they are those of the `first`
         table. BadTable where they are not."""
+        if self.parquet:
+            return self._frames(first if self.work.form.tabular else None)
         found = blocks(flushed(self.pieces), self.table.separator, self.source.name, self.work.block)
         if self.table.separator is not None:
             found = self._first_row(found, first if self.work.form.tabular else None)

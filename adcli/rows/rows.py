@@ -29,25 +29,29 @@ QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 @dataclass(slots=True)
 class Rows:
     """Rows as they were written, without line ends; the inputs, one column each, of numbers or of tensors; the faults by row; the
-    lines of the rows in the block, where a row was bad of all; how many lines the block has."""
+    lines of the rows in the block, where a row was bad of all; how many lines the block has; the `frame` of Parquet that the
+    block was."""
 
     texts: list[bytes]
     columns: list[list[Any]]
     faults: dict[int, Fault]
     places: dict[int, int]
     lines: int
+    frame: Any = None
 
     def part(self, which: range) -> Rows:
         """Neighbouring rows; the block ends with the last of them, or has none of its lines."""
         faults = {i - which.start: self.faults[i] for i in which if i in self.faults}
         places = {i - which.start: self.places[i] for i in which if i in self.places}
         lines = self.lines if which.stop == len(self.texts) else 0
-        return Rows(self.texts[which.start:which.stop], [c[which.start:which.stop] for c in self.columns], faults, places, lines)
+        return Rows(self.texts[which.start:which.stop], [c[which.start:which.stop] for c in self.columns], faults, places, lines,
+                    self.frame)
 
     def only(self, kept: Sequence[int]) -> Rows:
         """These rows, none of which is bad."""
         places = {k: self.places[i] for k, i in enumerate(kept)} if self.places else {}
-        return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, places, self.lines)
+        return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, places, self.lines,
+                    self.frame)
 
 
 class Table:
@@ -92,6 +96,10 @@ class Table:
                         None if columns else "name the columns: --columns id,x,y")
         self._take_names(wanted)
         return False
+
+    def take_header(self, names: list[str]) -> None:
+        """Find the inputs among the names of columns."""
+        self._take_names(list(map(composed, names)))
 
     def take_object(self, text: bytes) -> None:
         """Take the members of the first object, by their new names, as the columns that all rows have."""

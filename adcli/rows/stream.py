@@ -139,7 +139,6 @@ class TableRun:
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are
-        self.types = self.first.types() if self.form.kind == "columns" else {}
 
     @property
     def name(self) -> str:
@@ -156,21 +155,11 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         parquet_tables("a file of typed columns")   # AdError without polars
-        from adcli.rows.parquet_tables import nested
         from adcli.rows.typed_columns import TypedColumns
-        table = self.first.table
-        lists = {p.name: nested(len(p.var.shape)) for p in table.inputs if p.var.shape}
         with spooled(self.options.output) as (file, path):
-            self.columns = TypedColumns(file, path, self.form, {*lists, *self._types()})
+            self.columns = TypedColumns(file, path, self.form, self.first.types)
             self._write(lambda data: None)
-            if self.bad and self.policy == "mark":   # such a row may have anything there
-                lists = {}
-            self.columns.write(out, self.options.output, {**lists, **self._types()})
-
-    def _types(self) -> dict[str, Any]:
-        """The types that columns have in all tables, by their new names."""
-        renamed = self.first.table.dialect.renamed
-        return {renamed.get(name, name): kind for name, kind in self.types.items()}
+            self.columns.write(out, self.options.output)
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()
@@ -222,9 +211,6 @@ class TableRun:
         """Go on to another table; its blocks."""
         self.taken += self.reading.source.taken
         self.reading = self.kind(self.task, location, self.options, self.known)
-        if self.types:
-            there = self.reading.types()
-            self.types = {name: kind for name, kind in self.types.items() if there.get(name) == kind}
         return self.reading.blocks(self.first)
 
     def _tell(self, reading: Reading, line: int, fault: Fault) -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adcli.answers.bulk import Columns, blocks
@@ -13,7 +12,7 @@ from adcli.input.points import checked
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
-from adcli.rows.blocks import Done, Work, parquet_tables
+from adcli.rows.blocks import Done, Work
 from adcli.rows.reading import Reading
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
@@ -40,8 +39,7 @@ def check(task: Task, options: ResultOptions) -> None:
 
 
 class SumReading(Reading):
-    """A table whose rows are added up. Parquet with inputs of numbers is read by its columns: of its text there is the header
-    alone."""
+    """A table whose rows are added up."""
 
     @staticmethod
     def work_of(task: Task) -> type[Work]:
@@ -49,17 +47,6 @@ class SumReading(Reading):
             return SumBlocks
         from adcli.rows.tensor_sums import TensorSumWork
         return TensorSumWork
-
-    def _parquet(self) -> Iterator[bytes | None]:
-        return super()._parquet() if self.tensors else islice(super()._parquet(), 1)
-
-    def blocks(self, first: Reading | None = None) -> Iterator[Any]:
-        found = super().blocks(first)
-        if not self.parquet or self.tensors:
-            return found
-        places = {*(place for place in self.table.places if place is not None), *self.table.words}
-        tables = parquet_tables("Parquet")
-        return iter(tables.frames(self.source.path, sorted(places) or [0], self.source.told, *(self.source.rows or ())))
 
 
 class SumRun(TableRun):

@@ -45,6 +45,7 @@ class Summing(Work):
         table.wanted, self.grouped = names.groups, bool(names.groups)
         table.required = [*(("--group-by", name) for name in names.groups),
                           *([] if self.weights is None else [("--weights", self.weights)])]
+        self.by_columns = True
         if self.grouped:
             table.utf8, table.start = True, self.key
 
@@ -105,14 +106,6 @@ class SumBlocks(Summing):
         names = self.names
         summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
         self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
-
-    def __call__(self, block: Any) -> Done:
-        """A block of a text, or a piece of a Parquet file."""
-        if isinstance(block, bytes):
-            return super().__call__(block)
-        tables = parquet_tables("Parquet")
-        lines = tables.taken(self.table, block)
-        return super().__call__(tables.as_csv(self.table, block)) if lines is None else self._in_arrays(lines, block)
 
     def added(self, total: Any, done: Done) -> Any:
         if total is None:

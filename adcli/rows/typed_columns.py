@@ -7,7 +7,8 @@ texts.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -18,40 +19,51 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.frames import faults_kept, pl
 from adcli.output.streams import spooled
 from adcli.rows.appended import JSON_NUMBER, RowFormat
-from adcli.rows.parquet_tables import from_text, nested
+from adcli.rows.parquet_tables import nested
 
 Kinds = Mapping[str, pl.DataType]
 
 
 class ColumnBlock(NamedTuple):
-    """Rows as CSV with this separator; their inputs that are numbers, results and status by name; and the bad rows."""
+    """Rows, as a frame of Parquet or as CSV with this separator; their inputs as they were read, results and status by name; and
+    the bad rows."""
 
-    text: bytes
+    old: pl.DataFrame | bytes
     separator: str
     frame: pl.DataFrame
     bad: Sequence[int] = ()
 
 
-def column_block(form: RowFormat, text: bytes, separator: bytes, inputs: Mapping[str, Any], results: Sequence[Any],
+def column_block(form: RowFormat, old: Any, separator: bytes, given: Sequence[Any], results: Sequence[Any],
                  words: Sequence[str] | None, bad: Sequence[int] = ()) -> ColumnBlock:
-    """A block of the columns that `form` writes, with a column of numbers for each of some inputs."""
-    real = pl.Float32() if form.table.dialect.single else pl.Float64()
-    columns = [] if form.only else [pl.Series(name, np.asarray(x, np.float64)) for name, x in inputs.items()]
-    for name, x, rank in zip(form.names, results, form.ranks or [0] * len(results), strict=True):
-        columns.append(pl.Series(name, [None if e is None else e.tolist() for e in x], nested(rank, real)) if rank else
-                       pl.Series(name, np.asarray(x, np.float64)).cast(real))
+    """A block of the columns that `form` writes. Inputs are `given` for text that is written."""
+    table, columns = form.table, []
+    if isinstance(old, bytes) and not form.only:
+        columns = [series(p.name, x, len(p.var.shape)) for p, x in zip(table.inputs, given, strict=True) if p.name in table.names]
+    ranks, real = form.ranks or [0] * len(results), pl.Float32() if table.dialect.single else pl.Float64()
+    columns += [series(name, x, rank, real) for name, x, rank in zip(form.names, results, ranks, strict=True)]
     if words is not None:
         columns.append(pl.Series(form.status, words, pl.String))
-    return ColumnBlock(b"" if form.only else text, separator.decode(), pl.DataFrame(columns), bad)
+    return ColumnBlock(old, separator.decode(), pl.DataFrame(columns), bad)
+
+
+def series(name: str, x: Any, rank: int, real: Any = None) -> pl.Series:
+    """Numbers, or tensors of this rank, as a column; null where a bad row has none."""
+    if rank:
+        return pl.Series(name, [e.tolist() if hasattr(e, "tolist") else None for e in x], nested(rank, real))
+    found = pl.Series(name, np.asarray(x, np.float64))
+    return found.cast(real) if real else found
 
 
 class TypedColumns:
-    """Blocks of rows in a temporary file, which is open to be written and can be opened at `path`; and the columns in which
-    there is a field that is no number, or no whole one. Of the columns `as_text` no numbers are read."""
+    """Blocks of rows in a temporary file, which is open to be written and can be opened at `path`; the types that columns have
+    in tables with types, None in others; and the columns in which there is a field that is no number, or no whole one. Where
+    there are no rows, columns have the types of the `first` table."""
 
-    def __init__(self, file: BinaryIO, path: str, form: RowFormat, as_text: Collection[str]) -> None:
-        self.file, self.path, self.form, self.dialect, self.as_text = file, path, form, form.table.dialect, as_text
+    def __init__(self, file: BinaryIO, path: str, form: RowFormat, first: Kinds) -> None:
+        self.file, self.path, self.form, self.dialect, self.first = file, path, form, form.table.dialect, first
         self.number = "^(?:" + JSON_NUMBER.pattern.replace(r"\.", "," if self.dialect.comma else r"\.") + ")$"
+        self.kinds: defaultdict[str, set[Any]] = defaultdict(set)
         self.no_number: set[str] = set()
         self.no_whole: set[str] = set()
         self.sizes: list[int] = []
@@ -66,18 +78,38 @@ class TypedColumns:
         """Add rows, which come after those before."""
         if len(block.frame):
             data = io.BytesIO()
-            self._with_texts(block).write_ipc(data)
+            whole = block.frame if self.form.only else self._with_frame(block.old, block.frame) \
+                if isinstance(block.old, pl.DataFrame) else self._with_texts(block, block.old)
+            whole.write_ipc(data)
             self.sizes.append(self.file.write(data.getbuffer()))
 
-    def _with_texts(self, block: ColumnBlock) -> pl.DataFrame:
+    def _with_frame(self, old: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
+        """Columns that have types, with results."""
+        columns = [old[:, i].alias(name) for i, name in enumerate(self.old)]
+        self._typed(columns)
+        return pl.DataFrame([*columns, *results])
+
+    def _typed(self, columns: Iterable[pl.Series]) -> None:
+        """Note the types of columns."""
+        for column in columns:
+            self.kinds[column.name].add(column.dtype)
+            if not column.dtype.is_integer():
+                self.no_whole.add(column.name)
+            if not column.dtype.is_numeric():
+                self.no_number.add(column.name)
+
+    def _with_texts(self, block: ColumnBlock, text: bytes) -> pl.DataFrame:
         """The frame with all columns of the table: whole numbers where all fields so far are, numbers that were read, or
         texts."""
         frame, found = block.frame, dict[str, pl.Series]()
-        read = {*self.old} & {*frame.columns} - {*self.as_text}
+        lists = [c for c in frame if c.dtype.is_nested() and c.name in self.old]
+        self._typed(lists)
+        read = {*self.old} & {*frame.columns} - {c.name for c in lists}
         self.no_whole |= {n for n in read - self.no_whole if not ((frame[n] == frame[n].floor()) | frame[n].is_nan()).all()}
-        wanted = [n for n in self.old if n not in read or n not in self.no_whole or block.bad]
-        for column in fields(block.text, block.separator, self.old, wanted):
+        wanted = [n for n in self.old if n not in frame.columns or (n in read and (n not in self.no_whole or block.bad))]
+        for column in fields(text, block.separator, self.old, wanted):
             name = column.name
+            self.kinds[name].add(None)
             if name in read and block.bad:
                 bad = pl.Series(np.isin(np.arange(len(frame)), block.bad))
                 column = column.set(~column.str.contains(self.number), None)
@@ -100,48 +132,52 @@ class TypedColumns:
 
     # ------------------------------------------------------------ all rows
 
-    def write(self, out: BinaryIO, to: str | None, known: Kinds) -> None:
-        """All rows as a Parquet file or, by way of one, as arrays, for results that go `to` a file. Columns as text have types
-        that are `known`, or are as the others."""
+    def write(self, out: BinaryIO, to: str | None) -> None:
+        """All rows as a Parquet file or, by way of one, as arrays, for results that go `to` a file."""
         self.file.flush()
         if self.form.form == "parquet":
-            self._parquet(out, known)
+            self._parquet(out)
             return
         from adcli.output.tensors import write_npz
         with spooled(to) as (made, path):
-            self._parquet(made, known)
+            self._parquet(made)
             made.flush()
             names = pl.scan_parquet(path).collect_schema()
             write_npz(out, ((name, as_array(pl.read_parquet(path, columns=[name])[name])) for name in names))
 
-    def _parquet(self, out: BinaryIO, known: Kinds) -> None:
-        known = {name: kind for name, kind in known.items() if name in self.old}
-        schema = self._schema(known)
+    def _parquet(self, out: BinaryIO) -> None:
+        schema = self._schema()
 
         def frames(columns: list[str] | None, predicate: pl.Expr | None, most: int | None,
                    size: int | None) -> Iterator[pl.DataFrame]:
             with open(self.path, "rb") as spool:
                 for size in self.sizes:
                     block = pl.read_ipc(io.BytesIO(spool.read(size)))
-                    frame = pl.DataFrame([self._as(block[name], kind, name in known) for name, kind in schema.items()])
+                    frame = pl.DataFrame([self._as(block[name], kind) for name, kind in schema.items()])
                     yield frame if columns is None else frame.select(columns)
 
         with faults_kept(out) as stream:
             register_io_source(frames, schema=schema).sink_parquet(stream, compression_level=1)
 
-    def _schema(self, known: Kinds) -> dict[str, pl.DataType]:
+    def _schema(self) -> dict[str, pl.DataType]:
         """The types of all columns."""
         real = pl.Float32() if self.dialect.single else pl.Float64()
         ranks = self.form.ranks or [0] * len(self.form.names)
-        found: dict[str, pl.DataType] = {name: pl.String() if not self.sizes or name in self.no_number else
-                                         pl.Float64() if name in self.no_whole else pl.Int64() for name in self.old}
-        found |= {**known, **{name: nested(rank, real) for name, rank in zip(self.form.names, ranks, strict=True)}}
+        found = {name: self._kind(name) for name in self.old}
+        found |= {name: nested(rank, real) for name, rank in zip(self.form.names, ranks, strict=True)}
         return found if self.form.status is None else {**found, self.form.status: pl.String()}
 
-    def _as(self, column: pl.Series, kind: pl.DataType, known: bool) -> pl.Series:
+    def _kind(self, name: str) -> pl.DataType:
+        """The type of a column of the table."""
+        if not self.sizes:
+            return self.first.get(name, pl.String())
+        known = [*self.kinds[name]]
+        if len(known) == 1 and known[0] is not None:
+            return cast(pl.DataType, known[0])
+        return pl.String() if name in self.no_number else pl.Float64() if name in self.no_whole else pl.Int64()
+
+    def _as(self, column: pl.Series, kind: pl.DataType) -> pl.Series:
         """A column of a block in the type that all have."""
-        if known:
-            return column.cast(pl.String).to_frame().select(as_type(pl.col(column.name), kind).alias(column.name)).to_series()
         if kind == pl.Float64 and column.dtype == pl.String:
             return self._numbers(column)
         return column.fill_nan(None) if self.dialect.nan and column.name in self.old and column.dtype == pl.Float64 else \
@@ -154,17 +190,6 @@ def fields(text: bytes, separator: str, names: Sequence[str], wanted: Sequence[s
         return pl.DataFrame()
     return pl.read_csv(text, has_header=False, separator=separator, infer_schema=False, new_columns=list(names),
                        columns=[names.index(n) for n in wanted])
-
-
-def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Text as polars writes a column of a type, as that type again."""
-    if kind.is_nested():
-        return from_text(column, kind)
-    if kind == pl.Boolean:
-        return pl.when(column.is_null()).then(None).otherwise(column == "true")
-    if kind.is_temporal():
-        return column.str.strptime(kind)  # type: ignore[arg-type]  # temporal, as has been asked
-    return column.cast(kind)
 
 
 def as_array(column: pl.Series) -> np.ndarray:
