@@ -328,7 +328,7 @@ def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, de
             points: int | None) -> PictureView:
     """See `Inspection.plot`."""
     from adcli.plot.command import HIGHEST
-    from adcli.plot.pictured import picture
+    from adcli.plot.plots import picture
     ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
     found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))

@@ -60,7 +60,7 @@ def command(options: PlotOptions) -> int:
     (matplotlib).
     """
     from adcli.lang.lower.frontend import parse_source
-    from adcli.plot.pictured import pictured
+    from adcli.plot.plots import pictured
     from adcli.plot.ranges import from_text
     require_package(options.form)
     program, number = parse_source(options.source), number_format(options.fmt, False)

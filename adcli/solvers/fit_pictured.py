@@ -10,7 +10,7 @@ from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
-from adcli.plot.pictured import pictured
+from adcli.plot.plots import pictured
 from adcli.plot.ranges import POINTS, Setting
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """How programs become statements of a language: a row `Language` for each, and the functions of our own that a text calls.
 
 What an operation is called is a column of the primitive table; an operation without one is a function of the text itself: one of
-the row's `helpers`, in which `$name` stands for another such function, or in scripts a composition of the table. A temporary that
-is used once stands inside the expression that uses it.
+the row's `helpers`, in which `$name` stands for another such function, or in scripts a long composition of the table (digamma); a
+short one stands in the expression. A temporary that is used once stands inside the expression that uses it.
 """
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from adcli.codegen.rows.expand import expand
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.build import composed
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import Names
+from adcli.lang.ir.names import Names, name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import Statics, statics
+from adcli.lang.passes.pipeline import run
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 if TYPE_CHECKING:
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from adcli.codegen.rows.expand import Definitions
 
 HELPER = re.compile(r"\$(\w+)")
+LONGEST_COMPOSITION = 12
+"""Operations up to which a composition stands where it is used; a power of up to 64 has as many."""
 MANY = 12
 """Names that a comment lists."""
 WIDTH = 120
@@ -96,8 +103,24 @@ class Helpers:
 
     def composed(self, own: str, name: str, static: Statics) -> list[str]:
         """The function for a composition of the table. AdError where nothing defines the operation by others."""
-        raise AdError(f"{self.language.name} has no '{name}', and the table does not define it by other operations",
-                      help="write --emit text or c")
+        if name not in TABLE or TABLE[name].value is None or self.language.function is None:
+            raise AdError(f"{self.language.name} has no '{name}', and the table does not define it by other operations",
+                          help="write --emit text or c")
+        program = self.prepared(composition(TABLE[name], static))
+        inside = Helpers(self.language, [*self.known.values(), own])
+        writer = Statements(self, program, {v: inside.named(text) for v, text in name_table(program).items()})
+        writer.results = set()   # the value may stand in what is returned
+        lines, (result,) = list(writer.computed()), program.results
+        return self.language.function(own, [writer.names[p.var] for p in program.params], lines, writer.piece(result.atom)[0])
+
+    def prepared(self, program: Program) -> Program:
+        """The program in terms of what the text can call."""
+        return run(program, [drop_zero_seeds, lambda p: expand(p, self.language.definitions, is_function), simplify])
+
+    def statements(self, program: Program) -> Statements:
+        """The writer of a program of scalars."""
+        program = self.prepared(program)
+        return Statements(self, program, {v: self.named(text) for v, text in name_table(program).items()})
 
     def operation(self, e: Equation, parts: Sequence[Piece]) -> Piece:
         """An operation on pieces, without those that its row wants as constants."""
@@ -135,6 +158,20 @@ class Statements(ScalarWriter):
         if isinstance(atom, Lit):
             return self.language.number(atom.value)
         return self.inline.pop(atom, None) or (self.names[atom], ATOM)
+
+
+def is_function(e: Equation) -> bool:
+    """True for a composition that becomes a function of the module."""
+    if e.op.value is None or e.op.llvm or e.op.libm:
+        return False
+    return len(composition(e.op, statics(e)).equations) > LONGEST_COMPOSITION
+
+
+def composition(op: Primitive, static: Statics) -> Program:
+    """The definition of an operation by others, its inputs called as the table calls its arguments."""
+    program = composed(op, {i: Lit(x) for i, x in static})
+    words = [w for i, w in enumerate(op.args.split(", ")) if i not in dict(static)]
+    return replace(program, params=tuple(replace(p, name=w) for p, w in zip(program.params, words, strict=True)))
 
 
 # ---------------------------------------------------------------- names and lines

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from adcli.codegen.c.language import Language, letters, spelled, words
-from adcli.codegen.c.matrices import MATRICES
+from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import FLOOR, MachineNumbers
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed

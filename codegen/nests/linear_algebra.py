@@ -1,4 +1,4 @@
-"""Operations on matrices in LLVM IR, for modules that stand alone: the algorithms of `adcli.codegen.c.matrices`, step by step.
+"""Operations on matrices in LLVM IR, for modules that stand alone: the algorithms of `adcli.codegen.c.matrix_functions`, step by step.
 
 `ALGORITHMS` is their text in a few words of Python: loops over ranges, conditions, and arithmetic on whole numbers and doubles.
 Operations that a processor does in one way only are in the order of the C, so that both give the same bits.

@@ -14,10 +14,12 @@ import math
 from collections.abc import Sequence
 
 from adcli.codegen.c.language import (
+    LONGEST_COMPOSITION,
     WIDTH,
     Helpers,
     Language,
     Statements,
+    composition,
     filled,
     letters,
     listed,
@@ -26,13 +28,12 @@ from adcli.codegen.c.language import (
     words,
     wrapped,
 )
-from adcli.codegen.c.matrices import MATRICES
+from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import alone, cut
-from adcli.codegen.scripts.module import LONGEST_COMPOSITION, ScriptHelpers, composition
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.affine import Affine, shape_text, text
 from adcli.lang.ir.errors import AdError
@@ -326,9 +327,9 @@ def module(program: Program, name: str, size: int = PART_SIZE) -> str:
     if len(program.params) > MOST_INPUTS:
         raise AdError(f"a function of JavaScript has at most {MOST_INPUTS} parameters; this program has {len(program.params)}",
                       help="write --emit text or c")
-    helpers, functions = ScriptHelpers(LANGUAGE, [name]), list[str]()
+    helpers, functions = Helpers(LANGUAGE, [name]), list[str]()
     if has_tensors(program):
-        from adcli.codegen.scripts.tensors import JavaScriptTensors
+        from adcli.codegen.scripts.nested_arrays import JavaScriptTensors
         tensors = JavaScriptTensors(helpers, program)
         inputs, body, results = tensors.inputs, tensors.lines(), tensors.returned()
     else:
@@ -401,7 +402,7 @@ def in_library(op: Primitive) -> bool:
 
 def operations(name: str) -> str:
     """An object of this name with the operations of the table as functions, and what they call in front of it."""
-    helpers, entries = ScriptHelpers(LANGUAGE, [name]), []
+    helpers, entries = Helpers(LANGUAGE, [name]), []
     for op in filter(in_library, (*TABLE.values(), INDEX_POWER)):
         args = "abc"[:op.arity]
         e = Equation((Var(),), op, tuple([Var(x, truth=op.kind(i) == "t") for i, x in enumerate(args)]))

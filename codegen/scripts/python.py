@@ -15,12 +15,11 @@ import keyword
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.language import Language, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, letters, listed, quoted, words, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.scripts.module import ScriptHelpers
 from adcli.lang.ir import Equation, Lit, Program, has_tensors
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece, call
@@ -241,9 +240,9 @@ def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 def module(program: Program, name: str) -> str:
     """The module of a program, without its comment."""
-    helpers = ScriptHelpers(LANGUAGE, [name])
+    helpers = Helpers(LANGUAGE, [name])
     if has_tensors(program):
-        from adcli.codegen.scripts.arrays import ArrayTensors
+        from adcli.codegen.scripts.numpy_nests import ArrayTensors
         tensors = ArrayTensors(helpers, program)
         inputs, body, results = tensors.inputs, list(tensors.computed()), tensors.returned()
         before = list(tensors.taken())
@@ -262,7 +261,7 @@ def module(program: Program, name: str) -> str:
         *(INDENT + line for line in [*before, *computed, *returned]), ""])
 
 
-def on_arrays(helpers: ScriptHelpers, program: Program) -> tuple[list[str], list[str], list[str], list[str]]:
+def on_arrays(helpers: Helpers, program: Program) -> tuple[list[str], list[str], list[str], list[str]]:
     """A program of scalars on arrays: its inputs, the statement that makes arrays of these, the others, and what it returns."""
     arrays, results = helpers.function("arrays"), helpers.function("results")
     writer = helpers.statements(program)

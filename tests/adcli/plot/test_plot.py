@@ -12,7 +12,7 @@ from command import adcli, succeeds
 from session_seed import drawn, half
 
 from adcli.pictures.terminal import text
-from adcli.plot.pictured import picture
+from adcli.plot.plots import picture
 
 ROOT2 = math.sqrt(2)
 PLACES = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adcli.codegen.c.language import Helpers, quoted
-from adcli.codegen.c.loops import LoopStatements
+from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.plan import TensorStatements
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.affine import affine, atoms, text

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from adcli.codegen.c.language import quoted
-from adcli.codegen.c.loops import BoxLoops, Loops, MatrixLoops
+from adcli.codegen.c.loop_nests import BoxLoops, Loops, MatrixLoops
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
-from adcli.codegen.scripts.tensors import ScriptTensors
+from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative
 from adcli.lang.ir.comprehension import BodySource, Subscript, atoms_in, fixed_indices

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from adcli.codegen.c.language import WIDTH, Helpers
-from adcli.codegen.c.loops import LoopStatements
+from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.source import FAST_MATH, CFunction, block
 from adcli.codegen.c.spelling import language
 from adcli.lang.ir import Param, Program, Var

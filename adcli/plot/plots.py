@@ -1,0 +1,330 @@
+"""Plots: outputs and their derivatives against one input, as panels one below the other; against two, as contours with arrows
+along the gradient, and marks where the value is not smooth."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from adcli.lang.ir import LEVELS, Program, Result
+from adcli.lang.ir.errors import AdError, plural
+from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture, PictureTable
+from adcli.pictures.scales import round_numbers
+from adcli.plot.breaks import (
+    WORDS,
+    BreakPlace,
+    Found,
+    crossings,
+    fixed_text,
+    judged,
+    on_line,
+    operation,
+    place_notes,
+    signs,
+    told_apart,
+)
+from adcli.plot.evaluated import Evaluated
+from adcli.plot.ranges import Setting, from_numbers
+
+MOST_CURVES = 7
+"""Outputs in one picture: as many as there are colours that everybody can tell apart."""
+SEARCHED = 2001
+"""Points between which places are looked for, at least: more than are drawn, so that seldom two lie between neighbours."""
+POINTS_PER_TURN = 6
+"""Points that show one rise or fall of a curve."""
+ROUNDING = 1e-14
+"""Of a value: a step that is no rise or fall."""
+MOST_MARKS = 60
+REACH = 1.1
+"""How far beyond its middle 80 % a clipped axis goes, in widths of that."""
+
+
+def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: int) -> Picture:
+    """The picture of the outputs `of` a program, with derivatives up to an order."""
+    (span,) = setting.ranges
+    e = Evaluated(program, [span.name], setting.fixed, of, max(order, 1))
+    if len(e.outputs) > MOST_CURVES:
+        raise AdError(f"{plural(len(e.outputs), 'output')} are too many for one picture",
+                      help=f"choose up to {MOST_CURVES}: ⟦--of {','.join(e.outputs[:3])}⟧")
+    x = span.values(np.arange(len(span)))
+    values, levels = e(x[None, :])
+    finer = np.unique(np.concatenate([x, span.upwards(SEARCHED).values(np.arange(SEARCHED))]))
+    seen = e(finer[None, :])[0]
+    places = on_line(e, finer, np.array([height(row) for row in seen]))
+    kinds = {r.name: list(found_places(e, places, i)) for i, r in enumerate(e.results) if not r.wrt}
+    panels = []
+    for k in range(order + 1):
+        rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
+        panels.append(panel(e, x, values, rows, places, kinds, k))
+    notes = [*place_notes(span, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels),
+             *crowded_notes(e.outputs, seen, len(x))]
+    table = PictureTable((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
+                  tuple((*row, LEVELS[level]) for *row, level in zip(
+                      x.tolist(), *(values[i].tolist() for i, r in enumerate(e.results) if len(r.wrt) <= order), levels.tolist(),
+                      strict=True)))
+    return Picture(fixed_text(setting), span.name, tuple(panels), notes=tuple(notes), table=table)
+
+
+def found_places(e: Evaluated, places: Sequence[BreakPlace], row: int) -> Iterator[Found]:
+    """The places where an output is not smooth."""
+    name = e.results[row].name
+    for p in places:
+        blame = p.blame(e.reached[name])
+        kind = p.kind(row, [slope(e.results, name)], blame)
+        if kind:
+            yield Found(p, kind, blame)
+
+
+def slope(results: Sequence[Result], name: str) -> int:
+    """The row of the first derivative of an output."""
+    return next(i for i, r in enumerate(results) if r.of == name and len(r.wrt) == 1)
+
+
+def quantiles(y: np.ndarray, *parts: float) -> list[float]:
+    """Quantiles of finite values, whose differences may be larger than any double."""
+    return [2 * float(q) for q in np.quantile(y / 2, parts)]
+
+
+def height(y: np.ndarray) -> float:
+    """How high a curve is as a rule: between its 10th and 90th percentile; of a constant, its size; never 0."""
+    finite = y[np.isfinite(y)]
+    if not len(finite):
+        return 1.0
+    low, high = quantiles(finite, 0.1, 0.9)
+    found = high - low
+    return min(found, 1e300) or float(np.abs(finite).max()) or 1.0
+
+
+def panel(e: Evaluated, x: np.ndarray, values: np.ndarray, rows: Sequence[int], places: Sequence[BreakPlace],
+          kinds: Mapping[str, Sequence[Found]], order: int) -> Panel:
+    """The axes of all outputs, or of their derivatives of one order."""
+    made, marks, upright = [], list[Mark](), set[float]()
+    diverging = False
+    for i in rows:
+        r = e.results[i]
+        number = e.outputs.index(r.of or r.name)
+        xs, ys = broken(x, values[i], i, places)
+        made.append(Curve(derivative_name(r), tuple(xs.tolist()), tuple(ys.tolist()), number=number))
+        for p, kind, _ in kinds[r.of or r.name]:
+            at, s = float(p.at[0]), p.sides
+            if kind == "overflow" or (kind == "hole" and order):
+                continue
+            if s.restless[i].any():
+                continue
+            if s.diverges[i].any() or (kind == "pole" and s.overflow[i].any()):
+                diverging = True
+                upright.add(at)
+            elif s.undefined[i].any() != s.undefined[i].all() or (order == 0 and kind == "domain"):
+                end = float(np.nanmax(s.limits[i])) if np.isfinite(s.limits[i]).any() else np.nan
+                marks += [Mark("domain", at, end)]
+            elif s.differ(i):
+                marks += [Mark("jump", at, float(y)) for y in s.limits[i]]
+                marks += [Mark("value", at, float(s.value[i]))] if np.isfinite(s.value[i]) else []
+            elif kind in ("kink", "singular", "hole") and order == 0:
+                marks.append(Mark(kind, at, float(np.nanmean(s.limits[i]))))
+    low, high = ends(np.concatenate([np.array(c.y) for c in made]), values[rows]) if diverging else (None, None)
+    name = made[0].name if len(made) == 1 else "values" if not order else f"derivatives of order {order}" if order > 1 else \
+        "derivatives"
+    return Panel(name, tuple(made), tuple(marks if len(marks) <= MOST_MARKS else ()), tuple(sorted(upright))[:MOST_MARKS],
+                 low=low, high=high, share=1.0 if order else 1.5)
+
+
+def derivative_name(r: Result) -> str:
+    """v, dv/dx, d²v/dx²."""
+    if not r.wrt:
+        return r.name
+    power = "" if len(r.wrt) == 1 else "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(len(r.wrt)))
+    return f"d{power}{r.of}/d{r.wrt[0]}{power}"
+
+
+def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[BreakPlace]) -> tuple[np.ndarray, np.ndarray]:
+    """A curve with what it tends to on both sides of every place, and a gap between them where it is not continuous."""
+    keep = np.ones(len(x), bool)
+    more_x, more_y = list[float](), list[float]()
+    for p in places:
+        low, high, s = float(p.low[0]), float(p.high[0]), p.sides
+        keep &= ~((x >= low) & (x <= high))
+        below, above = s.limits[row].tolist()
+        cut = s.cut(row)   # the gap stands between the sides, even where they are the same double
+        more_x += [low, low / 2 + high / 2, high] if cut else [low, high]
+        more_y += [below, np.nan, above] if cut else [below, above]
+    xs, ys = np.concatenate([x[keep], more_x]), np.concatenate([y[keep], more_y])
+    order = np.argsort(xs, kind="stable")
+    return xs[order], np.where(np.isfinite(ys[order]), ys[order], np.nan)
+
+
+def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None]:
+    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and a little more than that on both sides;
+    None for an end that no curve goes beyond."""
+    finite, seen = y[np.isfinite(y)], sampled[np.isfinite(sampled)]
+    if not len(seen) or not len(finite):
+        return None, None
+    low, high = quantiles(seen, 0.1, 0.9)
+    wide = (high - low) * REACH or 1.0
+    beyond = finite.min() < low - wide, finite.max() > high + wide
+    return float(low - wide) if beyond[0] else None, float(high + wide) if beyond[1] else None
+
+
+def crowded_notes(names: Sequence[str], seen: np.ndarray, points: int) -> Iterator[str]:
+    """A warning where a curve turns more often than points show."""
+    for name, y in zip(names, seen, strict=False):
+        finite = y[np.isfinite(y)]
+        steps = np.diff(finite)
+        slopes = np.where(np.abs(steps) > ROUNDING * np.abs(finite[1:]), np.sign(steps), 0.0)
+        turns = int(np.count_nonzero(np.diff(slopes[slopes != 0])))
+        if turns * POINTS_PER_TURN > points:
+            yield f"{name} turns {turns} times or more, too often for {points} points: choose a shorter range"
+
+
+def empty_notes(panels: Sequence[Panel]) -> Iterator[str]:
+    for c in panels[0].curves:
+        if all(y != y for y in c.y):
+            yield f"{c.name} has no value here"
+
+
+def clipped_notes(panels: Sequence[Panel]) -> Iterator[str]:
+    for p in panels:
+        ends = {word: end for word, end in (("below", p.low), ("above", p.high)) if end is not None}
+        where = [f"{word} {text}" for word, text in zip(ends, told_apart(list(ends.values()), 3), strict=True)]
+        if where:
+            yield f"{p.name} {'are' if len(p.curves) > 1 else 'is'} not shown {' and '.join(where)}"
+
+
+# ---------------------------------------------------------------- contours
+
+LEVEL_COUNT = 12
+ARROWS = 15
+"""Arrows across and up."""
+WIDE = 6.0
+"""A value whose largest sizes are so many times its middle ones is drawn at levels that grow by factors."""
+FACTORS = (1.0, 2.0, 5.0)
+
+
+def contours(program: Program, setting: Setting, of: Sequence[str] | None, order: int) -> Picture:
+    """The map of one output `of` a program, with arrows along its gradient unless the `order` of derivatives is 0."""
+    across, up = setting.ranges
+    e = Evaluated(program, [across.name, up.name], setting.fixed, of, 1)
+    if len(e.outputs) > 1:
+        raise AdError("a contour map is of one output", help=f"choose one: ⟦--of {e.outputs[0]}⟧")
+    if order > 1:
+        raise AdError("a contour map shows first derivatives at most", help="write ⟦--derivatives 1⟧")
+    x, y = (r.values(np.arange(len(r))) for r in (across, up))
+    grid = np.array([np.tile(x, len(y)), np.repeat(y, len(x))])
+    (z, *slopes), levels = e(grid)
+    shape = len(y), len(x)
+    marks, notes, bad = broken_grid(e, grid, shape, program)
+    values = np.where(np.isfinite(z), z, np.nan).reshape(shape)
+    shown = np.where(bad, np.nan, values)
+    lines = chosen(shown)
+    along = {r.wrt[0]: s.reshape(shape) for r, s in zip(e.results[1:], slopes, strict=True)}
+    arrows = tuple(gradient_arrows(x, y, along[across.name], along[up.name], shown)) if order else ()
+    contour = Contour(e.outputs[0], tuple(x.tolist()), tuple(y.tolist()), tuple(tuple(row) for row in shown.tolist()),
+                      tuple(lines), arrows, tuple(marks))
+    names = across.name, up.name, *(r.name for r in e.results)
+    columns = [*grid.tolist(), z.tolist(), *(s.tolist() for s in slopes)]
+    table = PictureTable((*names[:3 + (len(slopes) if order else 0)], "status"),
+                  tuple((*row[:3 + (len(slopes) if order else 0)], LEVELS[level])
+                        for *row, level in zip(*columns, levels.tolist(), strict=True)))
+    return Picture(fixed_text(setting), across.name, contour=contour, y_name=up.name,
+                   notes=(*notes, *range_notes(values, x, y, across.name, up.name, e.outputs[0], bool(arrows))), table=table)
+
+
+def broken_grid(e: Evaluated, grid: np.ndarray, shape: tuple[int, int],
+                program: Program) -> tuple[list[Mark], list[str], np.ndarray]:
+    """Where the value is not smooth between neighbours of the grid: marks, notes, and the points beside which a line of
+    equal value would be false."""
+    codes = signs(e, grid)
+    number = np.arange(grid.shape[1]).reshape(shape)
+    pairs = [(number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())]
+    heights = np.array([height(row) for row in e(grid)[0]])
+    marks, bad, told = list[Mark](), np.zeros(grid.shape[1], bool), dict[str, dict[str, None]]()
+    for one, other in pairs:
+        found = list(crossings(e, grid[:, one], grid[:, other], codes[:, one], codes[:, other]))
+        if not found:
+            continue
+        low, high = (np.array([f[k] for f in found]).T for k in (0, 1))
+        which = [f[2] for f in found]
+        reach = grid[:, other[which]] - grid[:, one[which]]
+        for place, k in zip(judged(e, low, high, reach, [[f[3]] for f in found], heights), which, strict=True):
+            blame = place.blame(e.reached[e.outputs[0]])
+            kind = place.kind(0, range(1, len(e.results)), blame)
+            if kind:
+                marks.append(Mark(kind, float(place.at[0]), float(place.at[1])))
+                told.setdefault(kind, {})[operation(blame, program.source)] = None
+            if kind in ("pole", "singular", "jump") and place.sides.cut(0):
+                bad[[one[k], other[k]]] = True
+    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}: {', '.join(filter(None, texts))}".removesuffix(": ")
+             for kind, texts in told.items()]
+    return list(dict.fromkeys(marks)), notes, bad.reshape(shape)
+
+
+def chosen(z: np.ndarray) -> list[float]:
+    """Round levels over the middle 96 % of the values; where the large are far larger than most, levels that grow by factors."""
+    finite = z[np.isfinite(z)]
+    if not len(finite) or finite.min() == finite.max():
+        return []
+    low, middle, high = quantiles(finite, 0.02, 0.5, 0.98)
+    if low >= 0 and high > WIDE * middle > 0:
+        least = max(*quantiles(finite, 0.01), high * 1e-6)
+        powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+        steps = FACTORS if len(powers) <= 6 else (1.0,)
+        return [v for k in powers for f in steps if least <= (v := f * 10.0 ** k) <= high]
+    return round_numbers(*((low, high) if low < high else (float(finite.min()), float(finite.max()))), LEVEL_COUNT)
+
+
+def gradient_arrows(x: np.ndarray, y: np.ndarray, dx: np.ndarray, dy: np.ndarray, z: np.ndarray,
+                    ) -> Iterator[tuple[float, float, float, float]]:
+    """Arrows of one length on a coarser grid, which point where the value grows fastest as the picture shows it: in parts of the
+    two ranges, since these may be of different units."""
+    wide, high = (float(axis[-1] / 2 - axis[0] / 2) for axis in (x, y))
+    for j in middles(len(y)):
+        for i in middles(len(x)):
+            across, up = together((float(dx[j, i]), wide), (float(dy[j, i]), high))
+            size = math.hypot(across, up)
+            if math.isfinite(size) and size > 0 and math.isfinite(z[j, i]):
+                yield float(x[i]), float(y[j]), 0.6 / ARROWS * across / size, 0.6 / ARROWS * up / size
+
+
+def together(*pairs: tuple[float, float]) -> list[float]:
+    """The product of each pair, all divided by one power of two, so that the largest is a double."""
+    parts = [(math.frexp(a), math.frexp(b)) for a, b in pairs]
+    top = max((m[1] + n[1] for m, n in parts if m[0] and n[0]), default=0)
+    return [math.ldexp(m[0] * n[0], m[1] + n[1] - top) for m, n in parts]
+
+
+def middles(count: int) -> list[int]:
+    """About as many places as there are arrows, evenly, none at the edges."""
+    n = min(ARROWS, count)
+    return [round((k + 0.5) * (count - 1) / n) for k in range(n)]
+
+
+def range_notes(z: np.ndarray, x: np.ndarray, y: np.ndarray, across: str, up: str, name: str, arrows: bool) -> Iterator[str]:
+    """The least and the greatest value on the grid, and what arrows mean."""
+    if not np.isfinite(z).any():
+        yield f"{name} has no value here"
+        return
+    places = [divmod(int(at), len(x)) for at in (np.nanargmin(z), np.nanargmax(z))]
+    values, columns, rows = (told_apart([float(v) for v in found]) for found in (
+        [z[place] for place in places], [x[i] for _, i in places], [y[j] for j, _ in places]))
+    for k, word in enumerate(("least", "greatest")):
+        yield f"{word} on the grid: {name} = {values[k]} at {across} = {columns[k]}, {up} = {rows[k]}"
+    if arrows:
+        yield f"arrows point where {name} grows fastest, in parts of the two ranges"
+
+
+# ---------------------------------------------------------------- any plot
+
+def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: Sequence[str] | None = None,
+            derivatives: int = 1, points: int | None = None, remark: Callable[[object], None] = lambda note: None) -> Picture:
+    """The picture of the outputs `of` a program of numbers. In `at` a tuple (low, high) or (low, high, count) is a range, over
+    which an input varies; inputs that are left out have their defaults, or vary over the ranges they are declared with."""
+    return pictured(from_numbers(program, at, points, remark), of, derivatives)
+
+
+def pictured(setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:
+    """The picture of a setting."""
+    with np.errstate(all="ignore"):   # what overflows is infinite, and has no place in a picture
+        if len(setting.ranges) == 1:
+            return curves(setting.program, setting, of, derivatives)
+        return contours(setting.program, setting, of, derivatives)
