@@ -175,7 +175,7 @@ def _exit_code(args: list[str]) -> int:
 
 
 def _defect(error: BaseException) -> int:
-    """What to say when adcli itself is wrong; ADCLI_TRACEBACK=1 shows where."""
+    """Report a defect of adcli; ADCLI_TRACEBACK=1 shows where."""
     if os.environ.get("ADCLI_TRACEBACK"):
         import traceback
         traceback.print_exc()

@@ -31,7 +31,7 @@ class VerbFailed(Exception):
 
 
 def load(shell: Any) -> None:
-    """What `%load_ext adcli` does."""
+    """Load the extension of IPython."""
     try:
         import IPython  # noqa: F401
     except ModuleNotFoundError:
@@ -57,7 +57,7 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """What `%unload_ext adcli` does."""
+    """Unload the extension of IPython."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("ad", None)
     for shown in (AdError, VerbFailed):
@@ -91,7 +91,7 @@ def run_line(words: list[str], variables: dict[str, Any]) -> None:
 
 
 def run_verb(words: list[str], text: str | None) -> None:
-    """What the shell does with a command, the text of a program on standard input."""
+    """Run a command of the shell, the text of a program on standard input."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     try:
         done = subprocess.run([sys.executable, "-P", "-m", "adcli", *words], **given, capture_output=True, encoding="utf-8",

@@ -36,7 +36,7 @@ HOW = {
     "tail": "its limit there", "hinge": "the flat side", "step": "a step function", "undefined": "undefined",
     "division": "division by zero", "no limit": "there is no limit at infinity", "itself": "a value less itself",
 }
-"""How an operation of the program itself came to its result."""
+"""Reasons of the result of an operation."""
 FORMS = ("0·inf", "0/0", "inf/inf", "inf-inf")
 """Kinds that are said as what the operation comes to: 0/0 = nan."""
 PARTIALS = {
@@ -44,10 +44,10 @@ PARTIALS = {
     "kink": ": a kink, where the derivative is 0 by convention", "step": ": a step function has derivative 0",
     "unverified": f": {UNVERIFIED_ZERO}",
 }
-"""What is said behind a partial derivative."""
+"""Endings of the sentences on a partial derivative."""
 PRODUCTS = {
     "overflow": "overflows, larger than any double", "underflow": "underflows, smaller than any double", "undefined": "is nan",
 }
-"""What a partial derivative times what reaches it does."""
+"""Effects of a product with a partial derivative."""
 TERMS = {"inf-inf": "are infinite with opposite signs: inf - inf = nan", "cancellation": "cancel exactly"}
-"""What several contributions do together."""
+"""Effects of a sum of contributions."""

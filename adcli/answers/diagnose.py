@@ -71,7 +71,7 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
 
 
 def numbers_of(task: Task) -> Number:
-    """How notes write numbers: as results are written if nothing else is asked for."""
+    """Format of numbers in notes, the default one of results."""
     return number_format(None, False, task.request.precision)
 
 
@@ -134,7 +134,7 @@ def level_of(e: Equation, values: ValuesAt, still: bool, known: Activity | None)
 
 
 def letter(position: int) -> str:
-    """What an argument is called in a message: u, v, w, u3, …"""
+    """Name of an argument in messages: u, v, w, u3, …"""
     return OPERANDS[position] if position < len(OPERANDS) else f"u{position}"
 
 
@@ -168,7 +168,7 @@ def few(operands: Sequence[Any]) -> range:
 
 
 def some(texts: list[str], operands: Sequence[Any]) -> list[str]:
-    """What is said of these few, with a sign that there are more."""
+    """Texts of the first few operands, with … where there are more."""
     return texts if len(operands) <= MOST_NAMED else [*texts, "…"]
 
 
@@ -249,7 +249,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
 
 
 def told_matrix(place: Place, found: Numbers, number: Number) -> str:
-    """Where an operation on matrices is not defined, in words: its pivot, counted from 1, or the element that is to blame."""
+    """Description of an undefined operation on matrices: its pivot, counted from 1, or the element that is to blame."""
     import numpy as np
 
     from adcli.input.nested import element

@@ -97,7 +97,7 @@ def comment(d: Digits) -> str:
 
 
 def words(d: Digits) -> str:
-    """How many digits are right, in words."""
+    """Count of right digits, in words."""
     if d.convention.level:
         return str(d.convention)
     match d.exact, d.count:
@@ -151,7 +151,7 @@ MARKS: dict[str, Callable[[Digits], bool]] = {"turned": lambda d: d.turned, "con
 
 
 def of_any(digits: Any, holds: Callable[[Digits], bool]) -> bool:
-    """Whether it holds for a number, or for an element of a tensor."""
+    """Test of a number, or of any element of a tensor."""
     return holds(digits) if isinstance(digits, Digits) else any(of_any(d, holds) for d in digits)
 
 

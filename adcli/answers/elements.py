@@ -69,14 +69,14 @@ def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> i
 
 
 class FullMatrix:
-    """Where the entries of a `matrix` stand among the derivatives as tensors, which are the results of `task`."""
+    """Entries of a `matrix` among the derivatives as tensors, which are the results of `task`."""
 
     def __init__(self, task: Task, matrix: Matrix) -> None:
         self.task, self.matrix = task, matrix
         self.rows, self.columns = (self.places(names) for names in (matrix.rows, matrix.columns))
 
     def places(self, names: Sequence[str]) -> dict[str, slice]:
-        """Which rows or columns are the elements of each tensor, and which is a number; none of one without elements."""
+        """Slice of the rows or columns of each tensor or scalar; empty for one without elements."""
         of = [tensor_of(name) for name in names]
         found = {name: slice(of.index(name), of.index(name) + of.count(name)) for name in dict.fromkeys(of)}
         return defaultdict(lambda: slice(0, 0), found)
@@ -123,8 +123,8 @@ class SweepProducts:
         return found.matrix(name, list(zip(reading.i.tolist(), reading.j.tolist(), strict=True))), values.tolist()
 
     def along(self, verb: str, seeded: Sequence[str], order: Sequence[int]) -> Callable[[np.ndarray], np.ndarray]:
-        """What the sweeps of a verb make of vectors, whose elements are those of these inputs, or outputs, in turn: the elements
-        of its derivatives in this order."""
+        """Products by the sweeps of a verb with vectors, whose elements are those of these inputs, or outputs, in turn: the
+        elements of its derivatives in this order."""
         @cache
         def code() -> tuple[Task, TensorEvaluator]:
             task = prepared(self.task.request._replace(verb=verb, wrt=self.wrt, mode="auto"), self.options)

@@ -146,7 +146,7 @@ def refuse_undecided(whole: NumbersAt, box: GivenBox) -> None:
 
 
 def proven(program: Program, needed: Pivots, box: GivenBox) -> bool:
-    """Whether the elements of a matrix are numbers on the whole box, and no pivot is 0: at once, or on its parts."""
+    """Proof that the elements of a matrix are numbers on the whole box, and no pivot is 0: at once, or on its parts."""
     atoms = tuple(dict.fromkeys([*needed.pivots, *needed.elements]))
     asked = Program(program.params, program.equations, tuple([Result(f"r{k}", a) for k, a in enumerate(atoms)]))
     return any(regular(enclose(asked, box, *most), len(set(needed.pivots))) for most in ([0], []))
@@ -187,7 +187,7 @@ def declared(inputs: Sequence[Param]) -> GivenBox:
 
 
 def split_widths(inputs: Sequence[Param], spec: str) -> tuple[str, dict[str, str | float]]:
-    """What one --at says without its spreads, and what stands behind ±: of a tensor as it is written."""
+    """Split one --at into the point and the widths after ±, those of a tensor as written."""
     kinds = {p.name: p.var for p in inputs}
     plain: list[str] = []
     spreads: dict[str, str | float] = {}
@@ -261,7 +261,7 @@ def place(where: GivenBox, number: Number) -> str:
 
 
 def remarks(known: Enclosure) -> list[str]:
-    """What is to be said of each result: where it has no value, or is a convention; over a box, whether it may jump, and how wide
+    """Remarks on each result: where it has no value, or is a convention; over a box, whether it may jump, and how wide
     its bounds are."""
     conventions = known.conventions or [""] * len(known.bounds)
     said = [[chosen or UNDEFINED[where]] if decoration == "trv" else ["may jump"] * (decoration == "def" and bool(known.inner))
@@ -276,7 +276,7 @@ UNDEFINED = {"everywhere": "no value", "somewhere": "partly defined", "": "may b
 
 
 def quality(bounds: FloatBounds, inner: FloatBounds | None) -> str:
-    """How much wider the bounds may be than the true range."""
+    """Quality of bounds: their width against the true range."""
     (lo, hi) = bounds
     if not math.isfinite(hi - lo):
         return "no finite bound found"
@@ -340,7 +340,7 @@ def csv_lines(layout: Layout, found: Iterable[Bounded], number: Number, wide: bo
 
 
 def note(e: Equation, operands: Sequence[FloatBounds | bool | None], reason: str, task: Task) -> Note:
-    """What made bounds infinite, has no value, or what no precision decides, with its place."""
+    """Note on the operation that made bounds infinite, has no value, or is undecided."""
     shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands) if i not in fixed(e)]
     return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.signature.source)
 

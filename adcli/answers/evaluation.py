@@ -17,7 +17,7 @@ from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
 Remark = Callable[[object], object]
-"""Where notes go."""
+"""Sink of notes."""
 POINTS_AT_ONCE = 4096
 """Points that are computed and written at a time, at most."""
 NUMBERS_AT_ONCE = 1 << 19
@@ -25,7 +25,7 @@ NUMBERS_AT_ONCE = 1 << 19
 
 
 def points_at_once(numbers: int, most: int) -> int:
-    """How many points, or rows, of so many numbers each are computed and written at a time."""
+    """Number of points, or rows, of so many numbers that form a block."""
     return max(1, min(most, NUMBERS_AT_ONCE // max(1, numbers)))
 
 
@@ -99,7 +99,8 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remar
 
 
 def each_once(remark: Remark | None) -> Remark | None:
-    """Where notes go that are said once: a run that is made again in the ordinary way has the same to say before it begins."""
+    """Sink of notes that drops repeated ones: a run that is made again in the ordinary way has the same to say before it
+    begins."""
     said = list[object]()
 
     def hear(note: object) -> None:

@@ -33,7 +33,7 @@ class Pool(ThreadPoolExecutor):
             return done
 
     def result(self, future: Future[Done]) -> Done:
-        """What is ready. MemoryError where a thread has ended that had too little memory left to say so."""
+        """Result of a future. MemoryError where a thread has ended that had too little memory left to say so."""
         while not future.done():
             with contextlib.suppress(TimeoutError):
                 future.exception(LOOK)
@@ -43,7 +43,7 @@ class Pool(ThreadPoolExecutor):
 
 
 def threads(jobs: int | None) -> int:
-    """How many threads work, if not those that are asked for: most of the work is outside the interpreter's lock."""
+    """Number of threads, if not as asked for: most of the work is outside the interpreter's lock."""
     return jobs or threads_with_room(max(1, min(8, processors())))
 
 

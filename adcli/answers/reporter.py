@@ -41,7 +41,7 @@ class Reporter:
             (self.heard or say)(remark)
 
     def begin(self) -> None:
-        """What there is to say of the program itself."""
+        """Report the notes on the program itself."""
         for note in self.task.signature.notes:
             self.say(note)
 
@@ -66,7 +66,7 @@ class Reporter:
                 self.note(kind, note.__str__)
 
     def over_block(self, at: Mapping[str, Any], results: Sequence[Any], levels: Any) -> None:
-        """The same for many points of scalars, a column for each input and each result."""
+        """Report on many points of scalars, a column for each input and each result."""
         import numpy as np
         self.failed |= bool(levels.any()) or not all(np.isfinite(r).all() for r in results)
         for i in np.flatnonzero(levels).tolist():
@@ -84,7 +84,7 @@ class Reporter:
                 self.say(out_of_range(p, found[p.name], self.task.signature.source))
 
     def outside_block(self, at: Mapping[str, Any]) -> None:
-        """The same for many points of scalars, a column for each input."""
+        """Report values outside declared ranges, a column for each input."""
         from adcli.input.points import first_outside
         for p in self.task.free:
             if p.low is not None and p.high is not None and p.name not in self.beyond:
@@ -96,7 +96,8 @@ class Reporter:
         self.note(kind, lambda: self.explained(row))
 
     def explained(self, row: Row) -> Note | str:
-        """What makes a result rough: the operation, or the first value that is not finite though nothing was rough on its way."""
+        """Explanation of a rough result: the operation, or the first value that is not finite though nothing was rough on its
+        way."""
         from adcli.answers.diagnose import note
         if row.level:
             return note(self.task, row._replace(at=arrays_of(row.at)), self.jobs)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MANY = 2048
 """Points that are worth loading NumPy."""
 OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program itself"
-"""Where a verb that evaluates takes its numbers beside points."""
+"""Other sources of numbers, for messages."""
 
 
 def at_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
@@ -99,7 +99,7 @@ def written(task: Task, options: ResultOptions, rows: Iterator[Row], reporter: R
 
 def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], number: Number,
                  reporter: Reporter) -> Iterator[str]:
-    """The same where results are tensors: two points tell whether there are several."""
+    """Text of results that are tensors: two points tell whether there are several."""
     from adcli.output.tensors import csv_matrix, is_cut
     first = list(islice(rows, 2))
     if options.form in ("csv", "tsv"):

@@ -74,7 +74,7 @@ def components(spec: str, kind: str) -> dict[str, float]:
 
 
 def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]:
-    """The same where there are tensors or files."""
+    """Components of a direction with tensors or files."""
     given: dict[str, Any] = {}
     for one in axes(spec, kinds or {"": 0}, f"--{kind}"):
         if len(one) != 1:

@@ -1,4 +1,4 @@
-"""The same from Python: a Function is a program that can be called and differentiated.
+"""The Python API: a Function is a program that can be called and differentiated.
 
 `adcli` itself names what is public. Nothing of the command line is imported here, and numpy only where arrays are.
 

@@ -1,4 +1,4 @@
-"""What a Function is called with: arrays of real numbers that go together, and arrays for the results."""
+"""Arguments of a Function: arrays of real numbers that broadcast, and arrays for the results."""
 from __future__ import annotations
 
 import ctypes
@@ -55,7 +55,7 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
 
 def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
                   code: str) -> Quick:
-    """What computes arrays of one shape, with numbers beside them, by the builtin `columns`; None for anything else, also for so
+    """Fast call for arrays of one shape and numbers, by the builtin `columns`; None for anything else, also for so
     many rows that threads may be worth it or memory be too little."""
     if columns is never or not with_arrays(code):
         return never
@@ -140,7 +140,7 @@ def with_filled_seeds(program: Program, values: Sequence[Any]) -> list[Any]:
 
 
 def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]) -> Quick:
-    """What computes tensors of the shapes of these values by the builtin `tensors`; None for anything else."""
+    """Fast call for tensors of these shapes, by the builtin `tensors`; None for anything else."""
     defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
     found = kernel.quick({p.name: v for p, v in zip(program.params, values, strict=True)}, defaults)
     if found is None or found[1] is never:

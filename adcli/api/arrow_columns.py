@@ -125,14 +125,14 @@ def of_one_shape(column: pa.Array, integer: bool) -> Lists:
 
 
 def opened(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """What lists hold, and where in it each begins; at last where the last one ends. Lists that are null hold nothing."""
+    """Flattened lists with their offsets. Lists that are null hold nothing."""
     lengths = list_value_length(column)
     lengths = memory(lengths.fill_null(ZERO.cast(lengths.type)))
     return column.flatten(), np.append(0, np.cumsum(lengths, dtype=np.intp))
 
 
 def among(marked: np.ndarray, count: int, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Whether any of `count` things that is `marked` lies from `starts` to `ends`, for each of them."""
+    """For each range from `starts` to `ends`, test whether any of the `marked` of `count` items lies in it."""
     before = np.zeros(count + 1, np.intp)
     before[marked + 1] = 1
     np.cumsum(before, out=before)

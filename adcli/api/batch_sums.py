@@ -42,7 +42,7 @@ DIGITS = 16
 """Hexadecimal digits of a digest that tells sums apart."""
 OTHER_ADCLI = "another adcli"
 Place = tuple[int, str]
-"""Where a batch begins in what was given, and what messages call that."""
+"""Offset of a batch in the data given, and the name of these in messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class BatchSums:
 
     @cached_property
     def _names(self) -> tuple[str, str | None, list[str]]:
-        """What the number of rows is called, the sum of the weights, and the number of rows of each status."""
+        """Names of the row count, of the sum of the weights, and of the row count of each status."""
         free = Names([*self.results.function.outputs[:-1], *self.group_by])
         return free.fresh("rows"), self.weights and free.fresh("weights"), [free.fresh(f"rows_{level}") for level in LEVELS]
 
@@ -135,7 +135,7 @@ class BatchSums:
 
     @cached_property
     def _here(self) -> Origin:
-        """What states depend on that are made in this process."""
+        """Digests that states made in this process depend on."""
         return {**self.origin, OTHER_ADCLI: own_content()[:DIGITS]}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,7 +201,7 @@ class BatchSums:
         return {**defaults, **self.results.fixed}
 
     def _without(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, faults: Faults) -> tuple[Shapes, Sums]:
-        """The same without bad rows, where these are left out."""
+        """Sums without bad rows, where these are skipped."""
         if self.results.on_error == "stop":
             self.results.refuse(faults, *at, "on_error='skip' leaves bad rows out")
         bad = marked(faults, batch.num_rows)
@@ -302,7 +302,7 @@ class State:
         self.sums.merge(other.sums)
 
     def packed(self) -> pa.RecordBatch:
-        """The same as a record batch: the same bytes for the same sums."""
+        """Record batch of a state: equal bytes for equal sums."""
         sums = Sums(self.sums.names, dict(sorted(self.sums.groups.items())))
         groups = base64.b64encode(self.groups.serialize()).decode()
         text = json.dumps({"of": self.origin, "groups": groups, "shapes": self.shapes, "sums": sums.packed()})
@@ -310,7 +310,7 @@ class State:
 
     @classmethod
     def unpacked(cls, data: bytes) -> State:
-        """What `packed` made. AdError for anything else."""
+        """Inverse of `packed`. AdError for anything else."""
         try:
             found = json.loads(data)
             shapes = {name: tuple(shape) for name, shape in found["shapes"].items()}
@@ -364,7 +364,7 @@ def as_texts(column: pa.Array) -> pa.Array:
 
 
 def from_texts(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """What `as_texts` has made texts of."""
+    """Inverse of `as_texts`."""
     return texts.cast(number).view(kind) if (number := number_type(kind)) else texts.cast(kind)
 
 

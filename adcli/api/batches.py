@@ -33,7 +33,7 @@ FUNCTIONS = 64
 
 
 class FittedSchema(NamedTuple):
-    """What follows from the schema of batches: where the column of each input is, and the schema of the result."""
+    """Column of each input in batches of a schema, and the schema of the result."""
 
     given: pa.Schema
     places: dict[str, int]
@@ -41,7 +41,7 @@ class FittedSchema(NamedTuple):
 
 
 class ArrayFunction(Protocol):
-    """What is asked of a Function."""
+    """Protocol of the functions that batches are computed with."""
 
     @property
     def program(self) -> Program: ...
@@ -89,7 +89,7 @@ class BatchFunction:
 
     @cached_property
     def free(self) -> list[Param]:
-        """The same with what is declared of them."""
+        """Declarations of the inputs that columns give."""
         return [p for p in self.function.program.params if p.name not in self.fixed]
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class BatchFunction:
         return self._fitted(given).schema
 
     def _fitted(self, given: pa.Schema) -> FittedSchema:
-        """What follows from a schema, which batch after batch has: the last one is kept."""
+        """Fitted schema, cached for the batches after it."""
         last: FittedSchema | None = self.__dict__.get("_last")
         if last is None or not last.given.equals(given, check_metadata=True):
             last = self.__dict__["_last"] = FittedSchema(given, self._places(given), self._schema(given))
@@ -284,7 +284,7 @@ def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction],
 
 
 def sealed(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same in a mapping and in arrays that nobody can change."""
+    """Read-only mapping of read-only copies."""
     kept = {name: np.array(x) if isinstance(x, np.ndarray) else x for name, x in values.items()}
     for x in kept.values():
         if isinstance(x, np.ndarray):
@@ -310,7 +310,7 @@ def refuse_type(p: Param, kind: pa.DataType) -> None:
 # ---------------------------------------------------------------- bad rows
 
 def marked(faults: Faults, rows: int) -> np.ndarray:
-    """Which rows are bad."""
+    """Mask of the bad rows."""
     bad = np.zeros(rows, bool)
     for places, _ in faults:
         bad[places] = True

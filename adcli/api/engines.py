@@ -1,4 +1,4 @@
-"""What the adapters of engines have in common: a program in any form, differentiated by the name of a verb, for batches.
+"""Shared by the adapters of engines: a program in any form, differentiated by the name of a verb, for batches.
 
 An adapter is a module `adcli.ENGINE` of a few lines: it knows how its engine calls a function of Arrow's tables, and nothing
 else.

@@ -100,7 +100,7 @@ def columns_of(data: Data) -> list[Any]:
 
 
 def by_output(what: str, given: Any, outputs: Sequence[str]) -> dict[str, Any]:
-    """What is given for every output, or for those that a dictionary names."""
+    """Values by output, from one for all or a dictionary."""
     if not isinstance(given, Mapping):
         if len(outputs) > 1 and (isinstance(given, str) or np.ndim(given)):
             raise AdError(f"{what} is one column, and there are {len(outputs)} outputs: {', '.join(outputs)}",
@@ -113,7 +113,7 @@ def by_output(what: str, given: Any, outputs: Sequence[str]) -> dict[str, Any]:
 
 
 def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
-    """What `params` says: names, starts, (start, low, high), or a text as --params has it."""
+    """Starts and bounds of `params`: names, starts, (start, low, high), or a text as --params has it."""
     if params is None:
         return None
     if isinstance(params, str):
@@ -138,7 +138,7 @@ def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
 
 
 def has_rows(x: Any, rank: int) -> bool:
-    """Whether a column has one more dimension than what stands in a row of it."""
+    """Test for a column with one more dimension than one of its rows."""
     return hasattr(x, "__len__") and not isinstance(x, str) and (1 + np.ndim(next(iter(x))) if len(x) else 1) > rank
 
 

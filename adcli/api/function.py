@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
 MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
-"""What matrix a Function computes, and the inputs that are its columns."""
+"""Kind of the matrix that a Function computes, and the inputs that are its columns."""
 
 
 CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
@@ -137,7 +137,7 @@ class Function(Inspection):
 
     @property
     def fast_math(self) -> bool:
-        """Whether its code may round otherwise, and subnormal numbers count as 0 in it."""
+        """True if its code may fuse and reciprocate, and flushes subnormal numbers to 0."""
         return self._fast
 
     @property
@@ -203,12 +203,12 @@ class Function(Inspection):
         return self.derive("vjp", wrt, of)
 
     def only(self, of: OneOrMore) -> Function:
-        """The same with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
+        """Function with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
         from adcli.lang.passes.simplify import prune
         return Function(prune(self._kept(of)), None, self._origin, self._precision, self._fast)
 
     def derive(self, verb: str, wrt: OneOrMore = None, of: OneOrMore = None, **options: Any) -> Function:
-        """What a verb of the table of verbs makes of the program, with the options of a request; also called by its name."""
+        """Apply a verb of the table of verbs to the program, with the options of a request; also called by its name."""
         row = VERBS[one_of("verb", verb, CALLED)]
         made = derived(Request(verb, NO_TEXT, names(of), names(wrt), **options), self._program)
         matrix = row.matrix and (row.matrix, tuple(made.wrt))
@@ -265,7 +265,7 @@ class Function(Inspection):
 
     def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
                  subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:
-        """Where an output is least, from this point: the inputs in `wrt` (default: all but params) are moved within their
+        """Minimize an output from this point: the inputs in `wrt` (default: all but params) are moved within their
         declared ranges, under conditions such as 'g <= 0' or '0 <= x + y <= 2'.
 
         A scipy.optimize.OptimizeResult, in which success says whether the point was shown to be a minimum by exact derivatives
@@ -279,7 +279,7 @@ class Function(Inspection):
 
     def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
               equations: str | Sequence[str] = (), **values: Any) -> Any:
-        """Where equations such as 'g == 1' hold, or the outputs in `of` (default: all) are zero, from this point: the unknowns
+        """Solve equations from this point: where those such as 'g == 1' hold, or the outputs in `of` (default: all) are zero, from this point: the unknowns
         are the inputs in `wrt` (default: all but params). More equations than unknowns are solved by least squares.
 
         A scipy.optimize.OptimizeResult: x, fun and jac are the unknowns, the residuals and the Jacobian there, `at` is the point
@@ -312,7 +312,7 @@ class Function(Inspection):
 
     def arrow(self, fixed: Mapping[str, Any] | None = None, /, *, only: bool = False, on_error: str = "stop",
               missing: str = "error", status: bool = False, jobs: int | None = 1, **values: Any) -> BatchFunction:
-        """The same from a pyarrow.RecordBatch (or Table, or reader) to a RecordBatch, for engines of large tables; with the extra
+        """Function from a pyarrow.RecordBatch (or Table, or reader) to a RecordBatch, for engines of large tables; with the extra
         `arrow`.
 
         Inputs are columns by name, of any type of numbers, or of lists where they are tensors; or they are fixed here, as
@@ -342,7 +342,7 @@ class Function(Inspection):
         return batch_sums(results, names(group_by), weights, truth("gauss_newton", gauss_newton), truth("status", status))
 
     def _with_levels(self) -> Function:
-        """The same with the number of its status as one more result."""
+        """Function with the number of its status as one more result."""
         return Function(_with_levels(self._program, self._origin), precision=self._precision, fast_math=self._fast)
 
     # -- text
@@ -385,7 +385,7 @@ class Function(Inspection):
         return self._called(given, out, jobs)
 
     def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
-        """The same for everything that a call may be given, and what makes the next one quick."""
+        """General call, which also prepares the fast one."""
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
@@ -432,7 +432,7 @@ class Function(Inspection):
         return {p.name: p.default for p in self._program.params if p.default is not None}
 
     def status(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
-        """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
+        """Status of the results at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
         for arrays an array of these words."""
         if self._status is None:
             whole = self._with_levels()

@@ -1,4 +1,4 @@
-"""What a Function has for looking at it: pictures, tables and verdicts, as the shell has them, and how notebooks show it.
+"""Methods that inspect a Function: pictures, tables and verdicts, as the shell has them, and how notebooks show it.
 
 The methods take the options of the verbs by the same names, and a point as a call takes it: by name, or in a dictionary where an
 input has the name of an option. Nothing is imported before a method is called.
@@ -54,7 +54,7 @@ class Inspection:
 
     def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:
-        """What made a NaN, an infinity or an exact zero in the values and derivatives at a point, and what would help, as
+        """Cause of a NaN, an infinity or an exact zero in the values and derivatives at a point, and what would help, as
         `adcli why` says it; `limit` looks for limits of these numbers along each input."""
         from adcli.api.verbs import explained
         return explained(self._program, at, values, of, wrt, mode, order, limit, self.precision)

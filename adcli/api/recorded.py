@@ -24,7 +24,7 @@ from adcli.lang.lower.frontend import prelude
 LONGEST = 100
 """Characters of an operation that stands inside of another; a longer one gets a line of its own, as one used twice does."""
 ROWS = SYNONYMS | {"negative": "neg", "where": "select", "bitwise_and": "and", "bitwise_or": "or", "invert": "not"}
-"""What the table calls a function of NumPy, where that is not its name there."""
+"""Names in the table of NumPy's functions, where they differ."""
 NOT_CALLED = ("dup", "round")
 """Rows with two results, and what NumPy means otherwise: it rounds halves to even."""
 

@@ -99,7 +99,7 @@ def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
 
 
 def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a start says of inputs that are not in the vector. AdError for names of no input."""
+    """Values in a start for inputs outside the vector. AdError for names of no input."""
     known = [p.name for p in program.params]
     found = {} if start is None else {name: start[name] for name in start.keys() if name not in inputs}   # noqa: SIM118 pandas
     for name in found:

@@ -79,7 +79,7 @@ def given_point(program: Program, at: Given, said: list[str]) -> dict[str, Any]:
 
 
 def heard(said: list[str]) -> Callable[[object], None]:
-    """What collects remarks, in the words of Python."""
+    """Collector of remarks, worded for Python."""
     return lambda remark: said.append(worded(str(remark)))
 
 

@@ -1,4 +1,4 @@
-"""What the methods of a Function that look at it return, and how notebooks show a Function itself."""
+"""Results of the methods that inspect a Function, and how notebooks show a Function itself."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adcli.pictures.picture import Picture
 
 FORMS = ("svg", "png", "pdf")
-"""What pictures are written as."""
+"""Formats of pictures."""
 MOST_OPERATIONS = 400
 """Operations of a program that a notebook shows; of a longer one it shows what goes in and out."""
 MOST_LINES, SHOWN_LINES = 500, 20
@@ -25,7 +25,7 @@ MOST_LINES, SHOWN_LINES = 500, 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Mapping[str, Any]):
-    """What a verb says of a program: a mapping, as its --format json has it, with numbers that are floats throughout.
+    """Answer of a verb: a mapping, as its --format json has it, with numbers that are floats throughout.
 
     `text` is what a terminal shows, `notes` are the remarks beside it. Plain data: `dict(view)` is a dictionary, a view is equal
     to one with the same content, NaN for NaN, and a list of records in it, as `view["methods"]`, makes a DataFrame.
@@ -62,7 +62,7 @@ class View(Mapping[str, Any]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureView(View):
-    """The same with a picture, which `drawn` makes as svg, png or pdf; `caption` says in words what it shows. The picture in
+    """View with a picture, which `drawn` makes as svg, png or pdf; `caption` says in words what it shows. The picture in
     `characters` is the end of the text."""
 
     drawn: Callable[[str], bytes]
@@ -111,14 +111,14 @@ def picture_view(verb: str, picture: Picture, notes: tuple[str, ...] = ()) -> Pi
 
 
 def beside(told: View, picture: Picture) -> PictureView:
-    """What a verb says, with a picture below it, whose numbers are its member "plot"."""
+    """View with a picture below it, whose numbers are its member "plot"."""
     seen = picture_view(told.verb, picture)
     return PictureView(told.verb, {**told.data, "plot": seen.data}, told.text + seen.text, told.markup, told.notes, seen.drawn,
                        seen.caption, seen.characters)
 
 
 def same(a: object, b: object) -> bool:
-    """Whether data is equal, where a NaN is what another NaN is."""
+    """Equality of data, NaN equal to NaN."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(x, b[name]) for name, x in a.items())
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
@@ -127,7 +127,7 @@ def same(a: object, b: object) -> bool:
 
 
 def function_html(program: Program) -> str:
-    """What goes in and out of a program, and the program itself where it is not too long."""
+    """Inputs and outputs of a program, and the program itself where it is not too long."""
     from adcli.lang.ir.errors import plural
     from adcli.lang.syntax.printer import print_program
     from adcli.task.shapes import result_shape, shaped
@@ -142,7 +142,7 @@ def function_html(program: Program) -> str:
 
 
 def kind(active: bool, seed: str | None) -> str:
-    """What an input is for."""
+    """Kind of an input."""
     return f"seed of {seed}" if seed else "input" if active else "param"
 
 

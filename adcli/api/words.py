@@ -17,7 +17,7 @@ from adcli.lang.ir.names import composed
 
 Class = TypeVar("Class", bound=type)
 NUMBER, MATRIX = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?|…"), re.compile(r"(\w+)=@(\w+)\.npy")
-"""What is written without quotes, and a matrix of a name, which is an array in Python."""
+"""Values written without quotes, and a matrix of a name, which is an array in Python."""
 RENAMED = {"equation": "equations"}
 ALONE = {"at": "the point", "of": "of="}
 """Options without a value that are said in another way than by their names."""
@@ -74,7 +74,7 @@ def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping
 
 
 def in_order(params: Sequence[Param], given: Sequence[Any], named: Container[str] = ()) -> Mapping[str, Any]:
-    """What a call gives without names: a mapping, the columns of a data frame, or values in the order of the inputs. AdError
+    """Positional arguments of a call: a mapping, the columns of a data frame, or values in the order of the inputs. AdError
     where it is none of these, or leaves an input without a value that is not `named` either."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         return given[0]

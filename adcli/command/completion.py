@@ -1,4 +1,4 @@
-"""What a shell completes: verbs, options and their words as click knows them, names of the program at hand, and files.
+"""Shell completion: verbs, options and their words as click knows them, names of the program at hand, and files.
 
 All shells are asked and answered in one way. The script of a shell passes the command line up to the cursor and what follows
 it; each line of the answer is a kind and a value: `plain`, `part` (of a word that goes on, so that no space follows) or `file`
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 def answer(cli: click.Command) -> int:
-    """What the variable _ADCLI_COMPLETE asks for: the script of a shell, or the completions of a command line."""
+    """Answer to the variable _ADCLI_COMPLETE: the script of a shell, or the completions of a command line."""
     shell, _, what = os.environ["_ADCLI_COMPLETE"].partition("_")
     if what == "source" and shell in SHELLS:
         sys.stdout.write(SHELLS[shell].source_template)
@@ -152,7 +152,7 @@ def interface(context: click.Context) -> tuple[list[str], list[str]]:
 # ---------------------------------------------------------------- shells
 
 class Shell(ShellComplete):
-    """What the script of a shell is told."""
+    """Answers to the script of a shell."""
 
     def complete(self) -> str:
         before, current, after = words(os.environ["COMP_LINE"], os.environ.get("COMP_REST", ""))
@@ -271,7 +271,7 @@ def split(line: str) -> list[str]:
 
 
 def quoted(line: str) -> bool:
-    """Whether a quote is open at the end of a line."""
+    """Test for an open quote at the end of a line."""
     try:
         shlex.split(line + CURSOR)
     except ValueError:

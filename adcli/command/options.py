@@ -69,7 +69,7 @@ class TypedOption(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
-    """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help. The `form`
+    """Options of every verb about a program; `typed` are those on the command line, in the order of the help. The `form`
     of the results is `form_known` where --format or the suffix of the file says it."""
 
     verb: str
@@ -88,7 +88,7 @@ class Options:
     checkpoint: bool = False
 
     def given(self, parameter: str) -> bool:
-        """Whether the command line gives a parameter."""
+        """True if the command line gives a parameter."""
         return any(t.parameter == parameter for t in self.typed)
 
     def refuse(self, parameters: Sequence[str], reason: str) -> None:
@@ -100,7 +100,7 @@ class Options:
 
     @property
     def document(self) -> bool:
-        """Whether several results are one JSON text, as a name that ends in .json asks for; --format json writes lines."""
+        """True if several results are one JSON text, as a name that ends in .json asks for; --format json writes lines."""
         return self.form == "json" and not self.given("form") and split(self.output)[0] == ".json"
 
     @property
@@ -124,7 +124,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResultOptions(Options):
-    """What the verbs are told that evaluate."""
+    """Options of the verbs that evaluate."""
 
     mode: str = "auto"
     order: int = 1
@@ -174,18 +174,18 @@ class ResultOptions(Options):
 
     @property
     def summed(self) -> bool:
-        """Whether rows are added up."""
+        """True if rows are added up."""
         return self.sum or self.mean
 
 
     @property
     def in_parts(self) -> bool:
-        """Whether rows are to be worked on in parts."""
+        """True if rows are worked on in parts."""
         return self.engine is not None or self.resume or self.into_folder
 
     @property
     def into_folder(self) -> bool:
-        """Whether the results of rows go to a folder, a file for each part."""
+        """True if the results of rows go to a folder, a file for each part."""
         return self.output not in (None, "-") and (str(self.output).endswith(os.sep) or os.path.isdir(str(self.output)))
 
 
@@ -217,7 +217,7 @@ def form_by_suffix(context: click.Context, values: Mapping[str, Any]) -> str | N
 
 
 def explained_only(values: Mapping[str, Any]) -> bool:
-    """Whether --explain writes its text where results would go."""
+    """True if --explain writes its text in place of results."""
     return bool(values.get("explain")) and not (values.get("at") or values.get("data"))
 
 
@@ -316,7 +316,7 @@ GROUPS: dict[str, Decorator] = {
     "gauss-newton": option(WHAT, "--gauss-newton", is_flag=True,
                            help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J."),
 }
-"""What rows of the table of verbs call their options by."""
+"""Groups of options, by their names in the table of verbs."""
 
 
 fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")
@@ -344,7 +344,7 @@ fast_math_option = option(
     help="Let code fuse products with sums, multiply by reciprocals and flush subnormal numbers to 0; last digits may change.")
 
 FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
-"""What --precision says where numbers are doubles."""
+"""Help of --precision where numbers are doubles."""
 
 
 def format_option(formats: Sequence[str], help: str) -> Decorator:
@@ -352,7 +352,7 @@ def format_option(formats: Sequence[str], help: str) -> Decorator:
 
 
 def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = None, without: Sequence[str] = ()) -> Decorator:
-    """How and where results are computed and written. `helps` says what options mean to a verb that takes them otherwise;
+    """Options about how results are computed and written. `helps` says what options mean to a verb that takes them otherwise;
     it does not have those it is `without`."""
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"

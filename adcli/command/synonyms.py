@@ -1,4 +1,4 @@
-"""What other tools call the verbs and options of adcli.
+"""Names that other tools have for the verbs and options of adcli.
 
 An option has its answers in the order of preference: the first one that the verb has, and whose value it takes, is the one
 that is proposed. An answer with a value replaces the option and its value; one without keeps the value that was typed. What is
@@ -25,7 +25,7 @@ WORD_SYNONYMS = {"target": table({
     "asm": "assembly assembler s", "object": "o obj", "library": "so dll dylib shared lib", "text": "ad adcli source dsl plain",
     "--emit object --target wasm32": "wasm wasm32 webassembly wat", "--emit library --abi casadi": "casadi ipopt",
     "--format json": "json", "--format csv": "csv"})}
-"""What the words for a choice, by its kind, are called elsewhere."""
+"""Synonyms of the words of a choice, by its kind."""
 VERB_SYNONYMS = table({
     "eval": "value values run evaluate compute calc calculate call primal",
     "grad": "diff differentiate derivative derivatives derive gradient gradients partial partials d",

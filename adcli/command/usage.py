@@ -91,7 +91,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def _instead(self, word: str) -> str:
-        """What a second argument may have been meant for."""
+        """Suggestion for a second argument."""
         known = {p.name for p in self.params}
         if VALUE.match(word) and "at" in known:
             return f" (for a point: --at {quoted(word)})"
@@ -152,15 +152,15 @@ def no_verb(word: str, known: Iterable[str]) -> AdError:
 
 
 FORMULA = re.compile(r"[*^=()+|<>?!\s\u00b2\u00b3\u221a\u2212\u00d7\u00f7\u00b7\u22c5]|^(\w{1,2}[-/])+\w{1,2}$|^\d[\d.]*\w$")
-"""What a program has and the name of a file rather not."""
+"""Characters of a program that file names rarely have."""
 TABLE = re.compile(r"\.(csv|tsv|tab|ndjson|jsonl|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
 
 VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?\.?\d|[@[]|[-+]?(?:inf|nan|pi)$)")
-"""How a point starts: a name with a value."""
+"""Start of a point: a name with a value."""
 
 
 def is_formula(word: str) -> bool:
-    """Whether a word that stands for a file is rather a program."""
+    """Test for a program in the place of a file name."""
     return FORMULA.search(word) is not None and not word.lower().endswith(".ad")
 
 
@@ -197,7 +197,7 @@ def no_file(path: str) -> AdError:
 
 
 def said(error: click.ClickException) -> AdError:
-    """What click complains about, as an AdError."""
+    """AdError for an error of click."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if isinstance(error, click.NoSuchOption):
         return no_option(error.option_name, context)
@@ -248,7 +248,7 @@ def options_of(context: click.Context) -> dict[str, click.Option]:
 
 
 def in_other_words(name: str, known: Mapping[str, click.Option], verb: str = "") -> str | None:
-    """What to write for an option that other tools have: one of a command's options, with a value where that is part of the
+    """Suggestion for an option of other tools: one of a command's options, with a value where that is part of the
     answer, or a sentence."""
     from adcli.command.synonyms import OF_VERBS, OPTIONS
     word = name.lstrip("-")
@@ -260,14 +260,14 @@ def in_other_words(name: str, known: Mapping[str, click.Option], verb: str = "")
 
 
 def meant_option(name: str, known: Mapping[str, click.Option]) -> str | None:
-    """The same, or the option that is spelled most alike."""
+    """Suggestion for an option: of other tools, or the nearest spelling."""
     bare = {spelling.removeprefix("--"): spelling for spelling in known if spelling.startswith("--")}
     close = alike(name.lstrip("-"), list(bare))
     return in_other_words(name, known) or (bare[close] if close else None)
 
 
 def fits(text: str, known: Mapping[str, click.Option]) -> bool:
-    """Whether a command has this option and takes the value."""
+    """Test for an option of a command that takes the value."""
     spelling, _, value = text.partition(" ")
     found = known.get(spelling)
     if found is None or not value:

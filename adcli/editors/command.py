@@ -30,14 +30,14 @@ def sublime() -> str:
 
 
 TEXTS: dict[str, Callable[[], str]] = {"textmate": lambda: json_text(grammar()), "sublime": sublime, "vim": syntax}
-"""What is one file."""
+"""Editors whose grammar is one file."""
 FOLDER = "vscode"
-"""What is a folder of files."""
+"""The editor whose extension is a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditorOptions(Options):
-    """What editor is told."""
+    """Options of editor."""
 
     editor: str
 
@@ -88,7 +88,7 @@ def files() -> dict[str, str]:
 
 
 def manifest() -> dict[str, Any]:
-    """What VS Code reads first: code.visualstudio.com/api/references/extension-manifest."""
+    """Manifest of the extension: code.visualstudio.com/api/references/extension-manifest."""
     return {
         "name": "adcli", "displayName": "adcli",
         "description": "Programs of adcli: colours, faults with their fixes, derivatives, completion",

@@ -19,7 +19,7 @@ FULL = r"[^ \t\f\x0B\r\n]"
 """A character that is no blank; a line of an engine may have its end."""
 SEEN = "(?!" + re.sub(r"\\[uU]0*([0-9a-f]+)", r"\\x{\1}", INVISIBLE) + ")"
 FIRST, FURTHER = r"_\p{L}\p{Nl}", r"_\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}"
-"""What names are made of, by categories of Unicode (as ID_Start and ID_Continue of its annex 31, but for some 30 characters)."""
+"""Characters of names, by categories of Unicode (as ID_Start and ID_Continue of its annex 31, but for some 30 characters)."""
 NAME = rf"{SEEN}[{FIRST}](?:{SEEN}[{FURTHER}])*"
 ENDED = rf"(?!{SEEN}[{FURTHER}])"
 """Behind a word."""
@@ -67,7 +67,7 @@ def operand(shape: str, kind: TokenKind, after: str) -> dict[str, Any]:
 
 
 def after(where: str) -> str:
-    """What ends an operand: what is a word or an operator only behind one, or the place of any other token."""
+    """End of an operand: what is a word or an operator only behind one, or the place of any other token."""
     return (r"^(?=[ \t]*(?:(?:min|max|lse)=|argm(?:in|ax)=!|where(?:\(|[ \t]*$)))"   # a statement begins
             rf"|(and|or){ENDED}"
             rf"|(where){ENDED}(?={where})(?:[ \t]+(exists){ENDED}(?=[ \t]+\w))?"

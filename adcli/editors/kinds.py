@@ -1,4 +1,4 @@
-"""What every token of a program is to somebody who reads it: the one table behind all highlighting.
+"""Kinds of tokens for readers: the one table behind all highlighting.
 
 The scanner says what a token is; names are told apart by a list of words and by what follows them, as a reader does it: `sin`
 before a parenthesis is a function, `float` before a name a type. A program may hide some of these by names of its own, which
@@ -58,7 +58,7 @@ OF_TERMINAL = {terminal: kind for kind in KINDS.values() for terminal in kind.te
 
 
 CALLED, NAMING = r"[ \t]*\(", r"[ \t]+\w"
-"""What may follow a name on its line: a parenthesis, a word. (What all engines of regular expressions understand.)"""
+"""Shapes after a name on its line: a parenthesis, a word. (What all engines of regular expressions understand.)"""
 
 
 class NamedWords(NamedTuple):

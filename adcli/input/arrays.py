@@ -38,7 +38,7 @@ DOUBLE = np.dtype(np.float64)
 NPY, ZIP = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06")
 COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowError, EOFError, RecursionError)
-"""What NumPy raises for a header that is none."""
+"""Errors of NumPy for a malformed header."""
 BYTES_PER_CHARACTER = 16
 """Bytes of memory that a character of numbers as text takes on the way to an array, at most."""
 PLAIN_LINE = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
@@ -60,7 +60,7 @@ def json_array(name: str, nested: Any, where: str = "") -> Array:
 
 WITHOUT_MISSING = {"numpy": ".astype(float).filled(float('nan'))", "pandas": ".to_numpy(float, na_value=float('nan'))",
                    "polars": ".fill_null(float('nan'))", "pyarrow": ".cast('float64').fill_null(float('nan'))"}
-"""How libraries make NaN of what is missing."""
+"""Calls of libraries that turn missing entries into NaN."""
 
 
 def refuse_missing(what: str, given: Any) -> None:
@@ -78,7 +78,7 @@ def refuse_missing(what: str, given: Any) -> None:
 
 
 def missing(given: Any) -> int:
-    """How many entries are marked as missing."""
+    """Number of entries marked as missing."""
     # NumPy imports masks only where somebody asks for them: who has one has done so; another thread may be about to
     if isinstance(given, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())):
         return int(np.ma.count_masked(given))
@@ -93,7 +93,7 @@ def missing(given: Any) -> int:
 
 
 def no_array(what: str, given: Any, error: Exception) -> AdError:
-    """What is said of an object that NumPy makes no array of, and says so by an error."""
+    """AdError for an object that NumPy cannot convert."""
     parts = given if isinstance(given, list | tuple) else [given]
     if any(getattr(x, "requires_grad", False) for x in parts):
         name = what.partition("'")[2].rstrip("'") or "x"
@@ -198,7 +198,7 @@ def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) ->
 
 
 def is_zero(x: Any) -> bool:
-    """Whether a seed is zero everywhere, so that nothing it would cause is computed."""
+    """Test for a seed that is zero everywhere."""
     return not np.any(x)
 
 

@@ -140,7 +140,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Spread:
-    """What is known of an input beside its estimate x: the number after ± and its distribution, and where they come from a file
+    """Spread of an input with the estimate x: the number after ± and its distribution, and where they come from a file
     the values there."""
 
     x: float
@@ -175,7 +175,7 @@ class Spread:
 
 
 def distribution(name: str, text: str, width: float) -> tuple[Distribution, float]:
-    """What stands after ~ in the point of an input, with its parameter."""
+    """Distribution after ~ in a point, with its parameter."""
     written = CALL.fullmatch(text)
     known = ", ".join(f"{d.name}({d.parameter})" if d.parameter else d.name for d in DISTRIBUTIONS.values())
     if not written:

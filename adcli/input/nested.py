@@ -16,7 +16,7 @@ MOST_DIMENSIONS = 32
 """Dimensions that every NumPy has."""
 TOKEN = re.compile(r'\s*([\[\],]|"[^"]*"|[^\[\],"\s][^\[\],"]*)')
 SPACES, ROWS = re.compile(r"(?<=[\w.\]])\s+(?=[-+\w.\[])"), re.compile(r"\s*;\s*")
-"""What separates elements, and rows, in other notations."""
+"""Separators of elements, and of rows, in other notations."""
 INTEGERS = 2.0 ** 53
 """Below this all integers are doubles."""
 

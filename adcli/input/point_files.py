@@ -14,7 +14,7 @@ from adcli.lang.ir.names import composed
 from adcli.output.standard import opened
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
-"""How files of rows end that can be no points."""
+"""Suffixes of files of rows."""
 NAMED, _QUOTED = r"""['"]?\b([^\W\d]\w*)['"]?\s*[=:]\s*""", r'"\1": '
 """A name before its value, and how JSON has it."""
 POINTS = '{"x": 2, "y": 5}', '{"x": [1, 2]}'
@@ -68,7 +68,7 @@ def file_number(name: str, path: str) -> float:
 
 
 def objects(path: str, text: str, tensors: bool) -> list[object]:
-    """What the file holds: one JSON text, or one on every line."""
+    """Content of a file: one JSON text, or one on every line."""
     try:
         return one_text(path, text)
     except json.JSONDecodeError as error:
@@ -86,7 +86,7 @@ def one_line(path: str, number: int, line: str, tensors: bool) -> list[object]:
 
 
 def as_json(path: str, text: str, tensors: bool) -> str:
-    """What to write for a text that is not JSON: its point as JSON where it is one in other words, or where its rows go."""
+    """Suggestion for a text that is not JSON: its point as JSON where it is one in other words, or where its rows go."""
     named = re.sub(NAMED, _QUOTED, re.sub(r"(?<=[^,;\s])\s*\n\s*(?=\w+\s*=)", ", ", text))
     for meant in (f"{{{named}}}", named) if 0 < len(named) <= LONGEST_POINT else ():
         with suppress(json.JSONDecodeError):

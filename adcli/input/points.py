@@ -31,21 +31,21 @@ Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
 SPREAD = re.compile(r"±|~|^[+-]?[\d._]+([eE][+-]?\d+)?\s*\(")
-"""What a number with a spread has: x=2±0.1, x=2.0(1), x=2~exp."""
+"""Mark of a number with a spread: x=2±0.1, x=2.0(1), x=2~exp."""
 EXACT = 1 << 53
 """Whole numbers below this are doubles."""
 WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9.]*", re.ASCII), re.compile(r"[0-9.]+", re.ASCII)
 """`x=3` and the 5 behind it, where someone writes decimals with a comma."""
 RANGE = re.compile(r"\s*(?::|\.\.\.?)\s*")
-"""What stands between the parts of a range, and what other languages write there."""
+"""Separators of the parts of a range, also in other languages."""
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 FILE = re.compile(r"[^=,{}\[\]()]+\.(npy|npz|csv|tsv|txt|dat|json|jsonl|ndjson|parquet)(\.gz)?", re.IGNORECASE)
-"""What is meant as the name of a file."""
+"""Shape of a file name."""
 LINSPACE = re.compile(r"(?:\w+\.)?linspace\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*,\s*(\d+)\s*\)")
 """A range as NumPy has it."""
 NO_COMMA = re.compile(r"\s*[;\s]\s*(?=[^\W\d]\w*\s*=[^=])")
-"""What people write between two inputs in place of a comma."""
+"""Separators of two inputs that people write for a comma."""
 LISTED = re.compile(r"(?:(?:\w+\.)?(?:array|asarray|tensor|vector|list|tuple|c|SVector|SA) ?)?[(\[]*([^()\[\]]+)[)\]]*")
 """Numbers as other languages put them together: (1, 2), c(1, 2), np.array([1, 2]), and with blanks or semicolons between."""
 LISTS = {1: "[1, 2]", 2: "[[1, 2], [3, 4]]"}
@@ -66,7 +66,7 @@ class GridRange(Sequence[Point]):
         return self.length
 
     def upwards(self, count: int) -> GridRange:
-        """The same from its lower end on, with so many values."""
+        """Range from its lower end, with so many values."""
         return GridRange(self.name, min(self.first, self.last), max(self.first, self.last), count)
 
     def __getitem__(self, i: int) -> Point:  # type: ignore[override]  # no slices are taken
@@ -76,7 +76,7 @@ class GridRange(Sequence[Point]):
         return {self.name: (self.low * (n - i) + self.high * i) / self.scale}
 
     def values(self, index: np.ndarray) -> np.ndarray:
-        """The same at many places: in NumPy where every step of it is exact but the last, which rounds once."""
+        """Values at many indices: in NumPy where every step of it is exact but the last, which rounds once."""
         n = max(1, self.length - 1)
         if max(abs(self.low), abs(self.high)) * n >= EXACT or self.scale >= EXACT:
             import numpy as np
@@ -95,7 +95,7 @@ class Grids(NamedTuple):
 
     @property
     def points(self) -> int:
-        """How many there are."""
+        """Number of points."""
         return sum(math.prod(map(len, grid)) for grid in self.grids)
 
 
@@ -175,12 +175,12 @@ def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
 
 
 def need_headings(params: Sequence[Param], specs: Sequence[str]) -> bool:
-    """Whether the points that the `--at` options give need a heading each."""
+    """True if the points of the `--at` options need a heading each."""
     return several(joined(params, specs))
 
 
 def several(specs: Sequence[str]) -> bool:
-    """Whether the points need a heading each: there may be more than one. The options are `joined`."""
+    """True if points need a heading each: there may be more than one. The options are `joined`."""
     return len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
 
 
@@ -291,7 +291,7 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: b
 
 
 def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> str:
-    """What may have been meant by a number behind a comma: a decimal, or a part of a vector."""
+    """Suggestion for a number after a comma: a decimal, or a part of a vector."""
     name = before.partition("=")[0].strip()
     written = re.search(rf"(?<![^\s,]){re.escape(name)}\s*=([^=\[\]]*)(?=,[^,=]*=|$)", spec)
     if rank:
@@ -307,7 +307,7 @@ def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> 
 
 
 def parts(spec: str) -> Iterator[str]:
-    """What commas separate, other than those inside of brackets and parentheses."""
+    """Parts between commas outside brackets and parentheses."""
     if "[" not in spec and "(" not in spec:
         yield from spec.split(",")
         return
@@ -361,7 +361,7 @@ def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False, option: s
 
 
 def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
-    """What to write for a part of a point that is not name=value."""
+    """Suggestion for a part of a point that is not name=value."""
     if FILE.fullmatch(part):
         from adcli.input.point_files import TABLES  # only after a fault
         return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
@@ -370,7 +370,7 @@ def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
 
 
 def several_points(name: str, values: list[str], option: str) -> str:
-    """What to write for several values of an input that is a number."""
+    """Suggestion for several values of a scalar input."""
     points = " ".join(f"{option} {name}={word}" for word in values[:2])
     return f"several values are several points: {points}{' …' * (len(values) > 2)}; a tensor is declared: input {name}(N)"
 
@@ -383,7 +383,7 @@ def listed_numbers(text: str) -> list[str]:
 
 
 def in_other_words(name: str, text: str) -> str | None:
-    """What to write for a value as other languages have it: linspace(0, 1, 3), several parts with no comma between, x==1."""
+    """Suggestion for a value in the notation of other languages: linspace(0, 1, 3), several parts with no comma between, x==1."""
     if found := LINSPACE.fullmatch(text):
         return f"{name}={':'.join(found.groups())}"
     if NO_COMMA.search(text):

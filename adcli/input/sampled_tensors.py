@@ -33,7 +33,7 @@ SMALL, MOSTLY = (2, 3), 0.6
 GROWING = 40
 """After so many points that were of no use they start from the next, for subscripts that are computed."""
 TRIES, DIFFERENT = 100, 3
-"""How often sizes are tried for each of them, and how many are taken of those that fit."""
+"""Trials for each bound of the sizes, and fitting ones that are kept."""
 SUBSCRIPTS = 3
 """Below this integers are drawn of which it does not show what they are subscripts of."""
 

@@ -53,7 +53,7 @@ def split(spec: str, read: Read | None = None) -> tuple[str, dict[str, Spread]]:
 
 
 def widths(spec: str) -> tuple[str, dict[str, float]]:
-    """The same for a box: half the width of every input that has one."""
+    """Point of a box without widths, and half the width of every input that has one."""
     plain, spreads = split(spec)
     for name, spread in spreads.items():
         if spread.kind is not NORMAL:
@@ -161,7 +161,7 @@ def leaf_parts(text: str) -> tuple[str, str]:
 
 
 def tensor_widths(name: str, at: np.ndarray, text: str) -> np.ndarray:
-    """What stands behind ± of a tensor, for every element of it: one number or percentage for all, or a tensor of the same
+    """Widths of the elements of a tensor after ±: one number or percentage for all, or a tensor of the same
     shape."""
     import numpy as np  # start-up: only for tensors
 

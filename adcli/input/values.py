@@ -40,12 +40,12 @@ def value(name: str, text: str) -> float:
 
 
 def shortened(text: str) -> str:
-    """What is shown of a text that a user gave."""
+    """Text of a user, shortened for a message."""
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def one_text(path: str, text: str) -> list[object]:
-    """What one JSON text holds, as a list; numbers are doubles. AdError where a name stands twice in one object."""
+    """Items of one JSON text; numbers are doubles. AdError where a name stands twice in one object."""
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found: dict[str, object] = {}
         for name, x in pairs:
@@ -83,7 +83,7 @@ SEPARATOR, COMMA = re.compile(r",(?![^(\[]*[)\]])"), re.compile(r"\s*,\s*")
 
 
 def has_partials(text: str) -> bool:
-    """Whether a text names partial derivatives, 'v:x'."""
+    """Test for a text that names partial derivatives, 'v:x'."""
     return ALONG.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text, and the changes that mend it."""
+"""Diagnostics of a text, and the changes that mend it."""
 from __future__ import annotations
 
 import re
@@ -66,7 +66,7 @@ def quick_fixes(text: OpenText, start: int, end: int) -> Iterator[CodeAction]:
 
 
 def mends(source: Source, fault: AdError) -> bool:
-    """Whether the change of a fault leaves none where it is made. In a short text it was tried when the text was read."""
+    """Test that the change of a fault leaves none where it is made. In a short text it was tried when the text was read."""
     assert fault.fix is not None
     if len(source.text) <= LONGEST_TEXT:
         return True
@@ -75,7 +75,7 @@ def mends(source: Source, fault: AdError) -> bool:
 
 
 def title(fault: AdError, fix: Fix) -> str:
-    """What a change does, in words."""
+    """Title of a change."""
     help = fault.help or ""
     if meant := re.fullmatch(r"did you mean '(.*)'\?", help):
         return f"Change to '{meant[1]}'"

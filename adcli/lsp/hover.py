@@ -1,4 +1,4 @@
-"""What is said of the name under the pointer, and of functions where they are chosen or called."""
+"""Hover, signature help and completion: names and functions explained."""
 from __future__ import annotations
 
 import math
@@ -41,7 +41,7 @@ CALL_WITHIN = 4000
 
 
 def hover(text: OpenText, params: HoverParams) -> Hover | None:
-    """What is known of the name at a place."""
+    """Hover text of the name at a place."""
     at = text.name_at(text.places.offset(params.position))
     if at is None:
         return None
@@ -53,7 +53,7 @@ def markdown(paragraphs: list[str]) -> MarkupContent:
 
 
 SPECIAL = re.compile(r"[\\`*~<>\[\]$&|]|(?<!\w)_|_(?!\w)|^[-+=#](?=\W|$)", re.MULTILINE)
-"""What Markdown takes for more than itself. An underscore within a word is one."""
+"""Characters with a meaning in Markdown. An underscore within a word is one."""
 
 
 def plain(text: str) -> str:
@@ -145,7 +145,7 @@ def box_side(p: Param) -> str:
 
 
 def index_range(text: OpenText, at: Occurrence) -> str:
-    """What an index runs over, where that is known."""
+    """Range of an index, where it is known."""
     s = statement_at(text, at.start)
     found = text.indices.get(s.start) if s is not None else None
     low_high = found.ranges.get(at.meaning.name) if found is not None else None

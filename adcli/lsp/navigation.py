@@ -1,4 +1,4 @@
-"""Where a name is defined and used, another name for it, and the canonical form."""
+"""Definitions and references of a name, its renaming, and the canonical form."""
 from __future__ import annotations
 
 import re
@@ -171,7 +171,7 @@ def check_spelling(name: str) -> None:
 
 
 def pattern(found: Occurrences) -> list[tuple[int, str, bool]]:
-    """Which places of a text mean the same, whatever it is called: for each the number of its meaning, and what kind that is."""
+    """Pattern of meanings in a text, without the names: for each place the number of its meaning, and what kind that is."""
     numbers: dict[int, int] = {}
     return [(numbers.setdefault(id(o.meaning), len(numbers)), o.meaning.kind, o.defines) for o in found.places]
 

@@ -1,4 +1,4 @@
-"""Where the names of a text are defined and used, by the rules of scope that lowering has.
+"""Definitions and uses of the names of a text, by the rules of scope that lowering has.
 
 A name means a value of the program or of a function, an input, a size, an index, a function, or a constant; values and functions
 are two name spaces, a function sees nothing of the program's values, and indices, with the names that `where` gives, end with
@@ -40,14 +40,14 @@ from adcli.lang.syntax.tree import (
 
 INPUT, VALUE, PARAMETER, SIZE, INDEX, GIVEN, FUNCTION, KNOWN, CONSTANT = (
     "input", "value", "parameter", "size", "index", "value of this statement", "function", "function of the language", "constant")
-"""What a name can mean. KNOWN and CONSTANT are defined by the language and not by the text."""
+"""Kinds of meanings. KNOWN and CONSTANT are defined by the language and not by the text."""
 ASSIGNING = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 TYPES = frozenset((*ELEMENTS, *INTEGERS))
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Meaning:
-    """What a name means in a scope, and where it stands; `function` is the definition that it is inside of, or that it names."""
+    """Meaning of a name in a scope, with its occurrences; `function` is the definition that it is inside of, or that it names."""
 
     name: str
     kind: str
@@ -56,7 +56,7 @@ class Meaning:
 
     @property
     def definition(self) -> Occurrence | None:
-        """Where it gets its (first) value, or where an input that nothing declares is first read."""
+        """Occurrence of its first value, or the first use of an undeclared input."""
         own = self.kind not in (KNOWN, CONSTANT)
         return next((o for o in self.places if o.defines), self.places[0] if self.places and own else None)
 
@@ -99,7 +99,7 @@ class Occurrences:
         return self.places[bisect_left(self._starts, start):bisect_left(self._starts, end)]
 
     def meanings(self) -> list[Meaning]:
-        """What the names mean, in the order in which they first occur."""
+        """Meanings in the order of their first occurrence."""
         return list({id(o.meaning): o.meaning for o in self.places}.values())
 
 
@@ -233,8 +233,8 @@ class NameReader:
             self.write(scope, token, tensor)
 
     def tensor_results(self, scope: NameScope, s: Assign) -> list[bool]:
-        """Which targets become tensors: those of a duplicate of one, of an operation on matrices but for a determinant, and of a
-        function that gives them."""
+        """Mask of the targets that become tensors: those of a duplicate of one, of an operation on matrices but for a
+        determinant, and of a function that gives them."""
         node, none = bare(s.values[0]), [False] * len(s.targets)
         if len(s.values) != 1 or type(node) is not Call:
             return none
@@ -393,7 +393,7 @@ class NameReader:
 
 
 def tensor_outputs(function: Def) -> list[bool]:
-    """Which results of a function are tensors."""
+    """Mask of the results of a function that are tensors."""
     elements = {s.target.text for s in flat(function.body) if isinstance(s, TensorAssign) and s.subscripts}
     return [(type(t) is Typed and bool(t.extents)) or t.text in elements for t in function.results]
 

@@ -1,4 +1,4 @@
-"""What one name of a text is: its value as a program, its shape, its bounds, and the derivatives by it as text.
+"""Facts about one name of a text: its value as a program, its shape, its bounds, and the derivatives by it as text.
 
 The value that a name has at a place is the output of the text cut behind the assignment that gave it. In the derivatives by it
 the name is an input: behind that assignment stands another one, from an input of its own. Both are ordinary programs, so what
@@ -56,7 +56,7 @@ MOST_OUTPUTS = 4
 
 
 class IndexRanges(NamedTuple):
-    """What a tensor statement makes: the shape of its target, and the text of the half-open range of each index."""
+    """Result of a tensor statement: the shape of its target, and the text of the half-open range of each index."""
 
     shape: str
     ranges: dict[str, tuple[str, str]]

@@ -76,7 +76,7 @@ UNITS: dict[str, Callable[[str], int]] = {
     "utf-16": lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
     "utf-32": len,
 }
-"""How long a text is in each encoding that an editor may count in."""
+"""Length of a text in each encoding that an editor may count in."""
 
 
 class Positions:
@@ -110,7 +110,7 @@ class Positions:
         return Position(number - 1, self._units[number][characters])
 
     def characters(self, line: str, units: int) -> int:
-        """How many characters of a line are so many units long; a unit inside of a character is at its start."""
+        """Number of characters of a line in so many units; a unit inside of a character is at its start."""
         if line.isascii():
             return max(0, min(units, len(line)))
         low, high = 0, len(line)

@@ -1,4 +1,4 @@
-"""What an editor shows of a whole text: its outline, what each word is, and shapes and ranges between the words."""
+"""Whole-text answers: outline, semantic tokens, and shapes and ranges between the words."""
 from __future__ import annotations
 
 from itertools import chain
@@ -62,7 +62,7 @@ LEGEND = SemanticTokensLegend(TOKEN_TYPES, MODIFIERS)
 OF_MEANINGS = {INPUT: ("parameter", 2), PARAMETER: ("parameter", 2), VALUE: ("variable", 0), SIZE: ("typeParameter", 2),
                INDEX: ("typeParameter", 0), GIVEN: ("variable", 0), FUNCTION: ("function", 0), KNOWN: ("function", 4),
                CONSTANT: ("variable", 6)}
-"""What a name is to an editor, with bits for its modifiers."""
+"""Token type of each kind of name, with bits for its modifiers."""
 WORD_KINDS = frozenset((*KEYWORDS.values(), *HEADER_WORDS.values())) - {"OP", "NOT"}
 OPERATOR_KINDS = frozenset(("OP", "NOT", "SIGN", "EQUAL", "REDUCE", "AUGMENT", "ARROW", "QUERY", "COLON"))
 

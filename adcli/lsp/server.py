@@ -52,7 +52,7 @@ ANSWERS: dict[str, tuple[Callable[[OpenText, Any], Any], Any]] = {
     lsp.TEXT_DOCUMENT_INLAY_HINT: (outline.inlay_hints, None),
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (outline.semantic_tokens, outline.LEGEND),
 }
-"""What answers a request about a text, and the options that the protocol has for it."""
+"""Handler of each request about a text, and its options in the protocol."""
 
 
 class Texts:
@@ -100,7 +100,7 @@ class Texts:
         self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
     async def done(self, work: Callable[..., Any], *given: Any) -> Any:
-        """What a function gives, carried out beside the loop. A fault becomes the answer that a request failed; a defect is
+        """Result of a function that runs beside the loop. A fault becomes the answer that a request failed; a defect is
         reported, and the session goes on."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self.worker, work, *given)

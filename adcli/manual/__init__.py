@@ -31,7 +31,7 @@ def chapter(topic: str) -> Iterator[Block]:
 
 
 def heading(topic: str) -> str:
-    """What a chapter is about, in a few words."""
+    """Subject of a chapter."""
     return source(topic).partition("\n")[0].partition(": ")[2]
 
 

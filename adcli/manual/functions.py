@@ -1,4 +1,4 @@
-"""What the table of primitives says of every function: form, domain, derivative, and where it is not smooth.
+"""Facts about every function, from the table of primitives: form, domain, derivative, and where it is not smooth.
 
 Nothing here is written per function. The derivative is the row's map with the seed 1, printed in the language; conditions that
 single out exceptional points (a condition with one truth value all over the inside of the row's domain) are left out of it,
@@ -52,7 +52,7 @@ class NotSmooth:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """What the manual says of a function or an operator."""
+    """Facts about a function or an operator."""
 
     name: str
     form: str
@@ -143,7 +143,7 @@ def not_smooth(row: Primitive, arguments: Sequence[Formula]) -> Iterator[NotSmoo
 
 
 def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[Formula]) -> dict[Atom, Formula]:
-    """What the arguments are, and the result as the call of them that it is."""
+    """Formulas of the arguments, and of the result as a call of them."""
     return {**dict(zip(args, arguments, strict=True)), z: Formula(row.spelled or row.name, tuple(arguments))}
 
 
@@ -287,5 +287,5 @@ def row_of(f: FunctionFacts) -> tuple[str, str, str, str]:
 
 
 def meaning_of(f: FunctionFacts) -> str:
-    """What a function is, and for which arguments if not for all."""
+    """Meaning of a function, with its domain if not everywhere."""
     return f"{f.about}, for {f.domain}" if f.domain else f.about

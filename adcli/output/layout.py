@@ -1,4 +1,4 @@
-"""What is to be written: a point with its results, and which result stands where."""
+"""Layout of results: a point with its results, and the place of each in JSON."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
-"""Where a number stands in the JSON object of its point; after a number the value is a list."""
+"""Path of a number in the JSON object of its point; after a number the value is a list."""
 
 
 class Layout(NamedTuple):
-    """What the columns of a result are: the inputs of the program, its outputs, and what was derived.
+    """Columns of a result: the inputs of the program, its outputs, and what was derived.
 
     `group` is the member of the JSON object of a point that is there even where nothing was derived, None where a program is
     evaluated as it is. `seeds` says of every seed input whose tangent or cotangent (`kind`) it is; `derived` names each

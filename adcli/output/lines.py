@@ -72,7 +72,7 @@ class PointTemplate:
 
 
 def lines(layout: Layout, form: str, number: Number, headed: bool, keep: bool = True) -> PointTemplate:
-    """How points are written in a form: text (with `headed` each with a comment that says which it is), json, csv or tsv."""
+    """Template of points in a format: text (with `headed` each with a comment that says which it is), json, csv or tsv."""
     inputs = [*layout.inputs, *layout.seeds]
     marks = [f"<{i}>" for i in range(len(inputs) + len(layout.results) + 1)]
     at, results, word = dict(zip(inputs, marks, strict=False)), marks[len(inputs):-1], marks[-1]
@@ -97,7 +97,7 @@ def lines(layout: Layout, form: str, number: Number, headed: bool, keep: bool = 
 
 
 def cut(text: str, word: int) -> tuple[list[str], tuple[int, ...]]:
-    """What stands around the marks, and which numbers these stand for; `word` is the mark of the status."""
+    """Text around the marks, and the numbers that these stand for; `word` is the mark of the status."""
     found = MARK.split(text)
     return found[::2], tuple(int(i) for i in found[1::2] if int(i) != word)
 

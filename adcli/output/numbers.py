@@ -26,7 +26,7 @@ TEMPLATE = re.compile(r"%[-+ #0]*\d{0,3}(\.\d{1,3})?[eEfFgG]", re.ASCII)
 
 
 def number_format(template: str | None, hexadecimal: bool, precision: str | None = None) -> Number:
-    """How numbers are written: the shortest decimal that reads back in a precision, hexadecimal, or by a printf template."""
+    """Format of numbers: the shortest decimal that reads back in a precision, hexadecimal, or by a printf template."""
     if template is not None and hexadecimal:
         raise AdError("--fmt and --hex cannot be used together")
     if hexadecimal:
@@ -56,7 +56,7 @@ SMALLEST_SINGLE, DIGITS_OF_SINGLE = 2.0 ** -126, 6
 
 
 def shortest_single(x: float) -> str:
-    """The same for the number of single precision that is nearest to a double."""
+    """Shortest decimal of the single that is nearest to a double."""
     try:
         (x,) = struct.unpack("f", packed := struct.pack("f", x))
     except OverflowError:
@@ -97,7 +97,7 @@ EXACT = 1e-13, 1e13
 """Sizes between which a single times the power of ten that makes a whole number of its digits is a double, but for a part in
 2^53, and that power is one exactly."""
 DOUBTFUL = 1e-6
-"""How near to the middle of two whole numbers that part could make a difference, and more."""
+"""Distance from a half within which that part could make a difference, and more."""
 
 
 def as_spelled(columns: Sequence[np.ndarray], number: Callable[[float], str]) -> list[np.ndarray]:

@@ -23,8 +23,8 @@ GOOGLE = "set GOOGLE_APPLICATION_CREDENTIALS, or run: gcloud auth application-de
 
 
 class Scheme(NamedTuple):
-    """What fsspec needs to read URLs of a scheme, whether a file that is written appears as a whole, how to say who one is, and
-    what is told to fsspec beside what the user's environment tells it."""
+    """Scheme of URLs: the package that fsspec needs, whether a file that is written appears as a whole, how to say who one is,
+    and what is told to fsspec beside what the user's environment tells it."""
 
     package: str
     whole: bool
@@ -100,7 +100,7 @@ def remote(url: str, info: dict[str, Any]) -> Remote:
 
 
 def stamp(info: dict[str, Any]) -> str | None:
-    """What says which version of a file this is."""
+    """Version of a file."""
     found = next((info[key] for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime") if info.get(key)), None)
     return None if found is None else str(found).strip('"')
 
@@ -180,7 +180,7 @@ class RemoteFile(io.RawIOBase):
 
 @contextlib.contextmanager
 def faults(url: str) -> Iterator[None]:
-    """What goes wrong with a URL, as an AdError: libraries for networks have their own errors, and wrap those of others."""
+    """Turn faults of a URL into an AdError: libraries for networks have their own errors, and wrap those of others."""
     try:
         yield
     except (AdError, ImportError, MemoryError):
@@ -190,7 +190,7 @@ def faults(url: str) -> Iterator[None]:
 
 
 def fault(url: str, error: BaseException) -> AdError:
-    """What an error says, in a line, and what to do."""
+    """AdError of one line for an error, with advice."""
     cause = error.__cause__
     if isinstance(error, FileNotFoundError) and scheme(url) is HTTP and cause and not isinstance(cause, FileNotFoundError):
         return fault(url, cause)   # whatever fails first is called so by fsspec
@@ -220,5 +220,5 @@ def fault(url: str, error: BaseException) -> AdError:
 
 
 def named(error: BaseException | None, *names: str) -> bool:
-    """Whether an error is of a class with one of these names, which need not be imported."""
+    """Test of an error by the names of its classes, which need not be imported."""
     return any(kind.__name__ in names for kind in type(error).__mro__)

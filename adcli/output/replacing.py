@@ -88,7 +88,7 @@ def _found(path: str) -> os.stat_result | None:
 
 
 def _may_be_another(old: os.stat_result, folder: str) -> bool:
-    """Whether a new file with the owner of the old one can be made beside it, and nobody knows the old one by another name."""
+    """Test that a new file with the same owner may replace the old one, which has no other name."""
     if old.st_nlink > 1 or not os.access(folder, os.W_OK | os.X_OK):
         return False
     return os.name != "posix" or os.geteuid() == 0 or (
@@ -147,7 +147,7 @@ def _like(old: os.stat_result, path: str, new: str) -> None:
 
 
 def _moved(new: str, path: str) -> bool:
-    """Whether the new file has taken the place of the old one, which it cannot where that is mounted."""
+    """Rename the new file over the old one; False where that is mounted."""
     try:
         os.replace(new, path)
     except OSError as error:

@@ -108,5 +108,5 @@ def json_point(layout: Layout, at: Mapping[str, object]) -> dict[str, Any]:
 
 
 def scalars(values: Iterable[Any]) -> bool:
-    """Whether none of these is an array."""
+    """True if none of these is an array."""
     return all(type(x) is float for x in values)

@@ -80,7 +80,7 @@ def renamed(error: OSError, shown: str) -> OSError:
 
 
 def by_way_of(shown: str, folder: str) -> str:
-    """What faults call a file in `folder` that is needed on the way to the one that the user knows."""
+    """Name in messages of a temporary file in `folder`."""
     return f"{shown} (a temporary file in {folder})"
 
 

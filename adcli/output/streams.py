@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that is written beside its place and renamed when it is whole. And where
+"""Destinations of results: standard output, or a file that is written beside its place and renamed when it is whole. And where
 messages go: standard error."""
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINKS = 40
 
 @contextlib.contextmanager
 def packed_destination(path: str | None, document: bool = False) -> Iterator[BinaryIO]:
-    """The same, packed where the name of the file says so: results.csv.gz. Lines of JSON become one `document`, an array."""
+    """Destination that is compressed where its name says so: results.csv.gz. Lines of JSON become one `document`, an array."""
     packer = suffixes.packer(suffixes.split(path)[1])
     with destination(path) as out, contextlib.ExitStack() as layers:
         if packer is not None:
@@ -109,7 +109,7 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
 
 
 def to_url(path: str) -> bool:
-    """Whether results go over the network."""
+    """True if results go over the network."""
     if "://" not in path:
         return False
     from adcli.output.remote import is_url
@@ -128,7 +128,7 @@ def sent(url: str) -> Iterator[BinaryIO]:
 
 
 def regular(path: str) -> bool:
-    """Whether there is a regular file or none. OSError where the system does not let us look, as at a link that somebody else put
+    """True if there is a regular file or none. OSError where the system does not let us look, as at a link that somebody else put
     into a folder of everybody's (`fs.protected_symlinks`)."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
@@ -300,7 +300,7 @@ WIDTH = 80
 
 
 ENDINGS: set[Callable[[], None]] = set()
-"""What a run that ends now has to end beside, such as processes that it started."""
+"""Clean-up at a sudden end, such as of processes that were started."""
 
 
 def discard_unfinished() -> None:
@@ -346,7 +346,7 @@ class Progress:
 
 
 def line(rows: int, taken: int, size: int | None, seconds: float, more: str = "") -> str:
-    """What is shown after so many seconds, `taken` of `size` bytes read, and what `more` there is to say."""
+    """Progress line after so many seconds, `taken` of `size` bytes read, and what `more` there is to say."""
     shown = f"{rows:,} rows, {rows / seconds:,.0f} rows/s{more}"
     if not size or not taken:
         return shown

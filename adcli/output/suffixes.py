@@ -1,4 +1,4 @@
-"""What the name of a file says about how it is to be written: its format, and how it is packed."""
+"""Format and compression of a file by its name."""
 from __future__ import annotations
 
 import os
@@ -37,7 +37,7 @@ def split(path: str | None) -> tuple[str, str]:
 
 
 def special(path: str) -> bool:
-    """Whether a path is a device, a pipe or a socket."""
+    """True if a path is a device, a pipe or a socket."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
@@ -58,7 +58,7 @@ def form_of(path: str | None, formats: Sequence[str], verb: str, arrays: bool) -
 
 
 def packer(packing: str) -> Callable[[BinaryIO], Any] | None:
-    """What packs a stream so, from the standard library; the same bytes in give the same bytes out."""
+    """Compressor of a stream, from the standard library; the same bytes in give the same bytes out."""
     match packing:
         case ".gz":
             import gzip

@@ -58,7 +58,7 @@ def element(x: Any, number: Number) -> str:
 
 
 def is_whole(x: Any) -> bool:
-    """Whether a number, or an array of one, is of a kind of whole numbers."""
+    """True if a scalar is of an integer type."""
     return isinstance(x, int) or (not isinstance(x, float) and x.dtype.kind != "f")
 
 
@@ -116,7 +116,7 @@ def marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def is_cut(rows: Sequence[Any]) -> bool:
-    """Whether a terminal is not shown all of these results."""
+    """True if a terminal is shown only a part of these results."""
     return any(math.prod(shape_of(x)) > MANY_ELEMENTS for x in rows)
 
 

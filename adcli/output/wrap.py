@@ -29,7 +29,7 @@ def aligned(rows: Sequence[Sequence[str]], sides: str, gap: str = "  ", least: S
 
 def table(rows: Sequence[Sequence[str]], sides: str, columns: int | None, gap: str = "  ",
           least: Sequence[int] = ()) -> list[str]:
-    """The same with headings as the first row, in at most so many columns (None for any number): a last cell of words that does
+    """Table with headings as the first row, in at most so many columns (None for any number): a last cell of words that does
     not fit goes below its row, and where the rest does not either, each row is a paragraph that repeats the headings."""
     lines = aligned(rows, sides, gap, least)
     if columns is None or max(map(width, lines)) <= columns:
@@ -74,7 +74,7 @@ MARGIN = 6
 """Columns of an excerpt beside the source: four in front, and two for the marks of what is cut."""
 CARETS = re.compile(r"    ([ \t]*)(\^+)")
 COPIED = "help: "
-"""How a line begins that is there to be copied."""
+"""Start of a line that is there to be copied."""
 
 
 def fitted(text: str, columns: int | None, program: bool = False) -> str:
@@ -132,7 +132,7 @@ BEGINNING = re.compile(rf"((?:\S.*?: )?)({'|'.join(OF_KIND)}):(?= )")
 
 
 def wanted(stream: TextIO | None) -> bool:
-    """Whether a stream is to be coloured: by NO_COLOR (no-color.org), then CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors) or
+    """Decide if a stream is coloured: by NO_COLOR (no-color.org), then CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors) or
     FORCE_COLOR (force-color.org), else where it is a terminal that can."""
     if os.environ.get("NO_COLOR"):
         return False

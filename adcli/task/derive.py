@@ -36,8 +36,8 @@ class DerivedProgram:
 
 
 def derived(request: Request, program: Program | None = None) -> DerivedProgram:
-    """What a request asks for, of its text or of a program that is there already. AdError if the program is wrong, or what is
-    asked of it."""
+    """Derive the program of a request, from its text or of a program that is there already. AdError if the program is wrong, or
+    what is asked of it."""
     verb, program = VERBS[request.verb], program or parse_source(request.source)
     outputs, partials = requested(program, request.of, verb.differentiates)
     primal = with_outputs(program, outputs)

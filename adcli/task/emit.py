@@ -60,7 +60,7 @@ def default_symbol(source: Source | None, verb: str) -> str:
 
 
 def wanted(task: Task, status: bool) -> Program:
-    """What is written: the derivative, with its status as the last output where that is asked for."""
+    """Program to write: the derivative, with its status as the last output where that is asked for."""
     return simplify(with_status(task.program, task.primal, task.derivation.wrt)) if status else task.program
 
 
@@ -73,7 +73,7 @@ def bound(program: Program, values: Mapping[str, float]) -> Program:
 
 
 def header(task: Task, program: Program, options: ResultOptions, what: str) -> list[str]:
-    """What stands in front of everything emitted."""
+    """Header of everything emitted."""
     constants = [f"{p.name} = {shortest(task.seeds[p.name])}" for p in task.signature.own if p.name in task.seeds]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def explanation(task: Task) -> str:
-    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken; and by which code."""
+    """Plan of a derivative, order by order: the ways there are, what each costs, which is taken; and by which code."""
     steps = [line for step in task.derivation.steps for line in explained(step)] or ["nothing to differentiate"]
     return "".join(f"{line}\n" for line in (*steps, f"code: {code(task)}"))
 
 
 def code(task: Task) -> str:
-    """Which tier of code computes the numbers, and what was counted."""
+    """Tier of the code, and its counted length."""
     from adcli.codegen.machine.veclib import lanes
     from adcli.codegen.rows.llvm import compile_length
     from adcli.codegen.rows.tiers import TAPE_FROM, blocks_worth

@@ -53,7 +53,7 @@ def counted(module: TensorModule) -> str:
 
 
 def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
-    """What shapes make of it."""
+    """Plan for the shapes of a point."""
     if plan.sizes:
         yield f"sizes: {', '.join(f'{name} = {size:,}' for name, size in plan.sizes.items())}"
     yield f"work: about {plan.instructions:,.0f} instructions"

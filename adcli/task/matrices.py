@@ -195,7 +195,7 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
 
 
 def elements(name: str, shape: Sequence[int]) -> list[str]:
-    """What the elements of a value are called, as people write them: x(0, 2); a number as it is."""
+    """Names of the elements of a value: x(0, 2); of a scalar its own."""
     return [element(name, i, tuple(shape)) for i in range(math.prod(shape))]
 
 

@@ -34,7 +34,7 @@ def compiled(program: Program, keep: bool = False, precision: str = "double", fa
 
 
 HASTE = {True: 0, False: 2}
-"""How hard LLVM tries."""
+"""Optimisation levels of LLVM."""
 
 
 def native(program: Program, store: Store | None = None, precision: str = "double", hasty: bool = True,
@@ -59,5 +59,5 @@ def native(program: Program, store: Store | None = None, precision: str = "doubl
 
 
 def code_words(module: TensorModule, haste: bool) -> list[str]:
-    """What the name of a module's code in the cache is made of."""
+    """Parts of the cache key of a module's code."""
     return ["tensors", str(HASTE[haste]), module.text]

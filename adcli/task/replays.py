@@ -81,7 +81,7 @@ class Replay(PlannedCode):
         return whole
 
     def memory(self, outputs: list[tuple[int, ...]]) -> ResultMemory:
-        """Where results go."""
+        """Memory of the results."""
         return ResultMemory(outputs, self.interface.precision.bytes, partial(blank, code=self.real))
 
     def full(self, shape: tuple[int, ...], x: float) -> Any:
@@ -122,7 +122,7 @@ class Replay(PlannedCode):
 
 @once
 def array_replay() -> type[Replay]:
-    """The same on arrays: what is too large to do without NumPy, or of a kind that takes it."""
+    """Replay on arrays: for what is too large to do without NumPy, or of a kind that takes it."""
     import numpy as np
 
     from adcli.codegen.nests import array_calls
@@ -148,7 +148,7 @@ def array_replay() -> type[Replay]:
 # ---------------------------------------------------------------- entries of the cache
 
 def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
-    """What the cache has for a point with such shapes."""
+    """Entry of the cache for the shapes of a point."""
     if task.slot is None or task.counts is None:
         return None
     data = task.slot.store.get(entry_name(task.slot, task.counts, point, task.seeds))

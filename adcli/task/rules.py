@@ -1,4 +1,4 @@
-"""Which option goes with which verb, format and kind of program: the one table.
+"""Rules of options: which goes with which verb, format and kind of program. The one table.
 
 A way is one thing that a command line can come to: a program that is written, points, rows, sums, bounds, or a verb of its own.
 Each has its rules, in the order in which they are looked at. An option that would do nothing is refused, and the reason follows

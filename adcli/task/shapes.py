@@ -23,7 +23,7 @@ def shaped(name: str, atom: Atom) -> str:
 
 
 def result_shape(name: str, atom: Atom) -> str:
-    """The same of a result, which has real numbers whatever it is a copy of."""
+    """Name and shape of a result, whose elements are real."""
     return f"{name}{shape_text(shape_of(atom)) if shape_of(atom) else ''}"
 
 

@@ -1,4 +1,4 @@
-"""What an evaluating verb works on: a derivative with its native code, from the cache where it is there.
+"""Task of a verb that evaluates: a derivative with its native code, from the cache where it is there.
 
 A Task from the cache knows the Signature of its derivative and has the code: nothing is parsed, differentiated or compiled
 then, and the modules that do so are not even imported. The programs are worked out when somebody asks for them.
@@ -90,7 +90,7 @@ class Task:
         return tuple(p for p in self.signature.inputs if p.name not in self.seeds)
 
     def layout(self, show_status: bool) -> Layout:
-        """How results are written. With `show_status` the status is one of them."""
+        """Layout of the results. With `show_status` the status is one of them."""
         s = self.signature
         pairs = tuple((c.name, path) for c, path in zip(s.derived, self.verb.places(s), strict=True))
         status = s.names().fresh("status") if show_status else None
@@ -206,17 +206,17 @@ Name, Number, Place = str | None, float | None, int | None
 HEAD = {"key": str, "entry": (str, int, int, int, int, [str], str), "wrt": [str], "outputs": [str],
         "results": [(str, Name, [str])], "notes": [(str, Place, Place)], "counts": [str],
         "inputs": [(str, Number, Number, Number, bool, Name, [([(str, int)], int)], bool)]}
-"""What the first line of an entry is; see `fits`."""
+"""Form of the first line of an entry; see `fits`."""
 TAPE, TENSORS = "tape", "tensors"
-"""What the entry of a tape is called, and that of a program with tensors, whose code has entries of its own."""
+"""Names of the entry of a tape, and of a program with tensors, whose code has entries of its own."""
 LANES, MOST_WORK = (1, 2, 4, 8, 16), 1 << 40
-"""What rows can go together, and bytes of working memory that no program needs."""
+"""Numbers of rows in a vector, and bytes of working memory that no program needs."""
 LETTERS = {"double": "d", "single": "f"}
 """The letters that `array` has for the precisions."""
 
 
 def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes, counts: Sequence[str] = ()) -> bytes:
-    """What an evaluation needs: a line of JSON, then the object code or the tape. Of a program with tensors it is the line, with
+    """Entry of the cache: a line of JSON, then the object code or the tape. Of a program with tensors it is the line, with
     the integers that are `counts`."""
     head = {
         "key": key, "entry": list(entry), "counts": counts, "wrt": signature.wrt, "outputs": signature.outputs,
@@ -274,7 +274,7 @@ def keep_tensors(task: Task, counts: Sequence[str]) -> None:
 
 
 def fits(value: object, form: object) -> bool:
-    """Whether what JSON says has a form: a type, [form of each element], (form of the first, …) or {name: form}."""
+    """Test of a JSON value against a form: a type, [form of each element], (form of the first, …) or {name: form}."""
     if isinstance(form, list):
         return isinstance(value, list) and all(fits(x, form[0]) for x in value)
     if isinstance(form, tuple):

@@ -27,7 +27,7 @@ TABLE_FORMATS = ("markdown", "latex")
 
 
 class Asked(NamedTuple):
-    """What the maker of a derivative is given: the program with the outputs asked for, and the inputs. `along` names the seeds
+    """Arguments of the maker of a derivative: the program with the outputs asked for, and the inputs. `along` names the seeds
     that are known not to be zero, by the input or output that they belong to; None where nothing is known of them. The
     plans of sweeps that were chosen are left in `steps`."""
 
@@ -72,7 +72,7 @@ class Verb(NamedTuple):
 
     @property
     def differentiates(self) -> bool:
-        """Whether its program is another than the one given."""
+        """True if its program is a derivative."""
         return self.wrt is not None
 
 

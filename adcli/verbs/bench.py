@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source
 
 BATCH = 16
-"""How many times as many rows are timed where threads share them; a start of threads must not show."""
+"""Factor of the rows that are timed on several threads; a start of threads must not show."""
 RUNS = 5
 """Processes of each kind whose start is timed, behind one that is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions(Options):
-    """What bench is told."""
+    """Options of bench."""
 
     rows: int
     size: str | None

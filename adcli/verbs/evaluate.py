@@ -44,7 +44,7 @@ def command(verb: Verb) -> click.Command:
 
 
 def evaluate(verb: Verb, options: ResultOptions) -> int:
-    """What a verb does."""
+    """Run a verb."""
     request = requested(verb, options)
     if options.pattern:
         from adcli.verbs.picture import pattern
@@ -60,7 +60,7 @@ def evaluate(verb: Verb, options: ResultOptions) -> int:
 
 
 def requested(verb: Verb, options: ResultOptions) -> Request:
-    """What is asked of the program."""
+    """Request of a command line."""
     of = entries(options.of) if verb.partials else options.outputs
     zeros = False if options.form in MATRIX_FORMATS else options.zeros
     return Request(verb.name, options.source, of, options.inputs, options.mode, options.order, options.fast_math, zeros,
@@ -152,7 +152,7 @@ def explained(task: Task, options: ResultOptions) -> bool:
 
 
 def explanation_of(task: Task, options: ResultOptions) -> str:
-    """How the results are computed; of tensors with the sizes at the first point."""
+    """Explanation of the plan; for tensors with the sizes at the first point."""
     if not task.signature.tensors:
         from adcli.task.explain_plan import explanation
         return explanation(task)

@@ -51,7 +51,7 @@ def help_command(context: click.Context, topic: tuple[str, ...], man: bool) -> i
 
 
 def text(context: click.Context, topic: str) -> str:
-    """What is said of a topic; the list of topics for none."""
+    """Text of a topic; the list of topics for none."""
     from adcli.manual import TOPICS, chapter
     from adcli.manual.markdown import blocks
     from adcli.manual.terminal import render

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions(Options):
-    """What show is told."""
+    """Options of show."""
 
     stage: str
     style: str | None
@@ -75,7 +75,7 @@ def told(program: Program, shapes: bool) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions(Options):
-    """What fmt is told."""
+    """Options of fmt."""
 
     check: bool
 

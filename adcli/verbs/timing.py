@@ -11,7 +11,7 @@ Made = TypeVar("Made")
 
 
 def timed(work: Callable[[], Made]) -> tuple[Made, float]:
-    """What is made, and the seconds it took."""
+    """Result of a call, and the seconds it took."""
     start = time.perf_counter()
     made = work()
     return made, time.perf_counter() - start
@@ -29,7 +29,7 @@ def best(run: Callable[[], object], seconds: float) -> float:
 
 
 def headline(figures: Mapping[str, Any]) -> str:
-    """What is timed."""
+    """Headline of the figures."""
     single = ", in single precision" if figures["precision"] == "single" else ""
     fast = ", with --fast-math" if figures["fast_math"] else ""
     return f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}{single}{fast}"
