@@ -279,7 +279,7 @@ class Function(Inspection):
 
     def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
               equations: str | Sequence[str] = (), **values: Any) -> Any:
-        """Solve equations from this point: where those such as 'g == 1' hold, or the outputs in `of` (default: all) are zero, from this point: the unknowns
+        """Solve equations such as 'g == 1', or the outputs in `of` (default: all) equal to zero, from this point: the unknowns
         are the inputs in `wrt` (default: all but params). More equations than unknowns are solved by least squares.
 
         A scipy.optimize.OptimizeResult: x, fun and jac are the unknowns, the residuals and the Jacobian there, `at` is the point
