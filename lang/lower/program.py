@@ -34,7 +34,6 @@ from adcli.lang.syntax.tree import (
     Token,
     Tree,
     TupleAssign,
-    Typed,
     targets_of,
 )
 
@@ -260,7 +259,7 @@ class MainScope(EquationScope):
         check_name(context, token)
         self.check_no_function(token)
         if name in self.declared:
-            raise context.fault(f"input '{name}' is declared twice", token, *self.once(token))
+            raise context.fault(f"input '{name}' is declared twice", token, "remove one of the two declarations")
         if name in self.found or name in self.assigned:
             what = "read" if name in self.found else "assigned"
             raise context.fault(f"'{name}' is declared after it was {what}", token,
@@ -279,19 +278,6 @@ class MainScope(EquationScope):
         var = self.declared_input(token)
         self.declared[name] = Param(var, name, default, low, high, active)
         self.env[name] = var
-
-    def once(self, token: Token) -> tuple[str, Fix | None]:
-        """The declaration that has a name twice without the one of the two that says less."""
-        statement = next(s for s in self.tree.statements if isinstance(s, Declare) and s.start <= token.start < s.end)
-        heads = [i.name.element or i.name if type(i.name) is Typed else i.name for i in statement.items]
-        ends = [*[head.start for head in heads[1:]], statement.end]
-        texts = [self.tree.source.text[head.start:end].rstrip(", \n") for head, end in zip(heads, ends, strict=True)]
-        first, *rest = [i for i, item in enumerate(statement.items) if item.name.text == token.text]
-        if not rest:
-            return "remove one of the two declarations", None
-        del texts[first if len(texts[rest[0]]) > len(texts[first]) else rest[0]]
-        written = f"{statement.keyword} {', '.join(texts)}"
-        return f"write {written}", Fix(statement.start, statement.end, written)
 
     def declared_input(self, token: Token) -> Var:
         return Var(token.text)

@@ -46,57 +46,49 @@ class AffineReader:
                 raise self.scope.unknown(node)
 
     def read(self, root: Node, what: str) -> Affine:
+        return self.ratio(root, what, False)[0]
+
+    def ratio(self, root: Node, what: str, exact: bool) -> tuple[Affine, int]:
+        """An expression and what it is divided by: 1, or, where quotients are `exact` as in values, 2 for N / 2."""
         self.refuse_sizes(root)
-        stack: list[Affine] = []
+        stack: list[tuple[Affine, int]] = []
         nested, floors = 0, set[int]()
         for node in postorder(root):
             if isinstance(node, Op | Call) and node.name == "floor" and len(node.args) == 1:
                 floors.add(id(bare(node.args[0])))
         for node in postorder(root):
-            if isinstance(node, Op | Call) and node.name in ("mul", "div", "min", "max"):
-                nested += 1
-                if nested > MOST_NESTED:
-                    raise self.context.fault(f"{what}: more than {MOST_NESTED} products, quotients, min and max", node)
-            if type(node) is Token:
-                stack.append(self.leaf(node, what))
-                continue
-            assert isinstance(node, Op | Call)
-            split = len(stack) - len(node.args)
-            value = self.applied(node, stack[split:], root, what, id(node) in floors)
-            if weight(value) > LONGEST:
-                raise self.context.fault(f"{what} is too long an expression", node)
-            if abs(value.constant) >= TOO_LARGE or any(abs(c) >= TOO_LARGE for _, c in value.terms):
-                raise self.context.fault(f"{what}: a number is too large", node)
-            stack[split:] = [value]
-        return stack[0]
-
-    def ratio(self, root: Node, what: str, exact: bool) -> tuple[Affine, int]:
-        """An expression and what it is divided by: 1, or, where quotients are `exact` as in values, 2 for N / 2."""
-        if not exact or not any(isinstance(n, Op | Call) and n.name == "div" for n in postorder(root)):
-            return self.read(root, what), 1
-        stack: list[tuple[Affine, int]] = []
-        for node in postorder(root):
             if type(node) is Token:
                 stack.append((self.leaf(node, what), 1))
                 continue
             assert isinstance(node, Op | Call)
+            nested += node.name in ("mul", "div", "min", "max")
+            if nested > MOST_NESTED:
+                raise self.context.fault(f"{what}: more than {MOST_NESTED} products, quotients, min and max", node)
             split = len(stack) - len(node.args)
-            args, by = stack[split:], prod(d for _, d in stack[split:])
-            divisor = args[1][0].number if node.name == "div" and len(args) == 2 and args[1][1] == 1 else None
-            if divisor is not None and divisor > 0:
-                value, by = args[0][0], by * divisor
-            elif node.name == "floor" and len(args) == 1:
-                value, by = floor(args[0][0], by), 1
-            elif by == 1 or node.name == "mul":
-                value = self.applied(node, [a for a, _ in args], root, what)
-            elif node.name in ("add", "sub", "neg"):
-                value = self.applied(node, [a * (by // d) for a, d in args], root, what)
+            args = stack[split:]
+            if exact and (node.name in ("div", "floor") or any(d > 1 for _, d in args)):
+                value, by = self.divided(node, args, root, what)
             else:
-                raise self.not_affine(node, [a for a, _ in args], root, what)
-            if by >= TOO_LARGE or weight(value) > LONGEST:
+                value, by = self.applied(node, [a for a, _ in args], root, what, id(node) in floors), 1
+            if weight(value) > LONGEST or by >= TOO_LARGE:
                 raise self.context.fault(f"{what} is too long an expression", node)
+            if abs(value.constant) >= TOO_LARGE or any(abs(c) >= TOO_LARGE for _, c in value.terms):
+                raise self.context.fault(f"{what}: a number is too large", node)
             stack[split:] = [(value, by)]
         return stack[0]
+
+    def divided(self, node: Op | Call, args: list[tuple[Affine, int]], root: Node, what: str) -> tuple[Affine, int]:
+        """An operation on expressions with divisors."""
+        values, by = [a for a, _ in args], prod(d for _, d in args)
+        if node.name == "div" and len(args) == 2 and args[1][1] == 1 and (args[1][0].number or 0) > 0:
+            return values[0], by * args[1][0].constant
+        if node.name == "floor" and len(args) == 1:
+            return floor(values[0], by), 1
+        if by == 1 or node.name == "mul":
+            return self.applied(node, values, root, what), by
+        if node.name in ("add", "sub", "neg"):
+            return self.applied(node, [a * (by // d) for a, d in args], root, what), by
+        raise self.not_affine(node, values, root, what)
 
     def leaf(self, token: Token, what: str) -> Affine:
         if token.type == "NAME":

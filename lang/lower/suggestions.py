@@ -62,18 +62,64 @@ LONGEST_STATEMENT = 120
 """Characters of statements that are repeated in a message."""
 
 
+class Site:
+    """A call that the language does not have, where it stands: the values there, and the statements around it. Inputs may be
+    declared where `declares`."""
+
+    def __init__(self, tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool = False) -> None:
+        self.tree, self.node, self.env, self.declares, self.text = tree, node, env, declares, tree.source.text
+        self.around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
+        self.outer = self.around[0] if self.around and not isinstance(self.around[0], Def) else None
+
+    @property
+    def whole(self) -> Statement | None:
+        """The statement whose value is the call and nothing else."""
+        s = self.around[-1] if self.around else None
+        values = s.values if isinstance(s, Assign | TupleAssign) else [s.value] if isinstance(s, TensorAssign | Def) else []
+        inner = bare(values[0]) if len(values) == 1 and values[0] is not None else None
+        return s if inner is not None and (inner.start, inner.end) == (self.node.start, self.node.end) else None
+
+    def at(self, node: Node) -> Site:
+        """Another call in the same place."""
+        return Site(self.tree, node, self.env, self.declares)
+
+    def fresh(self, name: str) -> str:
+        return Names(self.tree.names).fresh(name)
+
+    def rank(self, node: Node) -> int | None:
+        return rank(node, self.env)
+
+    def quoted(self, node: Node) -> str:
+        """The text of an argument that is short enough to be repeated; else empty."""
+        return quoted(self.tree, node) or ""
+
+    def before(self, text: str, standing: str) -> Suggestion:
+        """Statements before the outermost one, in which something stands for the call."""
+        assert self.outer is not None
+        mended = f"{text}; {self.text[self.outer.start:self.node.start]}{standing}"
+        behind = self.text[self.node.end:self.outer.end]
+        short = len(mended + behind) <= LONGEST_STATEMENT and "\n" not in mended + behind
+        return Suggestion(f"write {mended}{behind}" if short else f"give it a name first: {text}",
+                          Fix(self.outer.start, self.node.end, mended))
+
+    def assigned(self, reduced: str) -> Suggestion:
+        """The statement with a reduction as what it assigns, or before it under a name."""
+        fix = statement_apart(self.text[:self.around[-1].end], self.node.start, self.node.end, reduced, self.text)
+        return Suggestion(f"write {fix.text}", fix)
+
+
 def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, known: Collection[str] = ()) -> Suggestion | None:
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
-    whole = statement_of(tree, node)
     if node.name == "norm" and len(node.args) == 2 and rank(node.args[0], env) and (order := quoted(tree, node.args[1])) in NORMS:
         node = Call(NORMS[order or ""], node.args[:1], node.start, node.end)
+    site = Site(tree, node, env, declares)
     if node.name in SIZES_OF and 1 <= len(node.args) <= 2:
         return size_of(node, env)
-    if len(node.args) > 1 and (found := over_one_dimension(tree, node, whole, env)):
+    if len(node.args) > 1 and (found := over_one_dimension(site, node)):
         return found
-    found = (by_solving(tree, node) or of_an_argument(tree, node, env, declares) or reduction(tree, node, env)
-             or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares))
+    found = (by_solving(node) or of_an_argument(site, node) or reduction(site, node)
+             or expression(tree, node, site.whole, env) or statements(site, node))
     if found or not known or (node.name in STATEMENTS.keys() | MADE.keys() and node.name not in DERIVATIVES):
         examples = (STATEMENTS | MADE).get(node.name)
         return found or (Suggestion(f"for example {examples[0]}") if examples else None)
@@ -114,57 +160,54 @@ def size_of(node: Call, env: Mapping[str, Atom]) -> Suggestion:
     return written(product_of(chosen), node)
 
 
-def of_an_argument(tree: Tree, node: Node, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
+def of_an_argument(site: Site, node: Node) -> Suggestion | None:
     """What to write for a function of tensors in an argument: `sum((x - mean(x))**2)`, `matmul(x, inverse(A))`."""
-    for n in postorder(node):
-        if type(n) is Call and n.name in MADE and (found := made(tree, n, env)):
+    for n in (n for n in postorder(node) if type(n) is Call):
+        if n.name in MADE and (found := made(site.at(n), n)):
             return found
-        if type(n) is Call and n is not node and n.name in STATEMENTS and all(rank(untransposed(a, env)[0], env) for a in n.args):
-            return statements(tree, n, None, env, declares, inside=True)
-        if type(n) is Call and n is not node and len(n.args) > 1 and (found := over_one_dimension(tree, n, None, env)):
+        if n is node:
+            continue
+        if n.name in STATEMENTS and all(site.rank(untransposed(a, site.env)[0]) for a in n.args):
+            return statements(site.at(n), n, inside=True)
+        if len(n.args) > 1 and (found := over_one_dimension(site.at(n), n, alone=False)):
             return found
-        if type(n) is Call and n is not node and n.name in MATRIX_CALLS.keys() - {"logdet", "transpose"}:
-            return named_first(tree, n)
-        if type(n) is Call and n is not node and n.name in OF_MATRICES | OF_A_MATRIX and any(rank(a, env) for a in n.args):
-            return another_name(n, env, [*MATRIX_CALLS])
+        if n.name in MATRIX_CALLS.keys() - {"logdet", "transpose"}:
+            return named_first(site.tree, n)
+        if n.name in OF_MATRICES | OF_A_MATRIX and any(site.rank(a) for a in n.args):
+            return another_name(n, site.env, [*MATRIX_CALLS])
     return None
 
 
 def named_first(tree: Tree, node: Call) -> Suggestion | None:
     """A call that gives a tensor as a statement before the one that it stands in, with the name it then has."""
-    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end and not isinstance(s, Def)), None)
-    if outer is None or isinstance(outer, For):
+    site = Site(tree, node, {})
+    if site.outer is None or isinstance(site.outer, For):
         return None
-    text, name = tree.source.text, Names(tree.names).fresh("C")
-    mended = f"{name} = {text[node.start:node.end]}; {text[outer.start:node.start]}{name}"
-    return Suggestion(f"write {mended}{text[node.end:outer.end]}", Fix(outer.start, node.end, mended))
+    name = site.fresh("C")
+    return site.before(f"{name} = {site.text[node.start:node.end]}", name)
 
 
-def made(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+def made(site: Site, node: Call) -> Suggestion | None:
     """The statement that makes the tensor of a call, as all that is assigned, or before the statement that the call stands in."""
     args = [a for arg in node.args for a in (arg.args if type(arg) is Call and arg.name == LIST else [arg])]
     tensor = bare(args[0]) if args else None
-    first = [tensor.text] if isinstance(tensor, Token) and rank(tensor, env) == 1 else []
-    texts = [enclosed((text, level(bare(a))), ATOM) for a in args[len(first):] if (text := quoted(tree, bare(a)))]
+    first = [tensor.text] if isinstance(tensor, Token) and site.rank(tensor) == 1 else []
+    texts = [enclosed((text, level(bare(a))), ATOM) for a in args[len(first):] if (text := site.quoted(bare(a)))]
     form = next((f for f in MADE[node.name] if ("x" in f) == bool(first)
                  and len({*re.findall("[NMK]", f)}) == len(texts) == len(args) - len(first)), None)
-    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end), None)
-    if form is None or outer is None or isinstance(outer, Def | For):
+    if form is None or site.outer is None or isinstance(site.outer, For):
         return None
-    whole = target_of(statement_of(tree, node), form)
     sizes = [n.text for a in args for n in postorder(a) if isinstance(n, Token) and n.type == "NAME"]
-    known = {item.name.text for s in tree.statements if isinstance(s, Declare) for item in s.items}
-    known |= {affine_text(x) for atom in env.values() if isinstance(atom, Var) for x in atom.shape}
+    known = {item.name.text for s in site.tree.statements if isinstance(s, Declare) for item in s.items}
+    known |= {affine_text(x) for atom in site.env.values() if isinstance(atom, Var) for x in atom.shape}
     new = [n for n in dict.fromkeys(sizes) if n not in known]
-    meant = {"v": whole or Names(tree.names).fresh("C"), "x": "".join(first), **dict(zip("NMK", texts, strict=False))}
+    whole = target_of(site.whole, form)
+    meant = {"v": whole or site.fresh("C"), "x": "".join(first), **dict(zip("NMK", texts, strict=False))}
     text = f"input int32 {', '.join(new)}; " * bool(new) + re.sub(r"\b[vxNMK]\b", lambda m: meant[m[0]], form)
-    if whole:
-        return written(text, outer)
-    before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
-    return Suggestion(f"write {text}; {before}{meant['v']}{behind}", Fix(outer.start, node.end, f"{text}; {before}{meant['v']}"))
+    return written(text, site.outer) if whole else site.before(text, meant["v"])
 
 
-def by_solving(tree: Tree, node: Call) -> Suggestion | None:
+def by_solving(node: Call) -> Suggestion | None:
     """`inverse(A) @ b` is solve(A, b)."""
     first, *rest = [bare(a) for a in node.args] or [node]
     if node.name not in ("dot", "matmul") or len(rest) != 1 or type(first) is not Call or first.name != "inverse":
@@ -185,20 +228,20 @@ def untransposed(node: Node, env: Mapping[str, Atom]) -> tuple[Node, bool]:
 
 def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Suggestion | None:
     """The statement about elements that an assignment with a whole tensor in it was meant as."""
-    whole = next((s for outer in tree.statements for s in within(outer) if s.start <= token.start < s.end), None)
+    site = Site(tree, token, env)
+    whole = site.around[-1] if site.around else None
     if not isinstance(whole, Assign) or not len(whole.targets) == len(whole.values) == 1:
         return None
     value = whole.values[0]
-    if first := of_an_argument(tree, value, env, False):
+    if first := of_an_argument(site, value):
         return first
     for n in postorder(value):
-        if isinstance(n, Op) and n.name == "mul" and {rank(a, env) for a in n.args} == {1, 2}:
-            return written(f"matmul({', '.join(tree.source.text[a.start:a.end] for a in n.args)})", n)
-    if not (dimensions := rank(value, env)) or not quoted(tree, value):
+        if isinstance(n, Op) and n.name == "mul" and {site.rank(a) for a in n.args} == {1, 2}:
+            return written(f"matmul({', '.join(site.text[a.start:a.end] for a in n.args)})", n)
+    if not (dimensions := site.rank(value)) or not site.quoted(value):
         return None
     subscripts = ", ".join([i for i in "ijklmnpqr" if i not in env][:dimensions])
-    tensors = [n for n in postorder(value) if isinstance(n, Token) and rank(n, env)]
-    return written(f"{whole.targets[0].text}({subscripts}) = {by_elements(tree, value, tensors, subscripts, None)}", whole)
+    return written(f"{whole.targets[0].text}({subscripts}) = {by_elements(site, value, subscripts)}", whole)
 
 
 def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) -> Suggestion | None:
@@ -241,28 +284,16 @@ def product(tree: Tree, node: Call) -> Suggestion | None:
     return Suggestion(f"for a product write {node.name}*({inner})", Fix(at, at, "*"))
 
 
-def statement_of(tree: Tree, node: Call) -> Statement | None:
-    """The statement whose value is the call and nothing else."""
-    for outer in tree.statements:
-        for s in within(outer):
-            values = s.values if isinstance(s, Assign | TupleAssign) else [s.value] if isinstance(s, TensorAssign | Def) else []
-            inner = bare(values[0]) if len(values) == 1 and values[0] is not None else None
-            if inner is not None and (inner.start, inner.end) == (node.start, node.end):
-                return s
-    return None
-
-
-def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+def reduction(site: Site, node: Call) -> Suggestion | None:
     """`C(i) = 2*sum(A(i, j))` as a comprehension, with a name where the sum is not all that is assigned; and what has an index
     and its range beside what is reduced: `sum(x(i), i, 0, n)`, `sum(i, n, x(i))`."""
     if node.name not in REDUCING:
-        return of_elements(tree, node, env)
+        return of_elements(site, node)
     args = [a for arg in node.args for a in (arg.args if type(arg) is Call and arg.name == LIST else [arg])]
     if len(args) > 1 and isinstance(bare(args[0]), Token):
         args = [args[-1], *args[:-1]]
-    value, *rest = [quoted(tree, a) or "" for a in args] or [""]
-    around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
-    if not value or not around or isinstance(bare(args[0]), Token) or rank(args[0], env):
+    value, *rest = [site.quoted(a) for a in args] or [""]
+    if not value or not site.around or isinstance(bare(args[0]), Token) or site.rank(args[0]):
         return None
     if not rest and not any(type(n) is Call for n in postorder(args[0])):
         return None
@@ -272,66 +303,58 @@ def reduction(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | N
             return None
         if bounds and bounds != ["0"]:   # which is where a sum starts in Python
             value += f" where {index} in {inclusive(*bounds) if bounds[1:] else f'0:{bounds[0]}'}"
-    text = tree.source.text
-    fix = statement_apart(text[:around[-1].end], node.start, node.end, f"{REDUCING[node.name]} {value}", text)
-    return Suggestion(f"write {fix.text}", fix)
+    return site.assigned(f"{REDUCING[node.name]} {value}")
 
 
-def over_one_dimension(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
+def over_one_dimension(site: Site, node: Call, alone: bool = True) -> Suggestion | None:
     """`sum_along(A, axis, 0)`, which is how `sum(A, axis=0)` reads, the same with dims, which are counted from 1, and
-    `sum(A, 1)`, which is counted from 0 or from 1: both are told."""
-    rest = [tree.source.text[a.start:a.end] for a in node.args[1:]]
+    `sum(A, 1)`, which is counted from 0 or from 1: both are told. The call may be `alone` in its statement."""
+    rest = [site.text[a.start:a.end] for a in node.args[1:]]
     if not rest[:-1] and (node.name in TABLE or node.name == "norm"):   # max(A, 0) and norm(x, 1) mean something else
         return None
-    form, dimensions = STATEMENTS.get(node.name.removesuffix(ALONG), ("",))[0], rank(node.args[0], env)
+    form, dimensions = STATEMENTS.get(node.name.removesuffix(ALONG), ("",))[0], site.rank(node.args[0])
     first = {"axis": (0,), "dim": (0,), "dims": (1,), "": (0, 1)}.get("".join(rest[:-1]))
     if "x(i)" not in form or not dimensions or dimensions > 4 or first is None or not re.fullmatch(r"-?\d", rest[-1]):
         return None
     number = int(rest[-1])
     places = [dimensions + number] if number < 0 else [number - f for f in first]
-    fixes = [fix for d in places if 0 <= d < dimensions and (fix := reduced_along(tree, node, whole, env, form, dimensions, d))]
-    if len(fixes) != 1:
-        both = " or ".join(fix.text for fix in fixes)
-        return Suggestion(f"name the dimension by its index: {both}") if fixes else None
-    return Suggestion(f"write {fixes[0].text}", fixes[0])
+    found = [said for d in places if 0 <= d < dimensions and (said := reduced_along(site, node, form, d, alone))]
+    if len(found) == 1:
+        return found[0]
+    both = " or ".join(said.help.removeprefix("write ") for said in found)
+    return Suggestion(f"name the dimension by its index: {both}") if found else None
 
 
-def reduced_along(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], form: str, dimensions: int,
-                  place: int) -> Fix | None:
+def reduced_along(site: Site, node: Call, form: str, place: int, alone: bool) -> Suggestion | None:
     """The statements of a form, with dimension `place` of the argument as what is reduced and an element for all others."""
-    names, inner = Names(tree.names), bare(node.args[0])
-    indices = [i if i not in env else names.fresh(i) for i in "ijkl"[:dimensions]]
+    names, inner, whole = Names(site.tree.names), bare(node.args[0]), site.whole if alone else None
+    shape = tensors_of(inner, site.env)[0].shape
+    indices = [i if i not in site.env else names.fresh(i) for i in "ijkl"[:len(shape)]]
     kept = ", ".join(i for d, i in enumerate(indices) if d != place)
     target = target_of(whole, "v") or names.fresh("v")
-    meant = {"v": target, "s": names.fresh("s"), "t": names.fresh("t")}
     element = f"({kept})" if kept else ""
-    tokens = [n for n in postorder(inner) if isinstance(n, Token) and rank(n, env)]
-    alone = by_elements(tree, inner, tokens, ", ".join(indices), None)
-    operand = alone if isinstance(inner, Token) or re.search(r"=! x\(i\)(?=;|$)", form) else f"({alone})"
-    count = product_of(tensors_of(inner, env)[0].shape[place:place + 1])
-    words = {n: name + element for n, name in meant.items()}
-    words |= {"x(i)": operand, "v(i)": f"{target}({', '.join(indices)})", "N": count}
+    text = by_elements(site, inner, ", ".join(indices))
+    operand = text if isinstance(inner, Token) or re.search(r"=! x\(i\)(?=;|$)", form) else f"({text})"
+    words = {n: name + element for n, name in {"v": target, "s": names.fresh("s"), "t": names.fresh("t")}.items()}
+    words |= {"x(i)": operand, "v(i)": f"{target}({', '.join(indices)})", "N": product_of(shape[place:place + 1])}
     text = re.sub(r"x\(i\)|v\(i\)|\b[vstN]\b", lambda m: words[m[0]], form)
     if target_of(whole, "v") and whole is not None:
-        return Fix(whole.start, whole.end, text)
-    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end), None)
-    if outer is None or isinstance(outer, Def | For):
+        return written(text, whole)
+    if site.outer is None or isinstance(site.outer, For):
         return None
-    standing = target if isinstance(outer, Assign) else words["v(i)"] if "v(i)" in form else target + element
-    source = tree.source.text
-    return Fix(outer.start, outer.end, f"{text}; {source[outer.start:node.start]}{standing}{source[node.end:outer.end]}")
+    standing = target if isinstance(site.outer, Assign) else words["v(i)"] if "v(i)" in form else target + element
+    return site.before(text, standing)
 
 
-def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion | None:
+def of_elements(site: Site, node: Call) -> Suggestion | None:
     """`v = mean(x(i)**2) + 1`: a function of the table whose argument has indices, as the statement that reduces them."""
     form = re.fullmatch(r"v (\S+=!) (x\(i\)[^;]*)", STATEMENTS.get(node.name, ("",))[0])
-    around = [s for outer in tree.statements for s in within(outer) if s.start <= node.start and node.end <= s.end]
-    if form is None or not around or len(node.args) != 1 or not (inner := quoted(tree, node.args[0])):
+    if form is None or not site.around or len(node.args) != 1 or not (inner := site.quoted(node.args[0])):
         return None
-    kept = [a.text for a in getattr(around[-1], "subscripts", None) or () if isinstance(a, Token)]
+    kept = [a.text for a in getattr(site.around[-1], "subscripts", None) or () if isinstance(a, Token)]
     extents: dict[str, Affine] = {}
     for n in [n for n in postorder(node.args[0]) if type(n) is Call]:
-        tensor = env.get(n.name)
+        tensor = site.env.get(n.name)
         for a, extent in zip(n.args, tensor.shape if isinstance(tensor, Var) else (), strict=False):
             if not isinstance(a, Token):   # which elements there are is said by a range
                 return None
@@ -340,78 +363,64 @@ def of_elements(tree: Tree, node: Call, env: Mapping[str, Atom]) -> Suggestion |
     if not extents:
         return None
     operand = enclosed((inner, level(bare(node.args[0]))), PRODUCT if "/" in form[2] else TERNARY)
-    count = product_of([*extents.values()])
-    text = re.sub(r"x\(i\)|\bN\b", lambda m: count if m[0] == "N" else operand, form[2])
-    fix = statement_apart(tree.source.text[:around[-1].end], node.start, node.end, f"{form[1]} {text}", tree.source.text)
-    return Suggestion(f"write {fix.text}", fix)
+    text = re.sub(r"x\(i\)|\bN\b", lambda m: product_of([*extents.values()]) if m[0] == "N" else operand, form[2])
+    return site.assigned(f"{form[1]} {text}")
 
 
-def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool,
-               inside: bool = False) -> Suggestion | None:
+def statements(site: Site, node: Call, inside: bool = False) -> Suggestion | None:
     """The statements that a function of tensors is, which stands in a statement or `inside` of another function's argument."""
-    operands = [untransposed(a, env) for a in node.args]
-    args = [a for a, _ in operands]
-    ranks = [rank(a, env) for a in args]
+    operands = [untransposed(a, site.env) for a in node.args]
+    args, ranks = [a for a, _ in operands], [site.rank(a) for a, _ in operands]
     form = form_for(node.name, ranks)
     for letter, (_, turned) in zip("xy", operands, strict=False):
         form = re.sub(rf"\b{letter}\((\w), (\w)\)", rf"{letter}(\2, \1)", form) if form and turned else form
     unknown = [a for a, r in zip(args, ranks, strict=True) if r is None]
-    if form is None or (unknown and (not declares or node.name in DERIVATIVES)):
+    if form is None or (unknown and (not site.declares or node.name in DERIVATIVES)):
         return None
-    if any(tensor_in(n, env) for a in unknown for n in postorder(a)):
+    if any(tensor_in(n, site.env) for a in unknown for n in postorder(a)):
         return None
-    names = Names(tree.names)
-    target = target_of(whole, form)
+    whole = None if inside else site.whole
+    target, text = instance(site, form, args, ranks, target_of(whole, form))
+    if target_of(whole, form) and whole is not None:
+        return written(text, whole)
+    if site.outer is None:
+        return Suggestion(f"give it a name first: {text}")
+    own = [site.text[n.start:n.end] for n in site.outer.subscripts or ()] if isinstance(site.outer, TensorAssign) else []
+    made = re.search(rf"\b{target}\(([^()]*)\)", text) if subscripts(form, "v") else None
+    count = len(subscripts(form, "v"))
+    element = "" if inside or isinstance(site.outer, Assign) or not made else ", ".join(own) if len(own) == count else made[1]
+    return site.before(text, target + f"({element})" * bool(element))
+
+
+def instance(site: Site, form: str, args: list[Node], ranks: list[int | None], target: str | None) -> tuple[str, str]:
+    """The name of the value of a form, and its statements with names of the program; what they need is declared."""
+    names = Names(site.tree.names)
     meant, expressions = {"v": target or names.fresh("v")}, {}
     for letter, arg, dimensions in zip("xy", args, ranks, strict=False):
         inner = bare(arg)
         alone = inner.text if isinstance(inner, Token) else only_name(inner) if dimensions is None else None
-        named = alone and (dimensions is not None or only_here(tree, alone, inner))
+        named = alone and (dimensions is not None or only_here(site.tree, alone, inner))
         meant[letter] = alone if alone and named else names.fresh(letter)
         if not isinstance(inner, Token) and (dimensions is not None or named):
             expressions[meant[letter]] = inner
-    used = {*env, *meant.values()}
+    used = {*site.env, *meant.values()}
     meant |= {i: names.fresh(i) if i in used else i for i in SIZES}
     meant |= {c: names.fresh(c) for c in sorted({*re.findall(r"\b[a-z]\b", form)} - meant.keys())}
     sizes = {i: names.fresh(n) for i, n in SIZES.items()}
     declared = [f"{meant[letter]}({', '.join(sizes.get(i, sizes['i']) for i in subscripts(form, letter))})"
                 for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
-    meant["N"] = elements(tensors_of(args[0], env)[0]) if ranks[0] is not None else sizes["i"]
+    meant["N"] = product_of(tensors_of(args[0], site.env)[0].shape) if ranks[0] is not None else sizes["i"]
     text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
     for name, inner in expressions.items():
-        wholes = [n for n in postorder(inner) if isinstance(n, Token) and (n.text == name or rank(n, env))]
-
-        def with_subscripts(m: re.Match[str], inner: Node = inner, wholes: list[Token] = wholes) -> str:
-            return by_elements(tree, inner, wholes, m[1], m[2])
-
-        text = re.sub(rf"(?:(?<==! ){name}\(([^()]*)\)(?=;|\Z))|\b{name}\(([^()]*)\)", with_subscripts, text)
-    if declared:
-        text = f"input {', '.join(declared)}; {text}"
-    if target and whole is not None:
-        return written(text, whole)
-    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end and not isinstance(s, Def)), None)
-    if outer is None:
-        return Suggestion(f"give it a name first: {text}")
-    before, behind = tree.source.text[outer.start:node.start], tree.source.text[node.end:outer.end]
-    own = [tree.source.text[n.start:n.end] for n in outer.subscripts or ()] if isinstance(outer, TensorAssign) else []
-    count = len(subscripts(form, "v"))
-    element = "" if inside or isinstance(outer, Assign) else ", ".join(
-        own if len(own) == count else [meant[i] for i in list(SIZES)[:count]])
-    mended = f"{text}; {before}{meant['v']}" + f"({element})" * bool(element)
-    short = len(mended + behind) <= LONGEST_STATEMENT and "\n" not in before + behind
-    return Suggestion(f"write {mended}{behind}" if short else f"give it a name first: {text}",
-                      Fix(outer.start, node.end, mended))
+        text = re.sub(rf"(?:(?<==! ){name}\(([^()]*)\)(?=;|\Z))|\b{name}\(([^()]*)\)",
+                      lambda m, inner=inner, name=name: by_elements(site, inner, m[1], m[2], name), text)   # type: ignore[misc]
+    return meant["v"], (f"input {', '.join(declared)}; " if declared else "") + text
 
 
 def tensor_in(node: Node, env: Mapping[str, Atom]) -> bool:
     """Whether a node is a tensor, or an element of one, or may be one, but for a fault elsewhere."""
     atom = env.get(node.text if isinstance(node, Token) else node.name if type(node) is Call else "")
     return isinstance(atom, Var) and (bool(atom.shape) or atom.name == UNKNOWN)
-
-
-def elements(tensor: Atom) -> str:
-    """The number of elements of a tensor."""
-    return product_of(tensor.shape if isinstance(tensor, Var) else ())
 
 
 def product_of(extents: Sequence[Affine]) -> str:
@@ -421,10 +430,10 @@ def product_of(extents: Sequence[Affine]) -> str:
     return product if len(texts) == 1 else f"({product})"
 
 
-def by_elements(tree: Tree, node: Node, tensors: list[Token], alone: str | None, subscripts: str | None) -> str:
-    """The text of an expression with subscripts behind its tensors, `alone` or as an operand."""
-    text = tree.source.text[node.start:node.end]
-    for token in reversed(tensors):
+def by_elements(site: Site, node: Node, alone: str | None, subscripts: str | None = None, name: str = "") -> str:
+    """The text of an expression with subscripts behind its tensors, and what has this `name`, `alone` or as an operand."""
+    text = site.text[node.start:node.end]
+    for token in [n for n in postorder(node) if isinstance(n, Token) and (n.text == name or site.rank(n))][::-1]:
         at = token.end - node.start
         text = f"{text[:at]}({alone or subscripts}){text[at:]}"
     return text if alone else enclosed((text, level(node)), ATOM)
