@@ -34,7 +34,7 @@ def described(program: Program, at: Mapping[str, Any] | None, tier: str, fast: b
         return
     kernel = TensorKernel(module, None)   # a plan needs no code
     plan = kernel.plan(kernel.key(inputs(program, at)))
-    worth = 0.0 if tier == "compiled" else instructions_worth(written(module, nests=kernel.nests(plan)).text)
+    worth = 0.0 if tier == "compiled" else instructions_worth(written(module, schedules=kernel.schedules(plan)).text)
     in_haste = plan.instructions < worth
     better = f", compiling well pays from {worth:,.0f} instructions on" if in_haste else ""
     yield f"code: compiled{' in haste' if in_haste else ''}{why}{better}; {counted(module)}"
@@ -45,7 +45,7 @@ def counted(module: TensorModule) -> str:
     """3 steps on tensors, 1 loop of 4 statements, 2 operations on matrices."""
     loops = [s for s in module.steps if s.loop is not None]
     matrices = sum(s.calls for s in (*module.steps, *(inner for s in loops for inner in s.each)))
-    found = [plural(sum(bool(s.nests) for s in module.steps), "step") + " on tensors"]
+    found = [plural(sum(bool(s.schedules) for s in module.steps), "step") + " on tensors"]
     found += [f"a loop of {plural(len(s.each), 'statement')}" for s in loops]
     if matrices:
         found.append(plural(matrices, "operation") + " on matrices")

@@ -122,7 +122,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: M
                                                        precision=real, fast=fast))
     kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point, precision)
     plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
-    module, found["emit"] = timed(lambda: written(module, nests=kernel.nests(plan)))
+    module, found["emit"] = timed(lambda: written(module, schedules=kernel.schedules(plan)))
     code, found["llvm in haste"] = timed(lambda: jit.object_code(module.text, level=HASTE[True]))
     _, found["llvm"] = timed(lambda: jit.object_code(module.text, level=HASTE[False]))
     _, found["link"] = timed(lambda: linked(code, module.entry))

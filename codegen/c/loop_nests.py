@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from adcli.codegen.c.language import Statements
 from adcli.codegen.c.plan import TensorStatements
 from adcli.codegen.nests.layout import elements
-from adcli.codegen.nests.nest import writes_fixed
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nest import (
+from adcli.codegen.nests.schedule import (
     GROUP,
     LONG_SUM,
     PIECE,
-    Nest,
+    Schedule,
 )
 from adcli.codegen.nests.teams import Team
 from adcli.codegen.rows.instructions import Instructions, stack, vector
@@ -58,10 +58,10 @@ class Environment:
 class Addresses(FunctionWriter):
     """A function about a nest, and what it says of the elements of its tensors."""
 
-    def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
+    def __init__(self, env: Environment, equation: Equation, schedule: Schedule) -> None:
         super().__init__(env.sizes)
-        self.env, self.equation, self.nest, self.op = env, equation, nest, nest.op
-        self.lanes = env.lanes if nest.vector is not None else 1
+        self.env, self.equation, self.schedule, self.op = env, equation, schedule, schedule.op
+        self.lanes = env.lanes if schedule.vector is not None else 1
         self.vectors, self.scalars = env.on(self.lanes), env.on(1)
         """What operations are on registers, and on single numbers."""
         self.scalar, self.bytes, self.real = env.scalar, env.bytes, self.vectors.real
@@ -166,9 +166,9 @@ class Addresses(FunctionWriter):
 
     def further(self, index: Index, t: int) -> int:
         """By how much an index is more at point t of a tile than at the first."""
-        if index is self.nest.tile:
-            return t % self.rows_now if self.nest.beside is not None else t
-        return t // self.rows_now if index is self.nest.beside else 0
+        if index is self.schedule.tile:
+            return t % self.rows_now if self.schedule.column is not None else t
+        return t // self.rows_now if index is self.schedule.column else 0
 
     def kind(self, atom: Atom) -> str:
         """The type of an element."""
@@ -188,7 +188,7 @@ class Addresses(FunctionWriter):
     def gathered(self, s: Read, tensor: Atom, d: int) -> Placed:
         """An integer that is a subscript. One that is outside raises the flag and is taken for 0, so that nothing outside is
         touched; the result is thrown away then."""
-        source = self.nest.args[s.arg]
+        source = self.schedule.args[s.arg]
         at, level = self.address(source, s.subscripts, 0)
         level = max(level, self.floor)
         if isinstance(source, Var) and source.whole:
@@ -249,19 +249,19 @@ class Addresses(FunctionWriter):
 
     def place_in_copy(self, s: Read, width: int) -> Placed:
         """Where the copy of an element is: in its panel `width` elements stand together for each point of the reduced indices."""
-        assert self.nest.vector is not None
-        if (kept := dict(self.nest.kept).get(s)) is not None:
+        assert self.schedule.vector is not None
+        if (kept := dict(self.schedule.hoisted).get(s)) is not None:
             return self.among_all_points(kept, s, width)
-        return self.among_points(self.scratch(s), width, self.nest.vector, self.group_begin, self.points())
+        return self.among_points(self.scratch(s), width, self.schedule.vector, self.group_begin, self.points())
 
     def among_points(self, at: str, width: int, along: Index, begin: str, points: str) -> Placed:
         """Where `width` elements are that stand together for a point, in copies that start with value `begin` of an index, and
         have room for so many points at each of its values."""
         stride = str(width)
         steps = []
-        for index in reversed(self.nest.inner):
-            r = self.nest.range(index)
-            low = self.piece[0] if self.piece is not None and index is self.nest.pieces else self.number(r.low)[0]
+        for index in reversed(self.schedule.inner):
+            r = self.schedule.range(index)
+            low = self.piece[0] if self.piece is not None and index is self.schedule.pieces else self.number(r.low)[0]
             steps.append((self.bound[index], low, stride))
             stride = self.product([self.length(r), stride])
         steps.append((self.bound[along], begin, points))
@@ -269,12 +269,13 @@ class Addresses(FunctionWriter):
 
     def among_all_points(self, kept: Var, s: Read, width: int) -> Placed:
         """The same in copies that are kept, of all elements that a read has."""
-        assert self.nest.vector is not None
-        points = self.product([self.number(x)[0] for x in kept.shape[len(self.nest.outer_of(s)):-1]])
+        vector, outer = self.schedule.vector, self.schedule.outer_of(s)
+        assert vector is not None
+        points = self.product([self.number(x)[0] for x in kept.shape[len(outer):-1]])
         panels, steps = self.product([points, self.number(kept.shape[-1])[0]]), list[tuple[Placed, str, str]]()
-        for stride, group in ((str(width), self.nest.inner), (points, [self.nest.vector]), (panels, self.nest.outer_of(s))):
+        for stride, group in ((str(width), self.schedule.inner), (points, [vector]), (panels, outer)):
             for index in reversed(group):
-                r = self.nest.range(index)
+                r = self.schedule.range(index)
                 steps.append((self.bound[index], self.number(r.low)[0], stride))
                 stride = self.product([self.number(r.high - r.low)[0], stride])
         return self.stepped(self.tensor(kept), steps)
@@ -289,14 +290,14 @@ class Addresses(FunctionWriter):
 
     def points(self) -> str:
         """How many points of the reduced indices a copy has."""
-        return self.product([self.length(r) for r in self.op.ranges if r.index in self.nest.inner])
+        return self.product([self.length(r) for r in self.op.ranges if r.index in self.schedule.inner])
 
     def group(self) -> str:
         """How many values of the vectorised index are copied before their rows are computed: whole panels, about as many in each
         group."""
-        width = self.lanes * self.nest.blocks
+        width = self.lanes * self.schedule.blocks
         points = self.at_least_one(self.points())
-        numbers = GROUP // len(self.nest.packed) // width
+        numbers = GROUP // len(self.schedule.packed_reads) // width
         most = self.at_least_one(self.once(f"sdiv i64 {numbers}, {points}"))
         panels = self.panels()
         halves = self.once(f"add i64 {self.once(f'shl i64 {panels}, 1')}, {most}")
@@ -311,8 +312,8 @@ class Addresses(FunctionWriter):
 
     def panels(self) -> str:
         """How many panels the vectorised index has."""
-        assert self.nest.vector is not None
-        r, width = self.nest.range(self.nest.vector), self.lanes * self.nest.blocks
+        assert self.schedule.vector is not None
+        r, width = self.schedule.range(self.schedule.vector), self.lanes * self.schedule.blocks
         return self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, width)
 
     def at_least_one(self, text: str) -> str:
@@ -325,19 +326,19 @@ class Addresses(FunctionWriter):
 
     def short_sum(self) -> str:
         """Whether all points of a sum are no more than LONG_SUM."""
-        points = self.product([self.number(r.high - r.low)[0] for r in map(self.nest.range, self.nest.inner)])
+        points = self.product([self.number(r.high - r.low)[0] for r in map(self.schedule.range, self.schedule.inner)])
         return self.place(0, f"icmp sle i64 {points}, {LONG_SUM}", ("short", points))
 
     def length(self, r: Range) -> str:
         """How many values of a reduced index are copied at a time."""
         whole = self.number(r.high - r.low)[0]
-        if r.index is not self.nest.pieces:
+        if r.index is not self.schedule.pieces:
             return whole
         others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
-                               if x.index in self.nest.inner and x.index is not r.index])
+                               if x.index in self.schedule.inner and x.index is not r.index])
         some = self.extreme((others, 0), ("1", 0), True)[0]
         points = str(LONG_SUM)
-        if not self.nest.adds:
+        if not self.schedule.adds:
             points = self.place(0, f"select i1 {self.short_sum()}, i64 {LONG_SUM}, i64 {PIECE}", ("points of a piece",))
         most = self.place(0, f"sdiv i64 {points}, {some}", ("piece", some))
         few = self.extreme((most, 0), ("1", 0), True)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
-from adcli.codegen.nests.nest import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.nests.quotients import TOGETHER, quotients, reciprocal, suits
+from adcli.codegen.nests.schedule import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
@@ -35,7 +35,7 @@ class BodyWriter:
     def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
-        self.carried = {power.result: power for power in function.nest.powers if power.along is not None}
+        self.carried = {power.result: power for power in function.schedule.powers if power.along is not None}
 
     def write(self, fused: Equation | None) -> None:
         """Sources and equations; all but a product that goes into the sum by a fused operation."""
@@ -166,8 +166,8 @@ class BodyWriter:
 
     def position(self, s: Affine) -> BodyValue:
         """The value of an expression of indices and sizes, as a number."""
-        at, v = self.at, self.at.nest.vector
-        across = [i for i in at.nest.across if i in indices(s)]
+        at, v = self.at, self.at.schedule.vector
+        across = [i for i in at.schedule.across if i in indices(s)]
         c = slope(s, v).number or 0 if v is not None else 0
         texts, level = [], 0
         for t in range(self.rows if across else 1):
@@ -183,17 +183,17 @@ class BodyWriter:
 
     def read(self, s: Read) -> BodyValue:
         """Elements of an argument."""
-        at, nest = self.at, self.at.nest
-        atom = nest.args[s.arg]
+        at, schedule = self.at, self.at.schedule
+        atom = schedule.args[s.arg]
         if isinstance(atom, Lit):
             return BodyValue([[at.scalars.constant(atom.value)]], False, False, 0)
-        if at.copies and s in nest.packed:
+        if at.copies and s in schedule.packed_reads:
             address, level = at.place_in_copy(s, at.copies)
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
-        moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
-        tiled = any(movement(s.subscripts, i) != STILL for i in nest.across)
+        moves = STILL if schedule.vector is None else movement(s.subscripts, schedule.vector)
+        tiled = any(movement(s.subscripts, i) != STILL for i in schedule.across)
         texts, known, level = list[list[str]](), dict[str, list[str]](), 0
-        c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves == STRIDED else ""
+        c = at.coefficient(atom, s.subscripts, schedule.vector) if schedule.vector is not None and moves == STRIDED else ""
         if c == "0":   # beside an extent of 0: no element is there
             moves = STILL
         for t in range(self.rows if tiled else 1):

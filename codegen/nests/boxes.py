@@ -11,7 +11,7 @@ from math import prod
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nest import Nest
+from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir.affine import Index
 
 BOX = 1024
@@ -21,26 +21,26 @@ BOXES = "%box"
 behind its last."""
 
 
-def reduced(nest: Nest) -> list[tuple[Index, int | None]]:
+def reduced(schedule: Schedule) -> list[tuple[Index, int | None]]:
     """The indices that are reduced, the outermost first, with their number of values where that is known."""
-    order = [*nest.inner, *([nest.vector] if nest.reduces and nest.vector is not None else [])]
-    return [(i, (nest.range(i).high - nest.range(i).low).number) for i in order]
+    order = [*schedule.inner, *([schedule.vector] if schedule.reduces and schedule.vector is not None else [])]
+    return [(i, (schedule.range(i).high - schedule.range(i).low).number) for i in order]
 
 
-def cut(nest: Nest) -> list[Index]:
+def cut(schedule: Schedule) -> list[Index]:
     """The indices along which boxes are cut, the outermost first; none where all turns fit one box, or where there are pieces,
     which are boxes too. The product that an index carries from turn to turn is not cut."""
-    lengths, carried = reduced(nest), {p.along for p in nest.powers}
-    if nest.op.reduction != "+" or nest.scatter or nest.pieces is not None:
+    lengths, carried = reduced(schedule), {p.along for p in schedule.powers}
+    if schedule.op.reduction != "+" or schedule.scatter or schedule.pieces is not None:
         return []
     if prod(BOX + 1 if n is None else n for _, n in lengths) <= BOX:
         return []
     return [i for i, n in lengths if i not in carried and n != 1]
 
 
-def counted(nest: Nest) -> bool:
+def counted(schedule: Schedule) -> bool:
     """Whether a nest must know which box is the first."""
-    return bool(cut(nest)) or (nest.block is not None and nest.block.adds)
+    return bool(cut(schedule)) or (schedule.block is not None and schedule.block.adds)
 
 
 class Boxes(Addresses):
@@ -48,12 +48,12 @@ class Boxes(Addresses):
 
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
         """The limits of an index within the box."""
-        if (block := self.nest.block) is not None and index is block.index:
+        if (block := self.schedule.block) is not None and index is block.index:
             low, high = self.within_block(block, low, high)
-        along = cut(self.nest)
+        along = cut(self.schedule)
         if index not in along:
             return low, high
-        r, k = self.nest.range(index), 2 * along.index(index) + 1
+        r, k = self.schedule.range(index), 2 * along.index(index) + 1
         first, end = ((self.of_box(k + m), 0) for m in (0, 1))
         return (first if low == self.number(r.low) else self.extreme(low, first, True),
                 end if high == self.number(r.high) else self.extreme(high, end, False))
@@ -64,22 +64,22 @@ class Boxes(Addresses):
 
     def first_box(self) -> str | None:
         """Whether it is the first box; None where there is only one."""
-        return self.place(0, f"icmp eq i64 {self.of_box(0)}, 0", "first box") if counted(self.nest) else None
+        return self.place(0, f"icmp eq i64 {self.of_box(0)}, 0", "first box") if counted(self.schedule) else None
 
 
-def each_box(f: FunctionWriter, nest: Nest, lanes: int, name: str, call: Callable[[], None]) -> None:
+def each_box(f: FunctionWriter, schedule: Schedule, lanes: int, name: str, call: Callable[[], None]) -> None:
     """Calls of a nest for one box after another, which the array `name` says."""
-    along = cut(nest)
-    if not counted(nest):
+    along = cut(schedule)
+    if not counted(schedule):
         f.chunks[0].append(f"  {name} = getelementptr i64, ptr null, i64 0")
         call()
         return
     f.chunks[0].append(f"  {name} = alloca i64, i64 {2 * len(along) + 1}")
-    block = nest.block
+    block = schedule.block
     f.say(f"store i64 {f.size(block.names[2]) if block is not None and block.adds else 0}, ptr {name}")
-    steps = box_lengths(f, nest, along, lanes)
+    steps = box_lengths(f, schedule, along, lanes)
     for k, i in enumerate(along):
-        first, last = f.number(nest.range(i).low), f.number(nest.range(i).high)
+        first, last = f.number(schedule.range(i).low), f.number(schedule.range(i).high)
         if block is not None and i is block.index:
             first, last = f.within_block(block, first, last)
         high = last[0]
@@ -94,21 +94,21 @@ def each_box(f: FunctionWriter, nest: Nest, lanes: int, name: str, call: Callabl
         f.close_loop(())
 
 
-def box_lengths(f: FunctionWriter, nest: Nest, along: Sequence[Index], lanes: int) -> list[str]:
+def box_lengths(f: FunctionWriter, schedule: Schedule, along: Sequence[Index], lanes: int) -> list[str]:
     """How long a box is along each index: as many whole inner loops as it takes, at most."""
-    width = lanes * nest.blocks
+    width = lanes * schedule.blocks
     turns, steps = dict[Index, str](), dict[Index, str]()
-    for i, _ in reduced(nest):
-        r = nest.range(i)
+    for i, _ in reduced(schedule):
+        r = schedule.range(i)
         length = f.put(f"sub i64 {f.number(r.high)[0]}, {f.number(r.low)[0]}")
-        if i is nest.vector:
+        if i is schedule.vector:
             length = f.put(f"sdiv i64 {f.put(f'add i64 {length}, {width - 1}')}, {width}")
         turns[i] = f.put(f"call i64 @llvm.smax.i64(i64 {length}, i64 1)")
     left = whole_root(f, list(turns.values()))
     for i, n in reversed(turns.items()):
         if i in along:
             n = f.put(f"call i64 @llvm.smin.i64(i64 {n}, i64 {left})")
-            steps[i] = f.put(f"mul i64 {n}, {width}") if i is nest.vector else n
+            steps[i] = f.put(f"mul i64 {n}, {width}") if i is schedule.vector else n
         left = f.put(f"call i64 @llvm.smax.i64(i64 {f.put(f'udiv i64 {left}, {n}')}, i64 1)")
     return [steps[i] for i in along]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product
 
 if TYPE_CHECKING:
-    from adcli.codegen.nests.nest import StepBlock
+    from adcli.codegen.nests.schedule import StepBlock
 
 Placed = tuple[str, int]
 """How a value is written, and the number of the frame that computes it; 0 is the function."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import Placed
-from adcli.codegen.nests.nest import Nest, indices
+from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.nests.tile_guards import TileGuards
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Equation
@@ -22,32 +22,32 @@ FEWER_BLOCKS = 4
 class IndexLoops(TileGuards):
     """A nest whose loops are opened and closed."""
 
-    def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
-        super().__init__(env, equation, nest)
-        self.undecided = [g for g in nest.op.guards if indices(g) and g not in (*nest.late, *nest.by_rows)]
+    def __init__(self, env: Environment, equation: Equation, schedule: Schedule) -> None:
+        super().__init__(env, equation, schedule)
+        self.undecided = [g for g in schedule.op.guards if indices(g) and not schedule.predicated]
         self.begins = ""
         """Whether what a piece comes to is not added to what is there."""
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
-        if self.piece is not None and index is self.nest.pieces:
+        if self.piece is not None and index is self.schedule.pieces:
             return self.piece
-        r = self.nest.range(index)
+        r = self.schedule.range(index)
         low, high = self.number(r.low), self.number(r.high)
         for g in [g for g in self.undecided if linear(g) and slope(g, index).number]:
             others = [i for i in g.indices() if i is not index]
             if all(i in self.bound for i in others):
                 low, high = self.tightened(g, index, others, low, high)
-        if index is self.nest.shared:
+        if index is self.schedule.shared:
             low, high = self.extreme(low, ("%begin", 0), True), self.extreme(high, ("%end", 0), False)
         low, high = self.in_box(index, low, high)
         return low[0], high[0]
 
     def tightened(self, g: Affine, index: Index, others: Sequence[Index], low: Placed, high: Placed) -> tuple[Placed, Placed]:
-        c, v = slope(g, index).number or 0, self.nest.vector
+        c, v = slope(g, index).number or 0, self.schedule.vector
         rest = without(g, index)
         if v in others and v is not None:
-            reach = self.lanes * self.nest.blocks - 1
+            reach = self.lanes * self.schedule.blocks - 1
             rest += greatest(affine(0), slope(rest, v) * reach)
         else:
             self.undecided.remove(g)
@@ -65,20 +65,20 @@ class IndexLoops(TileGuards):
         return self.close_loop(results)
 
     def rows(self, inside: Callable[[int], None]) -> None:
-        assert self.nest.tile is not None
-        low, high = self.band or self.limits(self.nest.tile)
-        self.in_tiles(self.nest.tile, low, high, self.nest.rows, lambda step: self.columns(step, inside))
+        assert self.schedule.tile is not None
+        low, high = self.band or self.limits(self.schedule.tile)
+        self.in_tiles(self.schedule.tile, low, high, self.schedule.rows, lambda step: self.columns(step, inside))
 
     def columns(self, rows: int, inside: Callable[[int], None]) -> None:
         """The index beside the tile's, if there is one; `inside` is told how many points the tile has."""
-        if (index := self.nest.beside) is None:
+        if (index := self.schedule.column) is None:
             inside(rows)
             return
 
         def one(columns: int) -> None:
             self.rows_now = rows
             inside(rows * columns)
-        self.in_tiles(index, *self.limits(index), self.nest.columns, one)
+        self.in_tiles(index, *self.limits(index), self.schedule.columns, one)
 
     def in_tiles(self, index: Index, low: str, high: str, many: int, inside: Callable[[int], None]) -> None:
         """A loop over an index by so many values at a time, then one by one."""
@@ -99,27 +99,27 @@ class IndexLoops(TileGuards):
 
     def vector_loops(self, inside: Callable[[int], None]) -> None:
         """The vectorised index, where it is in the result: whole blocks, whole registers, and what is left masked."""
-        nest = self.nest
-        if nest.vector is None or nest.reduces:
-            inside(nest.blocks)
+        schedule = self.schedule
+        if schedule.vector is None or schedule.reduces:
+            inside(schedule.blocks)
             return
-        low, high = self.limits(nest.vector)
+        low, high = self.limits(schedule.vector)
         for turns in self.passes(low, high):
             self.vector_loop(*turns, high, inside)
 
     def vector_loop(self, first: str, last: str, step: int, blocks: int, high: str, inside: Callable[[int], None]) -> None:
         """A loop along the vectorised index in blocks of registers, or masked where there are none."""
-        assert self.nest.vector is not None
-        self.open_loop(self.nest.vector, first, last, step, ())
+        assert self.schedule.vector is not None
+        self.open_loop(self.schedule.vector, first, last, step, ())
         self.tail = self.remaining(high) if blocks == 0 else None
         inside(max(blocks, 1))
         self.tail = None
-        self.close(self.nest.vector, [])
+        self.close(self.schedule.vector, [])
 
     def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""
         found = []
-        most = self.nest.blocks
+        most = self.schedule.blocks
         for blocks in sorted({1, most, min(most, FEWER_BLOCKS)}, reverse=True):
             step = self.lanes * blocks
             end = self.whole(low, high, step)
@@ -129,14 +129,14 @@ class IndexLoops(TileGuards):
 
     def remaining(self, high: str) -> str:
         """The mask of lanes whose index is less than `high`."""
-        assert self.nest.vector is not None
-        at, level = self.bound[self.nest.vector]
+        assert self.schedule.vector is not None
+        at, level = self.bound[self.schedule.vector]
         lanes, end = self.lanes_of(at, level, 1), self.spread_integer(high, level)
         return self.place(level, f"icmp slt {vector('i64', self.lanes)} {lanes}, {end}")
 
     def condition(self) -> str | None:
         """Whether any lane is left by the guards that are not decided yet; sets the mask of lanes."""
-        v, scalars, masks = self.nest.vector, [], [self.tail] if self.tail else []
+        v, scalars, masks = self.schedule.vector, [], [self.tail] if self.tail else []
         for g in self.undecided:
             text, level = self.number(g)
             if v is not None and v in g.indices():

@@ -11,42 +11,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, floor
 from adcli.lang.ir.comprehension import Range, Read, atoms_in
 
 
-def keeping(nests: Sequence[Nest], loop: StepLoop, lanes: int) -> list[Nest]:
+def keeping(schedules: Sequence[Schedule], loop: StepLoop, lanes: int) -> list[Schedule]:
     """The nests of a statement of a loop with the copies that are kept. Those that lie alike have one place."""
     made: set[Atom] = {*loop.histories, *loop.homes, *loop.homes.values(), *(out for e in loop.equations for out in e.outs)}
     places: dict[object, Var] = {}
     found = []
-    for nest in nests:
+    for schedule in schedules:
         kept = []
-        for s in nest.packed:
-            if nest.args[s.arg] not in made and same_at_every_step(nest, s, loop.step):
-                shape = shape_of_copies(nest, s, lanes)
-                kept.append((s, places.setdefault((s, nest.vector, nest.inner, shape), Var(None, True, shape=shape))))
-        found.append(replace(nest, kept=tuple(kept)))
+        for s in schedule.packed_reads:
+            if schedule.args[s.arg] not in made and same_at_every_step(schedule, s, loop.step):
+                shape = shape_of_copies(schedule, s, lanes)
+                kept.append((s, places.setdefault((s, schedule.vector, schedule.inner, shape), Var(None, True, shape=shape))))
+        found.append(replace(schedule, hoisted=tuple(kept)))
     return found
 
 
-def same_at_every_step(nest: Nest, s: Read, step: str) -> bool:
+def same_at_every_step(schedule: Schedule, s: Read, step: str) -> bool:
     """Whether a read has the same elements at every step, at places that no other index limits."""
-    ends = atoms_in([x for r in copied_ranges(nest, s) for x in (r.low, r.high)])
-    plain = all(isinstance(x, Affine) for x in s.subscripts) and not nest.op.guards
-    return plain and step not in ends | atoms_in([s]) and ends.isdisjoint(nest.op.indices)
+    ends = atoms_in([x for r in copied_ranges(schedule, s) for x in (r.low, r.high)])
+    plain = all(isinstance(x, Affine) for x in s.subscripts) and not schedule.op.guards
+    return plain and step not in ends | atoms_in([s]) and ends.isdisjoint(schedule.op.indices)
 
 
-def copied_ranges(nest: Nest, s: Read) -> list[Range]:
+def copied_ranges(schedule: Schedule, s: Read) -> list[Range]:
     """The ranges of the indices for each of whose values there are copies, the vectorised one last."""
-    return [nest.range(i) for i in (*nest.outer_of(s), *nest.inner, nest.vector) if i is not None]
+    return [schedule.range(i) for i in (*schedule.outer_of(s), *schedule.inner, schedule.vector) if i is not None]
 
 
-def shape_of_copies(nest: Nest, s: Read, lanes: int) -> tuple[Affine, ...]:
+def shape_of_copies(schedule: Schedule, s: Read, lanes: int) -> tuple[Affine, ...]:
     """How many numbers there are: whole panels along the vectorised index."""
-    width = lanes * nest.blocks
-    *lengths, along = (r.high - r.low for r in copied_ranges(nest, s))
+    width = lanes * schedule.blocks
+    *lengths, along = (r.high - r.low for r in copied_ranges(schedule, s))
     return (*lengths, floor(along + (width - 1), width) * width)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from adcli.codegen.nests.addresses import Addresses, Environment
 from adcli.codegen.nests.frames import FunctionWriter
-from adcli.codegen.nests.nest import Nest
+from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, constant_body
@@ -241,7 +241,7 @@ class Translator(FunctionWriter):
                 return self.put(f"{word} i1 {self.value(left)[0]}, {self.value(right)[0]}"), "i1"
             case ast.UnaryOp(ast.Not(), operand):
                 return self.put(f"xor i1 {self.value(operand)[0]}, true"), "i1"
-            case ast.UnaryOp(ast.USub(), ast.Constant(value)):
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
                 return f"-{value}", "i64"
             case ast.Compare(left, [op], [right]):
                 (one, kind), (two, _) = self.value(left), self.value(right)
@@ -284,7 +284,7 @@ def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, p
     assert isinstance(op, MatrixOperation)
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
-    f = Addresses(env, e, Nest(box, e.args, (), ()))
+    f = Addresses(env, e, Schedule(box, e.args, (), ()))
     if not stays:
         f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
         at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")

@@ -1,4 +1,4 @@
-"""Loop nests in LLVM IR: one comprehension as code.
+"""Loop schedules in LLVM IR: one comprehension as code.
 
     define internal void @NAME(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box)
 
@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nest import Nest, indices
 from adcli.codegen.nests.panels import in_pieces
+from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
@@ -33,15 +33,15 @@ SIDE_BY_SIDE = 1024
 class NestWriter(IndexLoops):
     """Writes one nest."""
 
-    def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
-        super().__init__(env, equation, nest)
+    def __init__(self, env: Environment, equation: Equation, schedule: Schedule) -> None:
+        super().__init__(env, equation, schedule)
         self.row_holds: list[str] | None = None
         """Whether each row of a tile has the point, where that differs."""
         self.out = equation.outs[0]
         value = self.op.body.results[0].atom
         last = self.op.body.equations[-1] if self.op.body.equations else None
         product = last is not None and last.op is TABLE["mul"] and last.outs == (value,)
-        self.fused = last if product and self.op.reduction == "+" and not nest.scatter else None
+        self.fused = last if product and self.op.reduction == "+" and not schedule.scatter else None
 
     # ------------------------------------------------------------ the loops
 
@@ -51,7 +51,7 @@ class NestWriter(IndexLoops):
         for holds in fixed:
             self.open_condition(holds)
             self.floor = len(self.frames) - 1
-        self.outer_loops(self.nest.outer)
+        self.outer_loops(self.schedule.outer)
         for _ in fixed:
             self.close_condition()
         self.say("ret void")
@@ -66,9 +66,9 @@ class NestWriter(IndexLoops):
 
     def tile_loops(self) -> None:
         """The tile index: first in whole tiles, then one by one."""
-        if self.nest.packed:
+        if self.schedule.packed:
             in_pieces(self, self.elements)
-        elif self.nest.tile is None:
+        elif self.schedule.tile is None:
             self.vector_loops(lambda blocks: self.elements(1, blocks))
         else:
             self.rows(lambda rows: self.vector_loops(lambda blocks: self.elements(rows, blocks)))
@@ -77,7 +77,7 @@ class NestWriter(IndexLoops):
 
     def elements(self, rows: int, blocks: int) -> None:
         """One tile of elements of the result, if any of them is stored."""
-        if not self.nest.late:
+        if not self.schedule.store_guards:
             self.whole_tile(rows, blocks)
             return
         self.open_condition(self.stores_some(rows, blocks))
@@ -86,29 +86,29 @@ class NestWriter(IndexLoops):
 
     def whole_tile(self, rows: int, blocks: int) -> None:
         """All elements of a tile."""
-        if self.nest.scatter:
+        if self.schedule.scatter:
             self.point(rows, blocks, [])
             return
         nothing = -0.0 if self.op.reduction == "+" and self.op.onto is not None else NEUTRAL[self.op.reduction]
         neutral = self.vectors.constant(nothing)
-        if self.nest.last is not None:
-            self.side_by_side(self.nest.last, blocks, neutral)
+        if self.schedule.innermost is not None:
+            self.side_by_side(self.schedule.innermost, blocks, neutral)
             return
         sums = [neutral] * (rows * blocks)
-        if not self.nest.inner and not self.nest.reduces:
+        if not self.schedule.inner and not self.schedule.reduces:
             values = self.point(rows, blocks, sums)
         else:
-            values = self.inner_loops(self.nest.inner, rows, blocks, sums)
+            values = self.inner_loops(self.schedule.inner, rows, blocks, sums)
         places = [(t, u) for t in range(rows) for u in range(blocks)]
-        if self.nest.reduces:
+        if self.schedule.reduces:
             values = [self.across(values[t * blocks:(t + 1) * blocks]) for t in range(rows)]
             places = [(t, 0) for t in range(rows)]
-        self.store(places, values, 1 if self.nest.reduces else self.lanes)
+        self.store(places, values, 1 if self.schedule.reduces else self.lanes)
 
     def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
         """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
         as SIDE_BY_SIDE at a time."""
-        v, width = self.nest.vector, self.lanes * blocks
+        v, width = self.schedule.vector, self.lanes * blocks
         assert v is not None
         memory = self.place(0, f"alloca {self.scalar}, i64 {SIDE_BY_SIDE * width}, align {self.bytes * self.lanes}")
         whole = self.limits(last)
@@ -150,13 +150,13 @@ class NestWriter(IndexLoops):
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
         saved = self.floor, list(self.undecided)
-        whole = left[:-1] if self.nest.by_rows else left
+        whole = left[:-1] if self.schedule.row_guards else left
         for index in whole:
             sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
-        if self.nest.by_rows:
+        if self.schedule.row_guards:
             sums = self.last_by_rows(left[-1], rows, blocks, sums)
         else:
-            sums = self.reduced_vector(rows, blocks, sums) if self.nest.reduces else self.point(rows, blocks, sums)
+            sums = self.reduced_vector(rows, blocks, sums) if self.schedule.reduces else self.point(rows, blocks, sums)
         for index in reversed(whole):
             sums = self.close(index, sums)
         self.floor, self.undecided = saved
@@ -174,7 +174,7 @@ class NestWriter(IndexLoops):
         return sums
 
     def reduced_vector(self, rows: int, blocks: int, sums: list[str]) -> list[str]:
-        v, saved = self.nest.vector, (self.floor, list(self.undecided))
+        v, saved = self.schedule.vector, (self.floor, list(self.undecided))
         assert v is not None
         low, high = self.limits(v)
         for first, last, step, count in self.passes(low, high):
@@ -208,11 +208,11 @@ class NestWriter(IndexLoops):
         """The accumulators after one tile of points."""
         body = BodyWriter(self, rows, blocks)
         body.write(self.fused)
-        chosen = self.mask is not None and (self.nest.reduces or self.mask != self.tail)   # else what is left over is not stored
+        chosen = self.mask is not None and (self.schedule.reduces or self.mask != self.tail)   # else the rest is not stored
         results = []
         for t in range(rows):
             for u in range(blocks):
-                if self.nest.scatter:
+                if self.schedule.scatter:
                     self.scatter(t, u, body.result(t, u))
                     continue
                 old = sums[t * blocks + u]
@@ -266,7 +266,7 @@ class NestWriter(IndexLoops):
         have left."""
         at = [self.step_over(self.address(self.out, self.op.write, t)[0], u) for t, u in places]
         on, first = self.env.on(lanes), self.first_box() if self.piece is None else self.begins
-        masks = [self.stored_lanes(t, u) for t, u in places] if self.nest.late else [self.mask] * len(places)
+        masks = [self.stored_lanes(t, u) for t, u in places] if self.schedule.store_guards else [self.mask] * len(places)
         whole = []
         for (t, u), x, self.mask in zip(places, values, masks, strict=True):
             whole.append(self.started(t, u, x, lanes))
@@ -288,7 +288,7 @@ class NestWriter(IndexLoops):
         onto, on = self.op.onto, self.env.on(lanes)
         if onto is None or self.op.reduction == "=":
             return value
-        source = self.nest.args[onto]
+        source = self.schedule.args[onto]
         if isinstance(source, Lit):
             return self.combine(on.constant(source.value), value, on)
         return self.combine(self.loaded(self.step_over(self.address(source, self.op.write, t)[0], u), lanes), value, on)

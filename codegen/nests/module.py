@@ -32,8 +32,6 @@ from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
-from adcli.codegen.nests.nest import Nest, indices
-from adcli.codegen.nests.nests import nests
 from adcli.codegen.nests.once import computed_once
 from adcli.codegen.nests.panels import write_kept
 from adcli.codegen.nests.recurrences import (
@@ -47,6 +45,8 @@ from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.row_sweeps import RowSweep, SweepWriter
+from adcli.codegen.nests.schedule import Schedule, indices
+from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks
 from adcli.codegen.nests.stepwise import StepPart
@@ -70,7 +70,7 @@ class TensorModule:
     """LLVM IR with what a caller must know: the program as it was compiled, its steps, the positions of all values in `env`,
     which has `cells` cells, and the values that the first cells are the addresses of. Of `choosers` each has a cell from
     `choices` on: the steps, and those inside of loops. `gathering` are the places of gathers in the text. Where the `text` has
-    `nests` of some choices only, it computes nothing with others; a module that is laid out only has none yet."""
+    `schedules` of some choices only, it computes nothing with others; a module that is laid out only has none yet."""
 
     text: str
     entry: EntryPoint
@@ -90,7 +90,7 @@ class TensorModule:
     sweeps: Sequence[RowSweep] = ()
     """What of the steps along rows is done in one loop."""
     threads: bool = False
-    nests: Sequence[int] | None = None
+    schedules: Sequence[int] | None = None
 
     def helped(self, cells: Any) -> int:
         """How many steps, with those inside of loops, threads share in a plan with these cells."""
@@ -101,7 +101,7 @@ class TensorModule:
 
     def has(self, choices: Sequence[int]) -> bool:
         """Whether the text has what is needed where nests are chosen so."""
-        return bool(self.text) and (self.nests is None or self.nests == choices)
+        return bool(self.text) and (self.schedules is None or self.schedules == choices)
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
@@ -179,18 +179,18 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
 
 
 def written(module: TensorModule, header: Iterable[str] = (), linkage: str = "",
-            nests: Sequence[int] | None = None) -> TensorModule:
+            schedules: Sequence[int] | None = None) -> TensorModule:
     """The module with its text: with the nests of these choices, or with all. AdError, with its place, for a constant that the
     precision has no number for."""
     with placing_constants(module.program, module.env.on(1).precision):
-        return with_text(module, header, linkage, nests)
+        return with_text(module, header, linkage, schedules)
 
 
-def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: Sequence[int] | None) -> TensorModule:
+def with_text(module: TensorModule, header: Iterable[str], linkage: str, schedules: Sequence[int] | None) -> TensorModule:
     env, name, steps, choosers = module.env, module.entry.name, module.steps, module.choosers
     env.written = {}
-    only = [None] * len(choosers) if nests is None else nests
-    of_copies = {k: f"{name}.{k}.copies" for k, s in enumerate(choosers) if any(n.kept for n in s.nests)}
+    only = [None] * len(choosers) if schedules is None else schedules
+    of_copies = {k: f"{name}.{k}.copies" for k, s in enumerate(choosers) if any(n.hoisted for n in s.schedules)}
     calls = [StepCall(f"{name}.{k}", k, shareable(s), s.loop is not None, of_copies.get(k))
              for k, s in enumerate(choosers)]
     groups = [StepCall(f"{name}.rows.{k}", len(choosers) + k, True) for k, _ in enumerate(module.rows)]
@@ -207,7 +207,7 @@ def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: 
         else:
             body += function(env, step, f"{name}.{k}", module.choices + k, k, only[k])
             if k in of_copies:
-                kept = [(n, x) for n, x in of_choice(step, only[k]) if x.kept]
+                kept = [(n, x) for n, x in of_choice(step, only[k]) if x.hoisted]
                 body += copying(env, step, of_copies[k], module.choices + k, kept)
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
@@ -230,7 +230,7 @@ def with_text(module: TensorModule, header: Iterable[str], linkage: str, nests: 
     externals = tuple(sorted(set().union(*[i.externals for i in used])))
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, module.inner, module.choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
-    return replace(module, text="\n".join(lines) + "\n", entry=module.entry._replace(externals=externals), nests=nests)
+    return replace(module, text="\n".join(lines) + "\n", entry=module.entry._replace(externals=externals), schedules=schedules)
 
 
 def with_cells(writer: NestWriter) -> list[str]:
@@ -254,35 +254,35 @@ def interface(env: Environment, program: Program, choices: int) -> list[str]:
 
 # ---------------------------------------------------------------- functions
 
-def function(env: Environment, step: ModuleStep, name: str, choice: int, number: int, nest: int | None = None) -> list[str]:
+def function(env: Environment, step: ModuleStep, name: str, choice: int, number: int, schedule: int | None = None) -> list[str]:
     """The function of a step that is no loop, with this nest only, or with all."""
     if step.loop is not None:
         return []
     if step.calls:
         return [head(name, env), *called(env, env.flag + FLAG, number), "}", ""]
-    return comprehension(env, step, name, choice, nest) if step.nests else scalars(env, step, name)
+    return comprehension(env, step, name, choice, schedule) if step.schedules else scalars(env, step, name)
 
 
 def shareable(step: ModuleStep) -> bool:
     """Whether threads may share a step."""
-    return any(n.shared is not None for n in step.nests)
+    return any(n.shared is not None for n in step.schedules)
 
 
 def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, only: int | None) -> list[str]:
-    """A step that is a comprehension: the nests, and the function that fills and chooses."""
+    """A step that is a comprehension: the schedules, and the function that fills and chooses."""
     (e,) = step.equations
     op = e.op
     assert isinstance(op, Comprehension)
     lines, functions = list[str](), []
-    for k, nest in of_choice(step, only):
-        writer = NestWriter(env, e, nest)
+    for k, schedule in of_choice(step, only):
+        writer = NestWriter(env, e, schedule)
         text = tuple(writer.write())
         symbol = env.written.setdefault(text, f"{name}.{k}")
         if symbol == f"{name}.{k}":
             params = "ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box"
             lines += [f"define internal void @{symbol}({params}){env.stack} {{", *text]
         functions.append((k, symbol, list(writer.cells)))
-    f = NestWriter(env, e, step.nests[0])
+    f = NestWriter(env, e, step.schedules[0])
     some = "true"
     for low, high in [(f.number(r.low)[0], f.number(r.high)[0]) for r in op.ranges]:
         some = f.put(f"and i1 {some}, {f.put(f'icmp slt i64 {low}, {high}')}")
@@ -310,7 +310,7 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", cells)
         line = f"call void @{symbol}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"
-        each_box(f, step.nests[k], env.lanes, f"%box.{k}", partial(f.say, line))
+        each_box(f, step.schedules[k], env.lanes, f"%box.{k}", partial(f.say, line))
         f.close_condition()
     f.close_condition()
     f.say("ret void")
@@ -318,24 +318,24 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     return [*lines, head(name, env), *f.text(), "}", ""]
 
 
-def of_choice(step: ModuleStep, only: int | None) -> list[tuple[int, Nest]]:
+def of_choice(step: ModuleStep, only: int | None) -> list[tuple[int, Schedule]]:
     """The nests of a step that a text has, with their numbers: this one only, or all."""
-    return [(k, n) for k, n in enumerate(step.nests) if only in (None, k)]
+    return [(k, n) for k, n in enumerate(step.schedules) if only in (None, k)]
 
 
-def copying(env: Environment, step: ModuleStep, name: str, choice: int, nests: Sequence[tuple[int, Nest]]) -> list[str]:
+def copying(env: Environment, step: ModuleStep, name: str, choice: int, schedules: Sequence[tuple[int, Schedule]]) -> list[str]:
     """The function that makes copies for the nest that is chosen, if it is one of these."""
     lines = list[str]()
     f = FunctionWriter(env.sizes)
     chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {choice}')}")
-    for k, nest in nests:
-        writer = NestWriter(env, step.equations[0], nest)
+    for k, schedule in schedules:
+        writer = NestWriter(env, step.equations[0], schedule)
         lines += [f"define internal void @{name}.{k}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{",
                   *write_kept(writer)]
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", list(writer.cells))
         line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"
-        each_box(f, nest, env.lanes, f"%box.{k}", partial(f.say, line))
+        each_box(f, schedule, env.lanes, f"%box.{k}", partial(f.say, line))
         f.close_condition()
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
@@ -353,7 +353,7 @@ def of_nothing(f: NestWriter, step: ModuleStep, name: str) -> list[str]:
     if not empty:
         return []
     block = step.block if step.block is not None and step.block.index in fill.op.indices else None
-    writer = NestWriter(env, fill, replace(nests(fill, fill.op, env.lanes, True, env.bytes)[0], block=block))
+    writer = NestWriter(env, fill, replace(schedules(fill, fill.op, env.lanes, True, env.bytes)[0], block=block))
     text, nothing = writer.write(), empty[0]
     for x in empty[1:]:
         nothing = f.put(f"or i1 {nothing}, {x}")
@@ -386,7 +386,7 @@ def filling(f: NestWriter, op: Comprehension) -> None:
     """What the result starts from, in all of its elements."""
     count = f.product([f.number(x)[0] for x in op.shape])
     out = f.tensor(f.out)
-    source = None if op.onto is None else f.nest.args[op.onto]
+    source = None if op.onto is None else f.schedule.args[op.onto]
     if isinstance(source, Var):
         size = f.put(f"mul i64 {count}, {f.bytes}")
         f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {f.tensor(source)}, i64 {size}, i1 false)")

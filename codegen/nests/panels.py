@@ -15,19 +15,19 @@ from functools import partial
 
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.nest import BAND, CONSECUTIVE, movement
+from adcli.codegen.nests.schedule import BAND, CONSECUTIVE, movement
 from adcli.lang.ir.comprehension import Range, Read
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     """All elements by tiles of rows and registers, for each piece of a reduced index: the first piece makes the sums, what the
     others come to is added."""
-    index = f.nest.pieces
+    index = f.schedule.pieces
     if index is None:
         in_panels(f, tile)
         return
     low, high = f.limits(index)
-    length = f.length(f.nest.range(index))
+    length = f.length(f.schedule.range(index))
     f.open_loop(None, low, high, f.extreme((length, 0), ("1", 0), True)[0], ())
     level, begin = len(f.frames) - 1, f.frames[-1].index
     end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
@@ -41,12 +41,12 @@ def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
 
 def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     """All rows for each group of panels, in bands."""
-    assert f.nest.vector is not None and f.nest.tile is not None
-    low, high = f.limits(f.nest.vector)
-    if f.nest.kept and f.nest.shared is f.nest.vector:
-        low, high = whole_panels(f, f.nest.range(f.nest.vector), low, high)
-    kept = {s for s, _ in f.nest.kept}
-    mine = [s for s in f.nest.packed if s not in kept]
+    assert f.schedule.vector is not None and f.schedule.tile is not None
+    low, high = f.limits(f.schedule.vector)
+    if f.schedule.hoisted and f.schedule.shared is f.schedule.vector:
+        low, high = whole_panels(f, f.schedule.range(f.schedule.vector), low, high)
+    hoisted = {s for s, _ in f.schedule.hoisted}
+    mine = [s for s in f.schedule.packed_reads if s not in hoisted]
     f.open_loop(None, low, high, f.group(), ())
     begin = f.frames[-1].index
     end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {high})")
@@ -60,7 +60,7 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
 
     if mine:
         panels_copied(f, mine, each_panel)
-    f.open_loop(None, *f.limits(f.nest.tile), BAND, ())
+    f.open_loop(None, *f.limits(f.schedule.tile), BAND, ())
     top = f.frames[-1].index
     f.band = top, f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {top}, {BAND}')}, i64 {f.frames[-1].last})")
     each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
@@ -71,7 +71,7 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
 
 def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:
     """The panels that begin in a part of a range, of those of all of it."""
-    width, begin = f.lanes * f.nest.blocks, f.number(r.low)[0]
+    width, begin = f.lanes * f.schedule.blocks, f.number(r.low)[0]
 
     def next_panel(x: str) -> str:
         above = f.put(f"add i64 {f.put(f'sub i64 {x}, {begin}')}, {width - 1}")
@@ -82,12 +82,12 @@ def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str
 
 def write_kept(f: IndexLoops) -> list[str]:
     """The function, without its head, that makes the copies which are kept."""
-    assert f.nest.vector is not None
-    for s, _ in f.nest.kept:
-        outer = f.nest.outer_of(s)
+    assert f.schedule.vector is not None
+    for s, _ in f.schedule.hoisted:
+        outer = f.schedule.outer_of(s)
         for index in outer:
             f.open_loop(index, *f.limits(index), 1, ())
-        low, high = f.limits(f.nest.vector)
+        low, high = f.limits(f.schedule.vector)
         for first, last, step, blocks in f.passes(low, high):
             f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
         for index in reversed(outer):
@@ -99,24 +99,24 @@ def write_kept(f: IndexLoops) -> list[str]:
 def panels_copied(f: IndexLoops, reads: Sequence[Read], each_panel: Callable[[Callable[[int], None]], None]) -> None:
     """All panels of a group are copied: point by point where elements of panels side by side lie together, so that memory is read
     in its order, else panel by panel."""
-    assert f.nest.vector is not None
-    if f.undecided or any(movement(s.subscripts, f.nest.vector) != CONSECUTIVE for s in reads):
+    assert f.schedule.vector is not None
+    if f.undecided or any(movement(s.subscripts, f.schedule.vector) != CONSECUTIVE for s in reads):
         each_panel(lambda count: copied(f, count, reads))
         return
-    for index in f.nest.inner:
+    for index in f.schedule.inner:
         f.open_loop(index, *f.limits(index), 1, ())
     each_panel(lambda count: point_copied(f, count, reads))
-    for index in reversed(f.nest.inner):
+    for index in reversed(f.schedule.inner):
         f.close(index, [])
 
 
 def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
     """One panel of each of these reads is copied."""
     saved = f.floor, list(f.undecided)
-    for index in f.nest.inner:
+    for index in f.schedule.inner:
         f.open_loop(index, *f.limits(index), 1, ())
     point_copied(f, blocks, reads)
-    for index in reversed(f.nest.inner):
+    for index in reversed(f.schedule.inner):
         f.close(index, [])
     f.floor, f.undecided = saved
 

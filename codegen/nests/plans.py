@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.nests import matrices
 from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.array_calls import blank
 from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
-from adcli.codegen.nests.matrices import cost
 from adcli.codegen.nests.module import TensorModule, gathers
-from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
@@ -89,12 +90,12 @@ class CallPlanner:
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
             taken.append(costs[best] if costs else 0.0)
-            shared += self.share_step(k, step.nests[best], [sizes], cells) if step.nests else 0.0
+            shared += self.share_step(k, step.schedules[best], [sizes], cells) if step.schedules else 0.0
         shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
         live = self.offsets(found, segments)
         results = sum(self.size(v) * prod(found[v]) for v in self.made)
         refuse_much(live[1] + results, self.limit)
-        instructions = sum(cost * segments.times(k) for k, cost in enumerate(taken))
+        instructions = sum(x * segments.times(k) for k, x in enumerate(taken))
         refuse_long(instructions)
         numbers = self.numbers(live[0])
         actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
@@ -113,11 +114,11 @@ class CallPlanner:
     def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
               steps: int = 1) -> list[float]:
         """What each nest of a step takes, at each of so many steps of a loop. AdError where its whole numbers are too large."""
-        for nest in step.nests:
-            require_words(self.program, step.equations[0], nest.op, sizes, found)
+        for schedule in step.schedules:
+            require_words(self.program, step.equations[0], schedule.op, sizes, found)
         if step.calls:
-            return [cost(step.equations[0], sizes)]
-        return [n.cost(sizes, self.module.entry.lanes, steps) for n in step.nests]
+            return [matrices.cost(step.equations[0], sizes)]
+        return [cost(n, sizes, self.module.entry.lanes, steps) for n in step.schedules]
 
     def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
         """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
@@ -142,24 +143,24 @@ class CallPlanner:
         at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
         for inner in step.each if low < high else ():
             k = self.module.choosers.index(inner)
-            nest = inner.nests[cells[self.module.choices + k]] if inner.nests else None
-            shared += 0.0 if nest is None else self.share_step(k, nest, at, cells, high - low) * (high - low)
+            schedule = inner.schedules[cells[self.module.choices + k]] if inner.schedules else None
+            shared += 0.0 if schedule is None else self.share_step(k, schedule, at, cells, high - low) * (high - low)
         return shared
 
-    def share_step(self, k: int, nest: Nest, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
+    def share_step(self, k: int, schedule: Schedule, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
         the instructions of what is entered. The first sizes are the usual ones."""
         team = self.module.env.team
-        if team is None or nest.shared is None:
+        if team is None or schedule.shared is None:
             return 0.0
-        taken = nest.cost(at[0], self.module.entry.lanes, steps)
+        taken = cost(schedule, at[0], self.module.entry.lanes, steps)
         if seconds(taken) < WORTH_HELP:
             return 0.0
-        r = nest.range(nest.shared)
+        r = schedule.range(schedule.shared)
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
         if len(ends) > 1:
             return 0.0
-        self.enter(k, *ends.pop(), cells, nest.whole(self.module.entry.lanes))
+        self.enter(k, *ends.pop(), cells, schedule.whole(self.module.entry.lanes))
         return taken
 
     def enter(self, number: int, low: int, high: int, cells: Any, whole: int = 1) -> None:
@@ -213,9 +214,9 @@ class CallPlanner:
         if run.low is None or run.high is None or step.block is None:
             return Stretch(run.k, run.k + 1)
         given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
-        nest = step.nests[cells[self.module.choices + run.k]] if step.nests else None
+        schedule = step.schedules[cells[self.module.choices + run.k]] if step.schedules else None
         first = 0 if team is None else team.of(run.k)
-        if nest is not None and first and cells[first + FROM] < cells[first + TO] and nest.shared is step.block.index:
+        if schedule is not None and first and cells[first + FROM] < cells[first + TO] and schedule.shared is step.block.index:
             given += [(first + FROM, run.low), (first + TO, run.high)]
         return Stretch(run.k, run.k + 1, tuple(given))
 

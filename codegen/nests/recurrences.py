@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
-from adcli.codegen.nests.nest import writes_fixed
-from adcli.codegen.nests.nests import reads_inside
+from adcli.codegen.nests.schedule import writes_fixed
+from adcli.codegen.nests.schedule_search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder

@@ -20,8 +20,8 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyValue, BodyWriter
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.loops import NestWriter
-from adcli.codegen.nests.nest import Nest
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
+from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import AffineAtom, affine, greatest, least
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
@@ -68,10 +68,10 @@ class RegisterLoop(NestWriter):
     def take(self, env: Environment, e: Equation, first: bool = False) -> None:
         """Go on to an equation."""
         assert isinstance(e.op, Comprehension)
-        nest = Nest(e.op, e.args, (), ())
+        schedule = Schedule(e.op, e.args, (), ())
         if first:
-            super().__init__(env, e, nest)
-        self.equation, self.nest, self.op, self.out = e, nest, e.op, e.outs[0]
+            super().__init__(env, e, schedule)
+        self.equation, self.schedule, self.op, self.out = e, schedule, e.op, e.outs[0]
         self.holds = "" if first else self.condition()
         last = e.op.body.equations[-1] if e.op.body.equations else None
         product = last is not None and last.op is TABLE["mul"] and last.outs == (e.op.body.results[0].atom,)
@@ -250,7 +250,7 @@ class RegisterBody(BodyWriter):
         super().__init__(function, 1, 1)
 
     def read(self, s: Read) -> BodyValue:
-        at, atom = self.at, self.at.nest.args[s.arg]
+        at, atom = self.at, self.at.schedule.args[s.arg]
         if atom in at.numbers:
             return BodyValue([[at.numbers[atom]]], False, False, len(at.frames) - 1)
         if isinstance(atom, Var) and atom in at.loop.histories and (found := place(at.loop, atom, s.subscripts)) is not None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from adcli.codegen.nests.nest import Nest, StepBlock, indices
+from adcli.codegen.nests.schedule import Schedule, StepBlock, indices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
@@ -82,11 +82,11 @@ class RowBlocks:
 
 @dataclass(frozen=True, slots=True)
 class RowStep:
-    """A step as it is looked at here: its equations, its nests, whether it `covers` all elements of its result, and which places
-    in memory it reads and writes."""
+    """A step as it is looked at here: its equations and schedules, whether it `covers` all elements of its result, and which
+    places in memory it reads and writes."""
 
     equations: Sequence[Equation]
-    nests: Sequence[Nest]
+    schedules: Sequence[Schedule]
     covers: bool
     reads: frozenset[Var]
     writes: frozenset[Var]
@@ -188,7 +188,7 @@ class _Group:
 
     def along(self, step: RowStep) -> Index | None:
         """The index of a step that goes along the rows, if there is one: what the group makes is read row by row only."""
-        if not step.nests or not step.covers or len(step.equations) != 1:
+        if not step.schedules or not step.covers or len(step.equations) != 1:
             return None
         if not (step.writes.isdisjoint(self.touched.reads) and step.writes.isdisjoint(self.touched.writes)
                 and step.reads.isdisjoint(self.sums)):
@@ -209,7 +209,7 @@ class _Group:
                 continue
             plain = all(subscripts and subscripts[0] == affine(i) for v, subscripts in found if v in self.touched.writes)
             short = len(op.ranges) == 1 or bool(self.read_by_rows(step, i))
-            if plain and short and all(map(partial(does, i), step.nests)):
+            if plain and short and all(map(partial(does, i), step.schedules)):
                 return i
         return None
 
@@ -225,9 +225,10 @@ class _Group:
         return plain and {r.index for r in op.ranges} <= {j for s in subscripts for j in indices(s)}
 
 
-def does(i: Index, nest: Nest) -> bool:
-    """Whether a nest can do some values of an index."""
-    return not nest.scatter and any(r.index is i for r in nest.op.ranges) and all(p.along is not i for p in nest.powers)
+def does(i: Index, schedule: Schedule) -> bool:
+    """Whether a schedule can do some values of an index."""
+    whole = schedule.scatter or any(p.along is i for p in schedule.powers)
+    return not whole and any(r.index is i for r in schedule.op.ranges)
 
 
 def _comprehension(step: RowStep) -> Comprehension:
@@ -238,7 +239,7 @@ def _comprehension(step: RowStep) -> Comprehension:
 
 def _reads(step: RowStep, home: Callable[[Var], Var]) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
     """The tensors that a comprehension reads, with the subscripts."""
-    if step.nests:
+    if step.schedules:
         e = step.equations[0]
         for a, subscripts in elements_read(e, _comprehension(step)):
             if isinstance(a, Var):

@@ -20,8 +20,8 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.loops import NestWriter
-from adcli.codegen.nests.nest import Nest, StepBlock
 from adcli.codegen.nests.row_blocks import RowStep, Touched
+from adcli.codegen.nests.schedule import Schedule, StepBlock
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Range, Read, Subscript
@@ -95,7 +95,7 @@ def sweep_step(number: int, step: RowStep, row: Index) -> SweepStep | None:
     kinds: dict[tuple[str, tuple[Subscript, ...]], str]
     kinds = {("=", (i, j)): ELEMENTS, ("+", (i,)): ROW_SUM, ("+", (j,)): COLUMN_SUM}
     kind = kinds.get((op.reduction, op.write))
-    registers = any(n.vector is column.index and not n.scatter and not n.windows and not n.powers for n in step.nests)
+    registers = any(n.vector is column.index and not n.scatter and not n.windows and not n.powers for n in step.schedules)
     return SweepStep(number, e, kind, row, column) if kind is not None and registers else None
 
 
@@ -157,7 +157,7 @@ def _known(a: Atom) -> object:
     return identity(a) if isinstance(a, Lit) else a
 
 
-def one_nest(sweep: RowSweep) -> tuple[Nest, list[SweptResult]]:
+def one_nest(sweep: RowSweep) -> tuple[Schedule, list[SweptResult]]:
     """The nest of a sweep, and what is written in it."""
     first, whole = sweep.members[0], _OneBody()
     i, j = first.row, first.column.index
@@ -176,7 +176,7 @@ def one_nest(sweep: RowSweep) -> tuple[Nest, list[SweptResult]]:
     body = Program(params, equations, tuple([Result(f"z{k}", x) for k, x in enumerate(values)]))
     op = replace(first.op, write=(affine(i),), reduction="+", sources=sources, body=body)
     args = tuple([a for _, a in whole.args.values()])
-    return Nest(op, args, (), (), j, i, ROWS, 1, reduces=True, block=sweep.block), results
+    return Schedule(op, args, (), (), j, i, ROWS, block=sweep.block), results
 
 
 # ---------------------------------------------------------------- the loop
@@ -185,17 +185,17 @@ class SweepWriter(NestWriter):
     """Writes the loop of a sweep. The sums of columns go on from what is there."""
 
     def __init__(self, env: Environment, sweep: RowSweep) -> None:
-        nest, self.results = one_nest(sweep)
-        super().__init__(env, Equation(sweep.members[0].equation.outs, nest.op, nest.args), nest)
+        schedule, self.results = one_nest(sweep)
+        super().__init__(env, Equation(sweep.members[0].equation.outs, schedule.op, schedule.args), schedule)
         self.row_sums = [r for r in self.results if r.kind == ROW_SUM]
 
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
         """The rows of the block; columns are all in one box, as only short rows are in blocks."""
-        block = self.nest.block
+        block = self.schedule.block
         return self.within_block(block, low, high) if block is not None and index is block.index else (low, high)
 
     def whole_tile(self, rows: int, blocks: int) -> None:
-        v = self.nest.vector
+        v = self.schedule.vector
         assert v is not None
         low, high = self.limits(v)
         sums = [self.vectors.constant(NEUTRAL["+"])] * (rows * len(self.row_sums))

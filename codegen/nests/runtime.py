@@ -80,14 +80,14 @@ class TensorKernel(PlannedKernel):
 
     def complete(self, plan: CallPlan, compiled: Compiled) -> None:
         """Have code with the nests of a plan. Cells and choices mean the same in all of it, so plans stay as they are."""
-        nests = self.nests(plan)
-        if self.module.has(nests):
+        schedules = self.schedules(plan)
+        if self.module.has(schedules):
             return
         with COMPILING, paused():
-            if self.module.has(nests):
+            if self.module.has(schedules):
                 return
             first = not self.module.text
-            module = written(self.module, nests=nests if first else None)
+            module = written(self.module, schedules=schedules if first else None)
             worth = instructions_worth(module.text) if first and self.hasty else 0.0
             haste = plan.instructions < worth
             self.replace(module, compiled(module, haste))
@@ -99,7 +99,7 @@ class TensorKernel(PlannedKernel):
         env, places, held = super().frame(plan)
         return env, places, (held, self.caller.functions(env) if self.caller is not None else None)
 
-    def nests(self, plan: CallPlan) -> Sequence[int]:
+    def schedules(self, plan: CallPlan) -> Sequence[int]:
         """Which nests a plan takes."""
         found: Sequence[int] = plan.cells[self.module.choices:self.module.choices + len(self.module.choosers)]
         return found

@@ -21,6 +21,7 @@ from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import scratch
 from adcli.codegen.nests.module import FLAG, TensorModule, in_cells, written
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, divided
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
@@ -86,11 +87,11 @@ def chosen(step: ModuleStep, lanes: int) -> ModuleStep:
     step = replace(step, each=[chosen(inner, lanes) for inner in step.each])
     if step.calls:
         return replace(step, place=scratch(step.equations[0]))
-    if not step.nests:
+    if not step.schedules:
         return step
-    few = [n for n in step.nests if not n.packed] or [replace(n, packed=(), kept=()) for n in step.nests]
+    few = [n for n in step.schedules if not n.packed] or [replace(n, packed=False, hoisted=()) for n in step.schedules]
     sizes = _Middling()
-    return replace(step, nests=(min(few, key=lambda n: n.cost(sizes, lanes)),))
+    return replace(step, schedules=(min(few, key=lambda n: cost(n, sizes, lanes)),))
 
 
 class _Middling(dict[str, int]):

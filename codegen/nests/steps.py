@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
 from adcli.codegen.nests.kept import keeping
-from adcli.codegen.nests.nest import Nest, StepBlock, indices
-from adcli.codegen.nests.nests import nests
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_registers,
@@ -22,6 +20,8 @@ from adcli.codegen.nests.recurrences import (
 )
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
 from adcli.codegen.nests.row_sweeps import RowSweep, in_sweeps
+from adcli.codegen.nests.schedule import Schedule, StepBlock, indices
+from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
@@ -33,13 +33,13 @@ from adcli.lang.ir.recurrence import Recurrence
 
 @dataclass(slots=True)
 class ModuleStep:
-    """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
-    `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
-    keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a `place` for
-    one matrix. A sum over rows that are done in parts has one for what these come to."""
+    """Part of a program that runs as a whole: a comprehension with its `schedules`, a recurrence with its `loop` and the steps
+    that `each` step of it has, or scalar equations. With `fills` elements may be left that no schedule writes; `stays` says
+    that these keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a
+    `place` for one matrix. A sum over rows that are done in parts has one for what these come to."""
 
     equations: Sequence[Equation]
-    nests: Sequence[Nest] = ()
+    schedules: Sequence[Schedule] = ()
     fills: bool = False
     stays: bool = False
     calls: bool = False
@@ -76,7 +76,7 @@ def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
 
 def nested(e: Equation, op: Comprehension, lanes: int, stays: bool, size: int) -> ModuleStep:
     """A comprehension as a step; `stays`: elements that it does not write keep what they have."""
-    made = nests(e, op, lanes, stays, size)
+    made = schedules(e, op, lanes, stays, size)
     return ModuleStep((e,), made, not all(map(covered, made)), stays)
 
 
@@ -89,7 +89,7 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
             continue
         assert isinstance(inner.op, Comprehension)
         made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
-        each.append(replace(made, nests=keeping(made.nests, loop, lanes)))
+        each.append(replace(made, schedules=keeping(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
 
 
@@ -106,7 +106,7 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
 
 def of_its_own(step: ModuleStep) -> list[Var]:
     """What lies in memory for a step alone: its place, and the copies for its nests that are kept."""
-    copies = [v for n in step.nests for _, v in n.kept]
+    copies = [v for n in step.schedules for _, v in n.hoisted]
     return [*([] if step.place is None else [step.place]), *copies]
 
 
@@ -127,14 +127,14 @@ def in_blocks(program: Program, steps: list[ModuleStep],
                     if isinstance(a, Lit) and not written_wholly(e, n)}
         plain = isinstance(e.op, (Comprehension, MatrixOperation)) and e.op.onto is None and not step.stays
         return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}  # type: ignore[attr-defined]
-    parts = step_parts([(s.equations, s.nests) for s in steps], lambda v: home.get(v, v), apart, starts)
+    parts = step_parts([(s.equations, s.schedules) for s in steps], lambda v: home.get(v, v), apart, starts)
     found = []
     for s, p in zip(steps, parts, strict=True):
         names = f"from {p.k}", f"to {p.k}", f"more {p.k}"
         if p.kind == SUM and (p.adds or checkpointed):
             assert p.index is not None
             block = StepBlock(p.index, p.adds, names)
-            s = replace(s, nests=[replace(n, block=block) for n in s.nests], block=block)
+            s = replace(s, schedules=[replace(n, block=block) for n in s.schedules], block=block)
         elif checkpointed and p.kind != PLAIN:
             s = limited(s, p, names)
         found.append(s)
@@ -148,13 +148,13 @@ def along_rows(steps: Sequence[ModuleStep],
     def places(atoms: Iterable[Atom]) -> frozenset[Var]:
         return frozenset(home.get(a, a) for a in atoms if isinstance(a, Var))
 
-    seen = [RowStep(s.equations, s.nests, not s.fills and not s.stays, places(a for e in s.equations for a in e.args),
+    seen = [RowStep(s.equations, s.schedules, not s.fills and not s.stays, places(a for e in s.equations for a in e.args),
                     places(out for e in s.equations for out in e.outs)) for s in steps]
     order, groups = in_row_blocks(seen, lambda v: home.get(v, v))
     found = [steps[k] for k in order]
     sweeps = [sweep for g in groups for sweep in in_sweeps([seen[k] for k in order], g.blocks)]
     for k, block in [(k, block) for g in groups for k, block in g.blocks.items()]:
-        found[k] = replace(found[k], nests=[replace(n, block=block) for n in found[k].nests], block=block)
+        found[k] = replace(found[k], schedules=[replace(n, block=block) for n in found[k].schedules], block=block)
     for k, apart in [(k, apart) for g in groups for k, (_, apart) in g.sums.items()]:
         found[k] = replace(found[k], place=apart)
     return found, groups, sweeps
@@ -174,17 +174,17 @@ def limited(s: ModuleStep, p: StepPart, names: tuple[str, str, str]) -> ModuleSt
         ranges = [Range(r.index, greatest(r.low, affine(names[0])), least(r.high, affine(names[1])), r.why)
                   if r.index is p.index else r for r in op.ranges]
         s = replace(s, equations=(replace(e, op=replace(op, ranges=tuple(ranges))),))
-    return replace(s, nests=[replace(n, block=block) for n in s.nests], stays=True, block=block)
+    return replace(s, schedules=[replace(n, block=block) for n in s.schedules], stays=True, block=block)
 
 
 def stored(s: ModuleStep) -> ModuleStep:
     return s if s.loop is None else replace(s, loop=replace(s.loop, stored=True))
 
 
-def covered(nest: Nest) -> bool:
+def covered(schedule: Schedule) -> bool:
     """Whether a nest writes every element of the result, whatever the sizes are, if no range is empty."""
-    op = nest.op
-    if nest.scatter:
+    op = schedule.op
+    if schedule.scatter:
         return False
     reduced = {r.index for r in op.ranges}.difference(*[indices(s) for s in op.write])
     return covers(replace(op, guards=())) and all(not indices(g) or indices(g) & reduced for g in op.guards)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from adcli.codegen.nests.nest import Nest, indices
+from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices
@@ -65,9 +65,9 @@ class StepPart:
         return [a.offset for a in self.accesses if a.tensor is tensor and a.offset is not None and a.writes]
 
 
-def step_parts(steps: Sequence[tuple[Sequence[Equation], Sequence[Nest]]], home: Callable[[Var], Var], given: Collection[Atom],
-               starts: Callable[[int], Mapping[Var, float | None]]) -> list[StepPart]:
-    """The steps of a module: equations, and the nests that they have. `home` is where a value lies, `given` are inputs and
+def step_parts(steps: Sequence[tuple[Sequence[Equation], Sequence[Schedule]]], home: Callable[[Var], Var],
+               given: Collection[Atom], starts: Callable[[int], Mapping[Var, float | None]]) -> list[StepPart]:
+    """The steps of a module: equations, and the schedules that they have. `home` is where a value lies, `given` are inputs and
     what does not lie in memory, `starts` what a step fills its results with."""
     places = _Places(steps, home, given)
     return [places.part(k, starts(k)) for k in range(len(steps))]
@@ -81,7 +81,7 @@ def subscript_at(subscripts: Sequence[Subscript], place: int | None) -> Subscrip
 class _Places:
     """Which dimension of a tensor is the step: known of histories, and of what is read or made beside them along the step."""
 
-    def __init__(self, steps: Sequence[tuple[Sequence[Equation], Sequence[Nest]]], home: Callable[[Var], Var],
+    def __init__(self, steps: Sequence[tuple[Sequence[Equation], Sequence[Schedule]]], home: Callable[[Var], Var],
                  given: Collection[Atom]) -> None:
         self.steps, self.home, self.given = steps, home, given
         self.found: dict[Var, int | None] = {}
@@ -91,8 +91,8 @@ class _Places:
         before = -1
         while len(self.found) > before:
             before = len(self.found)
-            for equations, nests in steps:
-                if (i := self.index(equations[0], nests)) is not None:
+            for equations, schedules in steps:
+                if (i := self.index(equations[0], schedules)) is not None:
                     self.learn(equations[0], i)
 
     def of_loop(self, e: Equation, op: Recurrence) -> None:
@@ -119,7 +119,7 @@ class _Places:
             if isinstance(a, Var) and a not in self.given:
                 yield self.home(a), subscripts
 
-    def index(self, e: Equation, nests: Sequence[Nest]) -> Index | None:
+    def index(self, e: Equation, schedules: Sequence[Schedule]) -> Index | None:
         """The index of an operation that goes along the step."""
         if not isinstance(e.op, Boxed):
             return None
@@ -132,20 +132,20 @@ class _Places:
             if i is not None:
                 votes[i] += 1 if n else len(e.args) + 2
         for i, _ in votes.most_common(1):
-            if all(any(r.index is i for r in n.op.ranges) and all(p.along is not i for p in n.powers) for n in nests):
+            if all(any(r.index is i for r in n.op.ranges) and all(p.along is not i for p in n.powers) for n in schedules):
                 return i
         return None
 
     # ------------------------------------------------------------ parts
 
     def part(self, k: int, starts: Mapping[Var, float | None]) -> StepPart:
-        equations, nests = self.steps[k]
+        equations, schedules = self.steps[k]
         e = equations[0]
         if isinstance(e.op, Recurrence):
             return self.loop(k, e, e.op, starts)
         if not isinstance(e.op, Boxed):
             return self.plain(k, equations, starts)
-        i, out = self.index(e, nests), self.home(e.outs[0])
+        i, out = self.index(e, schedules), self.home(e.outs[0])
         place = self.found.get(out)
         if place is not None:
             s = subscript_at(e.op.write, place)
@@ -162,7 +162,7 @@ class _Places:
         if i is None or isinstance(e.op, MatrixOperation):
             return self.plain(k, equations, starts)
         fixes = i in fixed_indices(e.op.ranges, e.op.write)
-        scatters = any(n.scatter for n in nests)
+        scatters = any(n.scatter for n in schedules)
         if e.op.reduction == "=" and (not fixes or scatters):
             return self.plain(k, equations, starts)
         return self.along(k, SUM, e, i, starts, not fixes or scatters)

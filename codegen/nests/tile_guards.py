@@ -17,20 +17,20 @@ class TileGuards(Boxes):
     def stores_some(self, rows: int, blocks: int) -> str:
         """Whether any element of a tile may be stored."""
         some = "true"
-        for g in self.nest.late:
+        for g in self.schedule.store_guards:
             most = self.number(g + self.reach(g, rows, blocks))[0]
             some = self.put(f"and i1 {some}, {self.put(f'icmp sge i64 {most}, 0')}")
         return some
 
     def reach(self, g: Affine, rows: int, blocks: int) -> int:
         """How much more than at its first element an expression is at most in a tile."""
-        across = [(self.nest.tile, rows - 1), (self.nest.vector, self.lanes * blocks - 1)]
+        across = [(self.schedule.tile, rows - 1), (self.schedule.vector, self.lanes * blocks - 1)]
         return sum(max(0, (slope(g, i).number or 0) * n) for i, n in across if i is not None)
 
     def stored_lanes(self, t: int, u: int) -> str:
         """The mask of the lanes whose element is stored, at one row and register of a tile."""
-        v, tile, kind, mask = self.nest.vector, self.nest.tile, vector("i1", self.lanes), self.tail
-        for g in self.nest.late:
+        v, tile, kind, mask = self.schedule.vector, self.schedule.tile, vector("i1", self.lanes), self.tail
+        for g in self.schedule.store_guards:
             first = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)
             lanes = self.lanes_of(*first, slope(g, v).number or 0 if v is not None else 0, u * self.lanes)
             holds = self.put(f"icmp sge {vector('i64', self.lanes)} {lanes}, zeroinitializer")
@@ -47,9 +47,9 @@ class TileGuards(Boxes):
         def least(x: str, y: str) -> str:
             return self.put(f"call i64 @llvm.smin.i64(i64 {x}, i64 {y})")
         first, end = low, high
-        for g in self.nest.by_rows:
+        for g in self.schedule.row_guards:
             c, rest = slope(g, index).number or 0, without(g, index)
-            across = (slope(rest, self.nest.tile).number or 0) * (rows - 1) if self.nest.tile is not None else 0
+            across = (slope(rest, self.schedule.tile).number or 0) * (rows - 1) if self.schedule.tile is not None else 0
             some, every = rest + max(0, across), rest + min(0, across)
             if c > 0:
                 low, first = most(low, self.number(-some)[0]), most(first, self.number(-every)[0])
@@ -61,8 +61,8 @@ class TileGuards(Boxes):
 
     def row_has_point(self, t: int) -> str:
         """Whether the guards that differ by rows hold for one."""
-        whole, tile = "true", self.nest.tile
-        for g in self.nest.by_rows:
+        whole, tile = "true", self.schedule.tile
+        for g in self.schedule.row_guards:
             x = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)[0]
             whole = self.put(f"and i1 {whole}, {self.put(f'icmp sge i64 {x}, 0')}")
         return whole

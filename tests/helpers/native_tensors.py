@@ -30,7 +30,7 @@ def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any],
         arrays = {name: guarded_arrays.like(np.asarray(at[name], kind), at_end) for name, kind in kinds.items()}
         out = {name: guarded_arrays.empty(np.shape(x), at_end=at_end) for name, x in want.items()}
         plan = kernel.plan(kernel.key(list(arrays.values())))
-        counts = [len(s.nests) for s in kernel.module.choosers]
+        counts = [len(s.schedules) for s in kernel.module.choosers]
         for choice in range(max(counts, default=1)):
             for k, count in enumerate(counts):
                 plan.cells[kernel.module.choices + k] = min(choice, max(0, count - 1))

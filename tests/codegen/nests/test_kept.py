@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import addresses, nest, plans, steps
+from adcli.codegen.nests import addresses, plans, schedule, steps
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -44,10 +44,10 @@ def values(at: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def with_packed_nests(kernel: TensorKernel, at: dict[str, np.ndarray], kept: bool) -> TensorKernel:
     """The kernel with nests that copy in all steps of loops that have such, and how often they do it."""
     plan = kernel.plan(kernel.key([at[p.name] for p in kernel.program.params]))
-    found = [(k, n, one) for k, s in enumerate(kernel.module.choosers) for n, one in enumerate(s.nests)
+    found = [(k, n, one) for k, s in enumerate(kernel.module.choosers) for n, one in enumerate(s.schedules)
              if one.packed and any(s in outer.each for outer in kernel.module.steps)]
     for k, n, one in found:
-        assert bool(one.kept) == kept
+        assert bool(one.hoisted) == kept
         plan.cells[kernel.module.choices + k] = n
     assert found
     return kernel
@@ -83,7 +83,7 @@ def test_nothing_else_is_touched(sizes: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("piece, group", [(4, 32), (7, 1 << 15), (1 << 15, 1)])
 def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for m in (nest, addresses):
+    for m in (schedule, addresses):
         monkeypatch.setattr(m, "PIECE", piece)
         monkeypatch.setattr(m, "GROUP", group)
     at = point((45, 21, 19, 3))
@@ -115,8 +115,8 @@ def test_threads_find_panels_in_the_same_places(jobs: int, monkeypatch: pytest.M
         at = point(sizes)
         want = kernel(at, jobs=1)
         plan = kernel.plan(kernel.key([at[p.name] for p in kernel.program.params]))
-        chosen = [s.nests[plan.cells[kernel.module.choices + k]] for k, s in enumerate(kernel.module.choosers) if s.nests]
-        assert plan.lull and sum(bool(n.kept) for n in chosen) == 2
+        chosen = [s.schedules[plan.cells[kernel.module.choices + k]] for k, s in enumerate(kernel.module.choosers) if s.schedules]
+        assert plan.lull and sum(bool(n.hoisted) for n in chosen) == 2
         for _ in range(5):
             for name, found in kernel(at, jobs=jobs).items():
                 assert_same_bits(found, want[name], (name, sizes))
@@ -134,8 +134,8 @@ h(0, n, j) = h0(n, j)
 for t in 0:T {{ {statement}; h(t + 1, n, j) = v(t, n, j) + h(t, n, j) }}
 output h"""
     made = compile_tensors(parse(text)).module
-    assert any(n.packed for s in made.choosers for n in s.nests) or not kept
-    assert any(n.kept for s in made.choosers for n in s.nests) == kept
+    assert any(n.packed for s in made.choosers for n in s.schedules) or not kept
+    assert any(n.hoisted for s in made.choosers for n in s.schedules) == kept
 
 
 def test_the_memory_of_copies_is_counted() -> None:

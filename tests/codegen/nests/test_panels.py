@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import nests, plans, steps
-from adcli.codegen.nests.nest import Nest
+from adcli.codegen.nests import plans, schedule_search, steps
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
 from native_tensors import assert_same_bits
@@ -31,10 +31,10 @@ output h
 @pytest.fixture(autouse=True)
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Panels are copied wherever they can be, and everything is worth a team."""
-    def packed(*args: Any) -> list[Nest]:
-        found = nests.nests(*args)
+    def packed(*args: Any) -> list[Schedule]:
+        found = schedule_search.schedules(*args)
         return [n for n in found if n.packed] or found
-    monkeypatch.setattr(steps, "nests", packed)
+    monkeypatch.setattr(steps, "schedules", packed)
     monkeypatch.setattr(plans, "WORTH_HELP", 0.0)
     monkeypatch.setattr(plans, "WORTH_THREADS", 0.0)
 

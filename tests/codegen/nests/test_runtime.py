@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
-from adcli.codegen.nests import addresses, array_calls, calls, nest, panels, plans, result_memory
+from adcli.codegen.nests import addresses, array_calls, calls, panels, plans, result_memory, schedule
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -93,7 +93,7 @@ def test_a_read_too_far_ends_the_process() -> None:
     script = f"""
 import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
-from adcli.codegen.nests import addresses, nests, plans, result_memory
+from adcli.codegen.nests import addresses, plans, result_memory
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from tensor_notation import Tensors
@@ -419,9 +419,9 @@ def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None
         kernel = compile_tensors(p, allocate=guarded_arrays.guarded)
         plan = kernel.plan(tuple(x.shape for x in given.values()))
         expected = evaluate(p, given, NUMPY)
-        for choice in range(max(len(s.nests) for s in kernel.module.steps)):
+        for choice in range(max(len(s.schedules) for s in kernel.module.steps)):
             for k, step in enumerate(kernel.module.steps):
-                plan.cells[kernel.module.choices + k] = min(choice, max(0, len(step.nests) - 1))
+                plan.cells[kernel.module.choices + k] = min(choice, max(0, len(step.schedules) - 1))
             got = kernel(given, jobs=1)
             for name, x in expected.items():
                 np.testing.assert_allclose(got[name], x, rtol=1e-11, atol=1e-11, err_msg=name)
@@ -448,7 +448,7 @@ def test_the_first_shapes_say_which_nests_are_compiled_and_the_next_that_differ_
             kernel(at | {"at": np.full(n, m)})
         assert len(asked) == count
     chosen, every = asked
-    assert len(chosen.text) < 0.7 * len(every.text) and every.nests is None
+    assert len(chosen.text) < 0.7 * len(every.text) and every.schedules is None
 
 
 def test_free_places_are_whole_and_the_smallest_first() -> None:
@@ -537,7 +537,7 @@ def test_conditions_on_elements_are_asked_where_they_are_stored(where: str) -> N
     """In whole tiles, some of them half full, some empty; what is computed beside them goes nowhere."""
     program = parse(f"input A(M, K), B(N, K), C0(M, N)\nC(i, j) +=! A(i, k) * B(j, k) where {where}\nD = C0\n"
                     f"D(i, j) += A(i, k) * B(j, k) where {where}\noutput C, D")
-    assert any(n.late and n.tile for s in compile_tensors(program).module.steps for n in s.nests)
+    assert any(n.store_guards and n.tile for s in compile_tensors(program).module.steps for n in s.schedules)
     r = np.random.default_rng(5)
     at = {name: r.integers(-9, 9, (n, 6)).astype(float) for name, n in (("A", 37), ("B", 45))} | {"C0": np.full((37, 45), -0.0)}
     at["A"][0, 0] = np.inf
@@ -549,7 +549,7 @@ def test_conditions_on_elements_are_asked_where_they_are_stored(where: str) -> N
 def test_rows_of_a_tile_have_points_of_their_own(where: str) -> None:
     """Those that one row has and another has not are added to the one only, also where they are infinite."""
     program = parse(f"input w(T, U), v(U, E)\na(t, e) +=! w(t, u) * v(u, e) where {where}")
-    assert any(n.by_rows and n.packed for s in compile_tensors(program).module.steps for n in s.nests)
+    assert any(n.row_guards and n.packed for s in compile_tensors(program).module.steps for n in s.schedules)
     r = np.random.default_rng(6)
     at = {"w": r.integers(-9, 9, (37, 45)).astype(float), "v": r.integers(-9, 9, (45, 21)).astype(float)}
     at["v"][4, 0] = np.inf
@@ -754,7 +754,7 @@ def test_one_multiplication_for_each_consecutive_exponent() -> None:
     model = parse("input t(N), x(M), b(N); r(i) +=! x(j)*t(i)**j; v +=! (r(i) - b(i))**2; output v")
     for program in (gradient(model, ["x"]), gradient(model), hvp(model)):
         module = tensors.emit(evaluation_program(program), 8, veclib.host())
-        powers = [p for step in module.steps if step.nests for p in step.nests[0].powers]
+        powers = [p for step in module.steps if step.schedules for p in step.schedules[0].powers]
         assert powers and all(p.along is not None for p in powers)
         assert "pow(" not in module.text and "_pow" not in module.text
 
@@ -769,7 +769,7 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     at = {"A": np.round(9 * r.standard_normal((columns, rows, 19))), "B": np.round(9 * r.standard_normal((columns, rows, 37)))}
     found = np.einsum("kli,klj->ij", at["A"], at["B"])
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
-        for module in (nest, addresses):
+        for module in (schedule, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
         monkeypatch.setattr(panels, "BAND", band)
         monkeypatch.setattr(addresses, "GROUP", group)
@@ -794,13 +794,13 @@ def test_sums_along_a_vector_share_what_they_read_in_tiles_of_rows_and_columns()
     want = np.einsum("nmw,ncwk->mck", at["x"], windows) * weights[:, None, :]
     np.testing.assert_allclose(kernel(at)["f"], want, rtol=1e-12, atol=1e-10)
     (plan,), (step,) = kernel.plans.values(), kernel.module.steps
-    assert step.nests[plan.cells[kernel.module.choices]].beside is not None
+    assert step.schedules[plan.cells[kernel.module.choices]].column is not None
 
 
 @pytest.mark.parametrize("read, tiled", [("x(i, j, k)", False), ("x(j, i, k)", True), ("x(i, j, k) * w(j, k)", True)])
 def test_tiles_that_share_nothing_do_not_read_from_many_places_in_turn(read: str, tiled: bool) -> None:
     module = emit(parse(f"input x(I, J, K), w(J, K)\ny(i, k) +=! {read}"), 4, veclib.NO_LIBRARY)
-    assert next(n.tile is not None for n in module.steps[0].nests if not n.reduces) == tiled
+    assert next(n.tile is not None for n in module.steps[0].schedules if not n.reduces) == tiled
 
 
 @pytest.mark.parametrize("shape, rows, copies", [
@@ -815,7 +815,7 @@ def test_what_comes_from_far_for_each_tile_again_is_copied(shape: tuple[int, ...
     found = kernel(at, jobs=1)["v"]
     (plan,), (step,) = kernel.plans.values(), kernel.module.steps
     chosen = kernel.module.choices
-    assert bool(step.nests[plan.cells[chosen]].packed) == copies
+    assert bool(step.schedules[plan.cells[chosen]].packed) == copies
     plan.spare.clear()
-    plan.cells[chosen] = next(k for k, n in enumerate(step.nests) if bool(n.packed) != copies and not n.reduces)
+    plan.cells[chosen] = next(k for k, n in enumerate(step.schedules) if bool(n.packed) != copies and not n.reduces)
     assert_same_bits(kernel(at, jobs=1)["v"], found, shape)

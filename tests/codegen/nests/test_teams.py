@@ -77,7 +77,7 @@ def test_few_values_of_the_outermost_index_are_not_what_is_shared(kernel: Tensor
     at = {"h": R.standard_normal((67, 41)), "U": R.standard_normal((41, 3, 83)), "d": R.random((67, 3, 83))}
     want = gates(at, jobs=1)
     plan = next(iter(gates.plans.values()))
-    nests = [s.nests[plan.cells[gates.module.choices + k]] for k, s in enumerate(gates.module.steps)]
+    nests = [s.schedules[plan.cells[gates.module.choices + k]] for k, s in enumerate(gates.module.steps)]
     assert not any((n.range(n.shared).high - n.range(n.shared).low).number for n in nests if n.shared is not None)
     for jobs in (2, 3, 7):
         for name, found in gates(at, jobs=jobs).items():
