@@ -186,7 +186,7 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
             plan.spare.append(frame)
         return results
 
-    threads, new = plan.lull > 0, again if plan.results.large else fresh
+    threads, new = plan.idle_window > 0, again if plan.results.large else fresh
     return quick
 
 

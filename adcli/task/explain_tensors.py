@@ -58,8 +58,8 @@ def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
         yield f"sizes: {', '.join(f'{name} = {size:,}' for name, size in plan.sizes.items())}"
     yield f"work: about {plan.instructions:,.0f} instructions"
     yield f"memory: {plan.memory:,} bytes for values on the way"
-    if plan.lull:
-        soon = "" if plan.lull == inf else f" of a run that begins less than {1000 * plan.lull:g} ms after another"
+    if plan.idle_window:
+        soon = "" if plan.idle_window == inf else f" of a run that begins less than {1000 * plan.idle_window:g} ms after another"
         yield f"threads: several share {plural(module.helped(plan.cells), 'step')}{soon}"
     else:
         yield "threads: one; the whole is too short for more"

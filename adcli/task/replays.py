@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import cache
 from adcli.codegen.machine.small import SMALL_BYTES, SmallTensor, blank, packed, place, shape_of, unpacked
-from adcli.codegen.nests.actions import Base, Fill, Move, Stretch
-from adcli.codegen.nests.calls import INT64, CallInterface, CallPlan, PlannedCode, Shapes, refuse_much
+from adcli.codegen.nests.calls import INT64, Base, CallInterface, CallPlan, Fill, Move, PlannedCode, Shapes, Stretch, refuse_much
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.rows.compiled import code_name, stored
 from adcli.lang.ir.errors import AdError, Span
@@ -53,7 +52,7 @@ class Replay(PlannedCode):
             (ctypes.c_int64 * len(found["cells"]))(*found["cells"]), {n: (at, size) for n, at, size in found["places"]},
             found["memory"], found["needed"], outputs, self.memory(outputs), [KINDS[kind](*values) for kind, *values in
                                                                               found["actions"]],
-            found["lull"], found["instructions"])
+            found["idle_window"], found["instructions"])
         self.left: float = found["worth"]
         self.spend = self.spent if self.left else None
 
@@ -183,7 +182,7 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
         "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
         "team": interface.team, "results": [r.name for r in kernel.program.results], "given": shapes, "cells": list(plan.cells),
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
-        "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "lull": plan.lull,
+        "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "idle_window": plan.idle_window,
         "instructions": plan.instructions, "worth": succession.worth if succession else 0}
     if task.counts is None:
         keep_tensors(task, counts)

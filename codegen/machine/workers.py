@@ -3,8 +3,8 @@
 Starting a thread takes as long as it takes the system to run it, which on a busy machine is many times the work it is for. These
 threads are there already, and whoever is free takes the next part: one that is never run takes none, and nobody waits for it.
 
-To wake one takes long, too. Compiled code that has helped to run may linger a while with the hand of its thread open before it
-returns; whoever leads the next run gives the hand what to do. A hand is cells that such code reads and changes in one step:
+To wake one takes long, too. Compiled code that has helped to run may linger a while with the mailbox of its thread open before it
+returns; whoever leads the next run gives the mailbox what to do. A mailbox is cells that such code reads and changes in one step:
 whether it is closed, open, or what is in it has been posted, and then a function of compiled code and what it is called with.
 """
 from __future__ import annotations
@@ -27,16 +27,16 @@ Result = TypeVar("Result")
 NONE = object()
 """In place of a part where there is none left."""
 STATE, RUN, ENV, AS = range(4)
-"""Cells of a hand: its state, the function, and what it is called with: `env`, and as what."""
-CLOSED_HAND, OPEN_HAND, POSTED = range(3)
-"""States of a hand."""
+"""Cells of a mailbox: its state, the function, and what it is called with: `env`, and as what."""
+CLOSED_MAILBOX, OPEN_MAILBOX, POSTED = range(3)
+"""States of a mailbox."""
 HAND_CELLS = 16
-"""Cells of a hand with those around it: two cache lines."""
+"""Cells of a mailbox with those around it: two cache lines."""
 SETTLED_WITHIN, LOOK = 1.0, 1e-4
 """Seconds to wait at the end of the process for threads that linger, and between looks."""
 
 
-class Hand:
+class Mailbox:
     """Cells that compiled code reads, at an `address`. `held` is what must live as long as a function that was posted is run."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Workers:
     def __init__(self) -> None:
         self.offers: SimpleQueue[_Work] = SimpleQueue()
         self.count, self.lock = 0, threading.Lock()
-        self.hands: list[Hand] = []
+        self.mailboxes: list[Mailbox] = []
         self.own = threading.local()
 
     def share(self, function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
@@ -137,14 +137,14 @@ class Workers:
         if work.fault is not None:
             raise work.fault
 
-    def lead(self, leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
-             post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
+    def lead(self, leader: Callable[[], Result], helper: Callable[[Any, Mailbox], None], parts: Sequence[Any],
+             post: Callable[[Any, Mailbox], bool], wait: Callable[[int], None]) -> Result:
         """The result of leader(), which runs here; meanwhile helpers do those parts that other threads begin before it has
-        ended: `post(part, hand)` gives one to a thread that lingers, if it still does, and helper(part, hand) does one in a
-        thread whose hand that is. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken; what
-        stood in their way is not raised."""
+        ended: `post(part, mailbox)` gives one to a thread that lingers, if it still does, and helper(part, mailbox) does one in
+        a thread whose mailbox that is. `wait(n)` says when n of these have ended, sooner than a thread that sleeps can be woken;
+        what stood in their way is not raised."""
         own = self.own
-        work, posted = _Work(lambda part: helper(part, own.hand), ()), list[Any]()
+        work, posted = _Work(lambda part: helper(part, own.mailbox), ()), list[Any]()
 
         ended = False
 
@@ -156,9 +156,10 @@ class Workers:
             try:
                 if not self.lock.locked():   # else another call is at it, maybe one that a signal's handler has interrupted
                     with self.lock:
-                        for hand in self.hands:
-                            if len(posted) < len(parts) and hand.cells[STATE] == OPEN_HAND and post(parts[len(posted)], hand):
-                                posted.append(hand)
+                        for mailbox in self.mailboxes:
+                            lingers = mailbox.cells[STATE] == OPEN_MAILBOX
+                            if lingers and len(posted) < len(parts) and post(parts[len(posted)], mailbox):
+                                posted.append(mailbox)
                 rest = parts[len(posted):]
                 work.left = iter(rest)
                 if rest:
@@ -180,16 +181,16 @@ class Workers:
             self.offers.put(work)
 
     def run(self) -> None:
-        hand = self.own.hand = Hand()
-        self.hands.append(hand)
+        mailbox = self.own.mailbox = Mailbox()
+        self.mailboxes.append(mailbox)
         while True:
             self.offers.get().help()
-            hand.held = None
+            mailbox.held = None
 
     def settle(self) -> None:
         """Wait until no thread lingers in code that is about to go."""
         end = time.monotonic() + SETTLED_WITHIN
-        while any(hand.cells[STATE] != CLOSED_HAND for hand in self.hands) and time.monotonic() < end:
+        while any(mailbox.cells[STATE] != CLOSED_MAILBOX for mailbox in self.mailboxes) and time.monotonic() < end:
             time.sleep(LOOK)
 
 
@@ -201,8 +202,8 @@ def share(function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> N
     _workers.share(function, parts, jobs)
 
 
-def lead(leader: Callable[[], Result], helper: Callable[[Any, Hand], None], parts: Sequence[Any],
-         post: Callable[[Any, Hand], bool], wait: Callable[[int], None]) -> Result:
+def lead(leader: Callable[[], Result], helper: Callable[[Any, Mailbox], None], parts: Sequence[Any],
+         post: Callable[[Any, Mailbox], bool], wait: Callable[[int], None]) -> Result:
     """See `Workers.lead`, by the workers of this process."""
     return _workers.lead(leader, helper, parts, post, wait)
 

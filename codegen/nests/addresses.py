@@ -15,7 +15,7 @@ from adcli.codegen.nests.schedule import (
     PIECE,
     Schedule,
 )
-from adcli.codegen.nests.teams import Team
+from adcli.codegen.nests.thread_pool import ThreadPool
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, slope, without
@@ -36,7 +36,7 @@ class Environment:
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
-        self.team: Team | None = None
+        self.team: ThreadPool | None = None
         """The team that may share steps; None where one thread runs all."""
         self.gathers: list[tuple[Equation, Read, Atom, int]] = []
         """Every subscript that is read: the equation, the read, the tensor that it is a subscript of, and the dimension."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from ctypes import addressof
 from dataclasses import dataclass, field
 from math import inf
@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import available, require_room
 from adcli.codegen.machine.small import byte, spacious
-from adcli.codegen.machine.workers import Hand, lead
-from adcli.codegen.nests.actions import Base, CallAction, Fill, Move, Place, Stretch
+from adcli.codegen.machine.workers import Mailbox, lead
 from adcli.codegen.nests.result_memory import ResultMemory
-from adcli.codegen.nests.teams import (
+from adcli.codegen.nests.thread_pool import (
     ENDED,
     GONE,
     HELPS,
@@ -56,7 +55,7 @@ LONG_RUN = 2e11
 INT64 = "q"
 """The letter that `array` has for integers of 64 bits."""
 Role = ctypes.c_int64 * 3
-"""What a thread is, as `adcli.codegen.nests.teams` has it."""
+"""What a thread is, as `adcli.codegen.nests.thread_pool` has it."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], Any]
 """An array of so many bytes."""
@@ -64,6 +63,72 @@ Result = TypeVar("Result")
 CallMemory = tuple[Any, dict[int, int], object]
 """An `env`, where values lie, and what holds the memory."""
 
+
+# ---------------------------------------------------------------- what a call does
+
+Place = tuple[Hashable, int]
+"""A name of memory with an offset in bytes."""
+
+
+class Stretch(NamedTuple):
+    """Steps `first` to `last`; these `cells` are set before."""
+
+    first: int
+    last: int
+    cells: tuple[tuple[int, int], ...] = ()
+
+
+class Move(NamedTuple):
+    """Bytes of a block of memory from one place to another."""
+
+    target: Place
+    source: Place
+    bytes: int
+
+
+class Fill(NamedTuple):
+    """Elements with what those are that nothing writes."""
+
+    place: Place
+    elements: int
+    value: float
+
+
+class Base(NamedTuple):
+    """The address of a tensor in `env`."""
+
+    tensor: Hashable
+    offset: int
+
+
+CallAction = Stretch | Move | Fill | Base
+
+
+def joined(actions: Sequence[CallAction]) -> list[CallAction]:
+    """Neighbours that compiled code runs as one."""
+    found: list[CallAction] = []
+    for x in actions:
+        before = found[-1] if found else None
+        if isinstance(x, Stretch) and isinstance(before, Stretch) and x.first == before.last:
+            found[-1] = Stretch(before.first, x.last, before.cells + x.cells)
+        else:
+            found.append(x)
+    return found
+
+
+def numbered(action: CallAction, numbers: Mapping[Hashable, int]) -> CallAction:
+    """The action with numbers for names."""
+    match action:
+        case Move((target, at), (source, begin), size):
+            return Move((numbers[target], at), (numbers[source], begin), size)
+        case Fill((name, at), elements, value):
+            return Fill((numbers[name], at), elements, value)
+        case Base(tensor, offset):
+            return Base(numbers[tensor], offset)
+    return action
+
+
+# ---------------------------------------------------------------- what a call needs
 
 class CallInterface(NamedTuple):
     """What a call must know of a compiled program, whatever the shapes.
@@ -88,8 +153,8 @@ class CallInterface(NamedTuple):
 class CallPlan:
     """What one set of shapes needs. `cells` is `env` with everything but addresses; `places` are the offsets and bytes of values,
     and of what checkpoints keep, in the block of `memory` bytes; `needed` are these with those of the results, whose shapes are
-    `outputs`. What is to be done are `actions`. A run is worth a team if the one before has ended no longer than `lull` seconds
-    ago: whenever that was, or so soon that a helper of that one still lingers, or never."""
+    `outputs`. What is to be done are `actions`. A run is worth a team if the one before has ended no longer than `idle_window`
+    seconds ago: whenever that was, or so soon that a helper of that one still lingers, or never."""
 
     cells: Any
     places: dict[int, tuple[int, int]]
@@ -98,7 +163,7 @@ class CallPlan:
     outputs: list[tuple[int, ...]]
     results: ResultMemory
     actions: list[CallAction]
-    lull: float
+    idle_window: float
     instructions: float
     sizes: dict[str, int] = field(default_factory=dict)
     shapes: dict[Var, tuple[int, ...]] = field(default_factory=dict)
@@ -163,11 +228,11 @@ class PlannedCode:
             frame = self.frame(plan)
         env = frame[0]
         env[self.given] = places
-        if plan.lull and (team := self.team(plan, jobs)) > 1:
+        if plan.idle_window and (team := self.team(plan, jobs)) > 1:
             self.share(env, lambda role: self.run(frame, plan.actions, role), team)
         else:
             self.run(frame, plan.actions, None)
-        if plan.lull:
+        if plan.idle_window:
             self.run_ended()
         if env[self.interface.flag]:
             raise self.fault(plan, env)
@@ -176,7 +241,7 @@ class PlannedCode:
 
     def team(self, plan: CallPlan, jobs: int | None) -> int:
         """How many threads share a run, of at most `jobs` (None: one for each processor)."""
-        soon = plan.lull == inf or monotonic() - self.ended < plan.lull
+        soon = plan.idle_window == inf or monotonic() - self.ended < plan.idle_window
         return 1 if not soon else processors() if jobs is None else jobs
 
     @staticmethod
@@ -259,19 +324,19 @@ class PlannedCode:
             finally:
                 env[team + ENDED] = 1
 
-        def helper(k: int, hand: Hand, held: object = taken) -> None:
+        def helper(k: int, mailbox: Mailbox, held: object = taken) -> None:
             try:
-                kernel.function(env, Role(HELPS, THREAD_PARTS * k, hand.address), 0, 0, None)
+                kernel.function(env, Role(HELPS, THREAD_PARTS * k, mailbox.address), 0, 0, None)
             except BaseException:   # it has not come
                 env[team + GONE] += 1
                 raise
 
-        def post(k: int, hand: Hand) -> bool:
-            role, asked = Role(HELPS, THREAD_PARTS * k, 0), Role(POSTS, 0, hand.address)
-            hand.give(kernel.address, addressof(env), addressof(role), (kernel, env, role, taken))
+        def post(k: int, mailbox: Mailbox) -> bool:
+            role, asked = Role(HELPS, THREAD_PARTS * k, 0), Role(POSTS, 0, mailbox.address)
+            mailbox.give(kernel.address, addressof(env), addressof(role), (kernel, env, role, taken))
             kernel.function(env, asked, 0, 0, None)
             if not asked[NUMBER]:
-                hand.held = None
+                mailbox.held = None
             return bool(asked[NUMBER])
 
         def wait(helpers: int) -> None:

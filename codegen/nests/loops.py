@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.panels import in_pieces
+from adcli.codegen.nests.packing import in_pieces
 from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit

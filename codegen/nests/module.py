@@ -5,8 +5,8 @@
 Steps `first` to `last` are run. A step is a comprehension or a run of scalar equations between two of them. `env` is an array
 of 64-bit cells: the addresses of all values (a scalar lies in memory as a tensor with one element does), the sizes, for each
 step the number of the nest to use, a flag that the first gather outside of its tensor sets, and what a team of threads has to
-know. `share` is null, or the address of what this thread is to the team (adcli.codegen.nests.teams). The function of a step does
-the values `begin` to `end` of its outermost index, and fills the result first if it is told to.
+know. `share` is null, or the address of what this thread is to the team (adcli.codegen.nests.thread_pool). The function of a step
+does the values `begin` to `end` of its outermost index, and fills the result first if it is told to.
 
 A recurrence is one step, whose function has the loop; the step of the loop is in a cell of its own, as a size is, and what there
 is to do at it is functions like those of other steps.
@@ -24,16 +24,16 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.boxes import each_box
+from adcli.codegen.nests.cse_across_statements import computed_once
+from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined
 from adcli.codegen.nests.layout import homes
-from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import functions as matrix_functions
 from adcli.codegen.nests.linear_algebra import matrix_step
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
-from adcli.codegen.nests.once import computed_once
-from adcli.codegen.nests.panels import write_kept
+from adcli.codegen.nests.packing import write_hoisted
 from adcli.codegen.nests.recurrences import (
     in_place,
     in_registers,
@@ -50,7 +50,7 @@ from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.sequence import StepCall, in_blocks_of_rows, loop, main
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks
 from adcli.codegen.nests.stepwise import StepPart
-from adcli.codegen.nests.teams import FROM, TO, YIELD, Team, functions
+from adcli.codegen.nests.thread_pool import FROM, TO, YIELD, ThreadPool, functions
 from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
@@ -112,9 +112,9 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
 
 def laid_out(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
              precision: Precision = DOUBLE, fast: bool = False) -> TensorModule:
-    """The program as a module without its text: all that a plan asks for. With `fast` it is `licensed`, and numbers below the
+    """The program as a module without its text: all that a plan asks for. With `fast` it has fast math, and numbers below the
     least normal one are 0 while it runs on this machine."""
-    given = in_machine_terms(computed_once(joined(distributed(licensed(program, precision) if fast else program))))
+    given = in_machine_terms(computed_once(joined(distributed(with_fast_math(program, precision) if fast else program))))
     inner = in_place(with_rings(own_starts(given), registers=True))
     steps = divided(inner, lanes, precision.bytes)
     module = in_cells(inner, steps, lanes, library, name, precision=precision, threads=True, flushing=here() if fast else "")
@@ -171,7 +171,7 @@ def in_cells(program: Program, steps: list[ModuleStep], lanes: int, library: vec
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, precision, flushing)
     end = flag + FLAG + 1
     if threads and any(map(shareable, choosers)):
-        env.team = Team(name, end)
+        env.team = ThreadPool(name, end)
         end = env.team.of(len(choosers) + len(rows))
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), (), precision.code)
     return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
@@ -331,7 +331,7 @@ def copying(env: Environment, step: ModuleStep, name: str, choice: int, schedule
     for k, schedule in schedules:
         writer = NestWriter(env, step.equations[0], schedule)
         lines += [f"define internal void @{name}.{k}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){env.stack} {{",
-                  *write_kept(writer)]
+                  *write_hoisted(writer)]
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", list(writer.cells))
         line = f"call void @{name}.{k}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"

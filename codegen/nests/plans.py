@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests import matrices
-from adcli.codegen.nests.actions import Stretch, joined, numbered
 from adcli.codegen.nests.array_calls import blank
-from adcli.codegen.nests.calls import CallPlan, Shapes, refuse_much, seconds
+from adcli.codegen.nests.calls import CallPlan, Shapes, Stretch, joined, numbered, refuse_much, seconds
 from adcli.codegen.nests.module import TensorModule, gathers
 from adcli.codegen.nests.result_memory import ResultMemory
 from adcli.codegen.nests.row_blocks import RowBlocks
@@ -27,7 +26,7 @@ from adcli.codegen.nests.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.nests.sequence import EVERYTHING
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.codegen.nests.sweeps import Sweeps
-from adcli.codegen.nests.teams import FROM, TO, WHOLE
+from adcli.codegen.nests.thread_pool import FROM, TO, WHOLE
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
@@ -104,7 +103,7 @@ class CallPlanner:
         memory = ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
         helped = inf if module.parts else module.helped(cells)
         return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
-                        lull(shared, sum(taken), helped), instructions, of_inputs, found, segments.bytes)
+                        idle_window(shared, sum(taken), helped), instructions, of_inputs, found, segments.bytes)
 
     def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
         """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
@@ -285,7 +284,7 @@ def used(step: ModuleStep) -> list[Atom]:
     return [a for e in step.equations for a in e.args] + [*made(step)]
 
 
-def lull(shared: float, instructions: float, helped: float) -> float:
+def idle_window(shared: float, instructions: float, helped: float) -> float:
     """How long ago the run before may have ended, in seconds, so that one of so many instructions is worth a team, which shares
     these of them and helps with so many steps; those of loops are too many."""
     if shared <= LEAST_SHARED * instructions:

@@ -12,9 +12,8 @@ from typing import Any, cast
 import numpy as np
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
-from adcli.codegen.nests.actions import Stretch
 from adcli.codegen.nests.array_calls import PlannedKernel
-from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes
+from adcli.codegen.nests.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
 from adcli.codegen.nests.matrices import MatrixCaller
 from adcli.codegen.nests.module import FLAG, TensorModule, emit, written
 from adcli.codegen.nests.plans import CallPlanner, named

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from adcli.codegen.nests.actions import Base, Fill, Move
+from adcli.codegen.nests.calls import Base, Fill, Move
 from adcli.codegen.nests.stepwise import EACH, ELEMENT, LOOP, PLAIN, SUM, StepPart
 from adcli.codegen.nests.sweeps import StepSweep, Sweeps
 from adcli.lang.ir import Var

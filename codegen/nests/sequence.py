@@ -2,8 +2,8 @@
 
     define void @NAME(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused)
 
-What a step has for many threads is done by all of a team, where one is there: see `adcli.codegen.nests.teams`. The leader begins
-it with no value of its outermost index, which fills the result, and then opens all values to the team.
+What a step has for many threads is done by all of a team, where one is there: see `adcli.codegen.nests.thread_pool`. The leader
+begins it with no value of its outermost index, which fills the result, and then opens all values to the team.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.teams import ALONE, FROM, HAND, HELPS, LEADS, NUMBER, POSTS, TO, WAITS, WHOLE, Team
+from adcli.codegen.nests.thread_pool import ALONE, FROM, HELPS, LEADS, MAILBOX, NUMBER, POSTS, TO, WAITS, WHOLE, ThreadPool
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 
@@ -87,18 +87,19 @@ def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
     """What a thread does that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
     are flushed."""
     at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
-    number, hand = f.put(f"load i64, ptr {at}"), f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {HAND}')}")
+    number = f.put(f"load i64, ptr {at}")
+    mailbox = f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {MAILBOX}')}")
     f.open_condition(f.put(f"icmp eq i64 {role}, {HELPS}"))
     env.flushed(f, f"call void @{team}.help(ptr %env, i64 {number})")
-    f.open_condition(f.put(f"icmp ne ptr {hand}, null"))
-    f.say(f"call void @{team}.linger(ptr {hand})")
+    f.open_condition(f.put(f"icmp ne ptr {mailbox}, null"))
+    f.say(f"call void @{team}.linger(ptr {mailbox})")
     f.close_condition()
     f.close_condition()
     f.open_condition(f.put(f"icmp eq i64 {role}, {WAITS}"))
     f.say(f"call void @{team}.wait(ptr %env, i64 {number})")
     f.close_condition()
     f.open_condition(f.put(f"icmp eq i64 {role}, {POSTS}"))
-    f.say(f"store i64 {f.put(f'call i64 @{team}.post(ptr {hand})')}, ptr {at}")
+    f.say(f"store i64 {f.put(f'call i64 @{team}.post(ptr {mailbox})')}, ptr {at}")
     f.close_condition()
 
 
@@ -233,7 +234,7 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
     f.close_condition()
 
 
-def of_team(f: FunctionWriter, team: Team, number: int) -> list[str]:
+def of_team(f: FunctionWriter, team: ThreadPool, number: int) -> list[str]:
     """What the cells have of something that a team may share."""
     return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}")
             for k in (FROM, TO, WHOLE)]

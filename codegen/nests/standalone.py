@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
-from adcli.codegen.nests.licence import licensed
 from adcli.codegen.nests.linear_algebra import scratch
 from adcli.codegen.nests.module import FLAG, TensorModule, in_cells, written
 from adcli.codegen.nests.recurrences import StepLoop
@@ -41,10 +41,10 @@ MIDDLING = 64
 
 def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: str = "",
          precision: Precision = DOUBLE, flushing: str = "") -> Module:
-    """The program as LLVM IR, `licensed` with `fast`; `visible` is how LLVM is told that others can call a function, and on the
+    """The program as LLVM IR, with fast math if `fast`; `visible` is how LLVM is told that others can call a function, and on the
     architecture `flushing` numbers below the least normal one are 0 while it runs. AdError, with its place, where a subscript
     cannot be proved to stay inside for all sizes."""
-    given = plain(needed(joined(distributed(licensed(program, precision) if fast else program))))
+    given = plain(needed(joined(distributed(with_fast_math(program, precision) if fast else program))))
     program = placed(given, registers=True)
     steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
     loops = {s.equations[0].outs[0]: s.loop for s in steps if s.loop is not None}

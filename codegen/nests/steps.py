@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
-from adcli.codegen.nests.kept import keeping
+from adcli.codegen.nests.packing import hoisted_packing
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_registers,
@@ -89,7 +89,7 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
             continue
         assert isinstance(inner.op, Comprehension)
         made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
-        each.append(replace(made, schedules=keeping(made.schedules, loop, lanes)))
+        each.append(replace(made, schedules=hoisted_packing(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
 
 

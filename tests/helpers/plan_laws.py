@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests.actions import Base, Fill, Move
+from adcli.codegen.nests.calls import Base, Fill, Move
 from adcli.codegen.nests.module import laid_out
 from adcli.codegen.nests.plans import CallPlanner
 from adcli.codegen.nests.runtime import interface_of

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import kernel as kernels
 from adcli.codegen.machine.arrays import run_arrays
-from adcli.codegen.machine.workers import OPEN_HAND, STATE, Hand, Workers
+from adcli.codegen.machine.workers import OPEN_MAILBOX, STATE, Mailbox, Workers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
@@ -122,12 +122,12 @@ def test_a_part_that_a_thread_could_not_do_is_no_result():
 def test_who_leads_waits_for_those_who_have_come():
     workers, begun, done, waited = Workers(), threading.Event(), list[int](), list[int]()
 
-    def helper(part: int, hand: Hand) -> None:
-        assert hand in workers.hands
+    def helper(part: int, mailbox: Mailbox) -> None:
+        assert mailbox in workers.mailboxes
         begun.set()
         done.append(part)
 
-    def post(part: int, hand: Hand) -> bool:
+    def post(part: int, mailbox: Mailbox) -> bool:
         posted.append(part)
         return takes
     posted, takes = list[int](), True
@@ -137,8 +137,8 @@ def test_who_leads_waits_for_those_who_have_come():
     workers.offers.put(SimpleNamespace(help=busy.wait))   # the thread is at something else
     workers.lead(lambda: None, helper, [2], post, waited.append)
     assert waited == [1, 0] and done == [1] and posted == []
-    (hand,) = workers.hands
-    hand.cells[STATE] = OPEN_HAND   # it lingers
+    (mailbox,) = workers.mailboxes
+    mailbox.cells[STATE] = OPEN_MAILBOX   # it lingers
     workers.lead(lambda: None, helper, [3], post, waited.append)
     assert waited == [1, 0, 1] and done == [1] and posted == [3]
     takes = False   # it has just gone

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.nests import plans
-from adcli.codegen.nests.licence import FUSED, licensed
+from adcli.codegen.nests.fast_math import FUSED, with_fast_math
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.codegen.rows.flushing import FLUSHING, here
@@ -75,7 +75,7 @@ def test_elements_have_the_bits_of_the_licensed_program() -> None:
     """As the reference evaluator has them, whatever the loop and whoever is in it."""
     program = parse("input a(M, N), b(M, N), c(M, N), s(M)\ny(i, j) = (a(i, j)*b(i, j) - c(i, j))/s(i) - a(i, j)*c(i, j)\n"
                     "w(i) = 2 - s(i)*s(i)/3\noutput y, w")
-    changed = licensed(program, DOUBLE)
+    changed = with_fast_math(program, DOUBLE)
     assert [[e.op is FUSED for e in b.equations].count(True) for b in bodies(changed)] == [2, 1]
     for size in (1, 3, 8, 21):
         at = point(program, DOUBLE, size)
@@ -97,7 +97,7 @@ def test_what_is_fused_and_what_is_divided_by() -> None:
     unless that leaves the normal numbers."""
     program = parse("input a(N), b(N), s; y(i) = a(i)*b(i) + (i*2 + 1); z(i) = a(i)/b(i); u(i) = a(i)/s\n"
                     "v(i) = a(i)/1e308; w(i) = a(i)/7; int32 k(i) = floor(a(i)/7); output y, z, u, v, w, k")
-    found = [[e.op.name for e in b.equations] for b in bodies(licensed(program, DOUBLE))]
+    found = [[e.op.name for e in b.equations] for b in bodies(with_fast_math(program, DOUBLE))]
     assert found[0].count("fma") == 1 and found[1:] == [["div"], ["div", "mul"], ["div"], ["mul"], ["div", "floor"]], found
 
 
@@ -157,7 +157,7 @@ def test_helpers_have_it_too_and_threads_change_no_bit(teams: None, precision: P
     for jobs in (1, 2, 3):
         for _ in range(5):
             assert not kernel({"a": half, "b": half}, jobs=jobs)["y"].any()
-    assert next(iter(kernel.plans.values())).lull
+    assert next(iter(kernel.plans.values())).idle_window
     for text in (MIXED, STEPS):
         swept = evaluation_program(adjoints(parse(text)))
         at, shared = point(swept, precision, 33), compile_tensors(swept, precision=precision, fast=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
-from adcli.codegen.nests import addresses, array_calls, calls, panels, plans, result_memory, schedule
+from adcli.codegen.nests import addresses, array_calls, calls, packing, plans, result_memory, schedule
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.module import TensorModule, emit, laid_out
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -771,7 +771,7 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
         for module in (schedule, addresses):
             monkeypatch.setattr(module, "PIECE", piece)
-        monkeypatch.setattr(panels, "BAND", band)
+        monkeypatch.setattr(packing, "BAND", band)
         monkeypatch.setattr(addresses, "GROUP", group)
         kernel = compile_tensors(program)
         assert_same_bits(kernel(at)["C"], found, piece)

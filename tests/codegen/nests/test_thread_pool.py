@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from adcli.codegen.machine import workers
-from adcli.codegen.machine.workers import Hand
+from adcli.codegen.machine.workers import Mailbox
 from adcli.codegen.nests import calls, plans
-from adcli.codegen.nests.actions import Move, Stretch
+from adcli.codegen.nests.calls import Move, Stretch
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
-from adcli.codegen.nests.teams import HELPS
+from adcli.codegen.nests.thread_pool import HELPS
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.derive.derivatives import gradient
@@ -87,11 +87,11 @@ def test_few_values_of_the_outermost_index_are_not_what_is_shared(kernel: Tensor
 def test_the_time_of_all_shared_steps_decides() -> None:
     one = parse("input x(N)\ny(i) = exp(x(i))")
     many = parse("input x(N)\n" + "\n".join(f"y{k}(i) = exp({k} * x(i))" for k in range(40)))
-    assert [compile_tensors(p).plan(((n,),)).lull for p, n in ((one, 2_000), (one, 200_000), (many, 50_000), (many, 50))] \
+    assert [compile_tensors(p).plan(((n,),)).idle_window for p, n in ((one, 2_000), (one, 200_000), (many, 50_000), (many, 50))] \
         == [0.0, plans.LINGERED, math.inf, 0.0]
-    assert [plans.lull(x, 1e7, 1) for x in (1e5, 1e6, 1e7)] == [0.0, 0.0, math.inf]
-    assert [plans.lull(x, x, 1) for x in (1e5, 1e6, 1e7)] == [0.0, plans.LINGERED, math.inf]
-    assert [plans.lull(x, x, 40) for x in (1e6, 1e7)] == [0.0, math.inf]
+    assert [plans.idle_window(x, 1e7, 1) for x in (1e5, 1e6, 1e7)] == [0.0, 0.0, math.inf]
+    assert [plans.idle_window(x, x, 1) for x in (1e5, 1e6, 1e7)] == [0.0, plans.LINGERED, math.inf]
+    assert [plans.idle_window(x, x, 40) for x in (1e6, 1e7)] == [0.0, math.inf]
 
 
 @pytest.mark.parametrize("called", ["kernel", "function"])
@@ -124,7 +124,7 @@ def test_a_short_run_has_a_team_where_it_follows_another_at_once(called: str, mo
 @pytest.mark.parametrize("jobs", [2, 3, 7])
 def test_threads_change_no_bit(kernel: TensorKernel, jobs: int) -> None:
     want = kernel(AT, jobs=1)
-    assert next(iter(kernel.plans.values())).lull
+    assert next(iter(kernel.plans.values())).idle_window
     for _ in range(20):
         for name, found in kernel(AT, jobs=jobs).items():
             assert_same_bits(found, want[name], name)
@@ -136,7 +136,7 @@ def test_a_team_of_which_nobody_comes_but_the_first_does_all(kernel: TensorKerne
         def one_after_another(leader, helper, parts, post, wait, late=late):   # type: ignore[no-untyped-def]
             leader()
             for part in reversed(parts) if late else ():
-                helper(part, Hand())
+                helper(part, Mailbox())
             wait(len(parts) if late else 0)
         monkeypatch.setattr(calls, "lead", one_after_another)
         assert_same_bits(kernel(AT, jobs=3)["h"], want["h"], "h")
@@ -172,12 +172,12 @@ def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel,
     """Also of code that is gone right after its run, and while several threads lead."""
     at = {"A": R.standard_normal((37, 29)), "B": R.standard_normal((29, 83)), "v": R.standard_normal(83)}
     runs = [(kernel, AT, kernel(AT, jobs=1)), (beside, at, beside(at, jobs=1))]
-    taken, give = list[int](), Hand.give
+    taken, give = list[int](), Mailbox.give
 
-    def counted(hand: Hand, run: int, *more: object) -> None:
+    def counted(mailbox: Mailbox, run: int, *more: object) -> None:
         taken.append(run)
-        give(hand, run, *more)   # type: ignore[arg-type]
-    monkeypatch.setattr(Hand, "give", counted)
+        give(mailbox, run, *more)   # type: ignore[arg-type]
+    monkeypatch.setattr(Mailbox, "give", counted)
 
     def often(_: int = 0) -> None:
         for turn in range(60):
@@ -221,7 +221,7 @@ def test_a_team_is_called_once_for_all_stretches(blocks: TensorKernel, jobs: int
     want, called = blocks(AT, jobs=1), list[int]()
     (plan,) = blocks.plans.values()
     kinds = [type(a) for a in plan.actions]
-    assert plan.lull and kinds.count(Stretch) > 2 and Move in kinds
+    assert plan.idle_window and kinds.count(Stretch) > 2 and Move in kinds
     monkeypatch.setattr(calls, "lead", lambda *given, lead=calls.lead: (called.append(1 + len(given[2])), lead(*given)))
     for turn in range(1, 6):
         for name, found in blocks(AT, jobs=jobs).items():

@@ -3,8 +3,8 @@
     define internal void @NAME.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole)
     define internal void @NAME.help(ptr %env, i64 %first)
     define internal void @NAME.wait(ptr %env, i64 %helpers)
-    define internal void @NAME.linger(ptr %hand)
-    define internal i64 @NAME.post(ptr %hand)
+    define internal void @NAME.linger(ptr %mailbox)
+    define internal i64 @NAME.post(ptr %mailbox)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
 `high` of the outermost index, in parts, which begin with a multiple of `whole` values where there are that many. The leader goes
@@ -15,17 +15,17 @@ of what is open and how many parts are done, and for each part the number of tha
 the leader, for one stretch of steps after the other, raises a flag at the end, so that nobody has to be woken again for the next
 stretch, and waits until as many helpers as have come are gone. That is waited for here, where it takes no time to be seen.
 
-A thread that has helped lingers before it returns, with its hand open: cells of its own (`adcli.codegen.machine.workers`), where
-it finds who leads the next run, which may be one of other code. To wake a thread that sleeps takes as long as many runs, and one
-that returns asks for the interpreter's lock when the leader does. Whoever leads writes into the hand and posts it; either that
-comes before the thread is gone or the thread has left.
+A thread that has helped lingers before it returns, with its mailbox open: cells of its own (`adcli.codegen.machine.workers`),
+where it finds who leads the next run, which may be one of other code. To wake a thread that sleeps takes as long as many runs,
+and one that returns asks for the interpreter's lock when the leader does. Whoever leads writes into the mailbox and posts it;
+either that comes before the thread is gone or the thread has left.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adcli.codegen.machine.workers import AS, CLOSED_HAND, ENV, OPEN_HAND, POSTED, RUN
+from adcli.codegen.machine.workers import AS, CLOSED_MAILBOX, ENV, OPEN_MAILBOX, POSTED, RUN
 
 OPEN, DONE, ENDED, GONE, PARTS, TAKEN, WHICH, LOW, UNIT, UNITS = range(10)
 """Cells of a team: the counters, the flag, how many helpers are gone, the number of parts, where it is said of each which was
@@ -37,9 +37,9 @@ YIELD = "sched_yield"
 """The system's function that lets others run, which a thread calls while it waits."""
 ALONE, LEADS, HELPS, WAITS, POSTS = 1, 2, 3, 4, 5
 """What a thread is: it has no team, or leads one, or helps, or waits until others have, or asks one that lingers to help."""
-ROLE, NUMBER, HAND = range(3)
+ROLE, NUMBER, MAILBOX = range(3)
 """Cells of a role: what the thread is; the first part it takes, or for how many it waits, or whether it has asked; and its own
-hand, where it lingers with it, or that which it posts."""
+mailbox, where it lingers with it, or that which it posts."""
 LINGERING = 8192
 """How often a thread that lingers lets others run before it returns: a millisecond or so where nobody wants the processor."""
 THREAD_PARTS = 4
@@ -50,7 +50,7 @@ SHARED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class ThreadPool:
     """The team of the module `name`, whose `cells` begin here in `env`; behind its own stand those of all that it may share, by
     its number."""
 
@@ -62,7 +62,7 @@ class Team:
         return self.cells + TEAM + SHARED * number
 
 
-def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
+def functions(team: ThreadPool, each: Mapping[int, str], lanes: str) -> list[str]:
     """The functions of the team, for steps by their numbers, of which these are the functions."""
     name = team.name
 
@@ -153,29 +153,29 @@ def functions(team: Team, each: Mapping[int, str], lanes: str) -> list[str]:
             "  br i1 %over, label %end, label %pause",
             "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %again",
             "end:", "  ret void", "}", ""]
-    return [*take, *lead, *help_, *wait, *hands(name, lanes)]
+    return [*take, *lead, *help_, *wait, *mailboxes(name, lanes)]
 
 
-def hands(name: str, lanes: str) -> list[str]:
+def mailboxes(name: str, lanes: str) -> list[str]:
     """The functions of a thread that lingers, and of who asks it to help."""
     def held(text: str, k: int) -> list[str]:
-        return [f"  %{text}.at = getelementptr i64, ptr %hand, i64 {k}", f"  %{text} = load ptr, ptr %{text}.at"]
+        return [f"  %{text}.at = getelementptr i64, ptr %mailbox, i64 {k}", f"  %{text} = load ptr, ptr %{text}.at"]
 
-    linger = [f"define internal void @{name}.linger(ptr %hand){lanes} {{", "entry:", "  br label %open",
-              "open:", f"  store atomic i64 {OPEN_HAND}, ptr %hand release, align 8", "  br label %look",
+    linger = [f"define internal void @{name}.linger(ptr %mailbox){lanes} {{", "entry:", "  br label %open",
+              "open:", f"  store atomic i64 {OPEN_MAILBOX}, ptr %mailbox release, align 8", "  br label %look",
               "look:",
               "  %times = phi i64 [ 0, %open ], [ %more, %pause ]",
-              "  %now = load atomic i64, ptr %hand acquire, align 8",
+              "  %now = load atomic i64, ptr %mailbox acquire, align 8",
               f"  %posted = icmp eq i64 %now, {POSTED}",
               "  br i1 %posted, label %help, label %pause",
               "pause:", f"  %yielded = call i32 @{YIELD}()", "  %more = add i64 %times, 1",
               f"  %stay = icmp slt i64 %more, {LINGERING}", "  br i1 %stay, label %look, label %leave",
-              "leave:", f"  %answer = cmpxchg ptr %hand, i64 {OPEN_HAND}, i64 {CLOSED_HAND} acq_rel acquire",
+              "leave:", f"  %answer = cmpxchg ptr %mailbox, i64 {OPEN_MAILBOX}, i64 {CLOSED_MAILBOX} acq_rel acquire",
               "  %gone = extractvalue { i64, i1 } %answer, 1", "  br i1 %gone, label %return, label %help",
               "help:", *held("run", RUN), *held("env", ENV), *held("role", AS),
               "  call void %run(ptr %env, ptr %role, i64 0, i64 0, ptr null)", "  br label %open",
               "return:", "  ret void", "}", ""]
-    post = [f"define internal i64 @{name}.post(ptr %hand){lanes} {{", "entry:",
-            f"  %answer = cmpxchg ptr %hand, i64 {OPEN_HAND}, i64 {POSTED} acq_rel monotonic",
+    post = [f"define internal i64 @{name}.post(ptr %mailbox){lanes} {{", "entry:",
+            f"  %answer = cmpxchg ptr %mailbox, i64 {OPEN_MAILBOX}, i64 {POSTED} acq_rel monotonic",
             "  %mine = extractvalue { i64, i1 } %answer, 1", "  %found = zext i1 %mine to i64", "  ret i64 %found", "}", ""]
     return [*linger, *post]

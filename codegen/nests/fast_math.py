@@ -24,7 +24,7 @@ FUSED = replace(TABLE["fma"], llvm="llvm.fmuladd")
 """a·b + c, rounded once where the processor has an operation for that."""
 
 
-def licensed(program: Program, precision: Precision) -> Program:
+def with_fast_math(program: Program, precision: Precision) -> Program:
     """The program with what the option allows. What is computed once, or is to be a whole number, stays as it is."""
     return replace(program, equations=tuple([_with_bodies(e, precision) for e in program.equations]))
 
@@ -39,13 +39,13 @@ def _with_bodies(e: Equation, precision: Precision) -> Equation:
     indices: dict[Atom, frozenset[Index]] = {}
     for p, s in zip(op.body.params, op.sources, strict=True):
         indices[p.var] = frozenset(op.indices).intersection(atoms_in([s]))
-    body = _LicensedBody(precision, indices, whole_values(op.body, op.sources))
+    body = _FastMathBody(precision, indices, whole_values(op.body, op.sources))
     for x in op.body.equations:
         body.add(x)
     return replace(e, op=replace(op, body=replace(op.body, equations=tuple(body.equations))))
 
 
-class _LicensedBody:
+class _FastMathBody:
     """The equations of a body, as they are added. `indices` says of its sources which indices they depend on; what is `whole` is
     exact as it is."""
 

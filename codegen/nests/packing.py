@@ -11,12 +11,16 @@ The copies of a group stay in the second cache (K. Goto, R. van de Geijn, Anatom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
-from adcli.codegen.nests.schedule import BAND, CONSECUTIVE, movement
-from adcli.lang.ir.comprehension import Range, Read
+from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.schedule import BAND, CONSECUTIVE, Schedule, movement
+from adcli.lang.ir import Atom, Var
+from adcli.lang.ir.affine import Affine, floor
+from adcli.lang.ir.comprehension import Range, Read, atoms_in
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
@@ -69,33 +73,6 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     f.close_loop([])
 
 
-def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:
-    """The panels that begin in a part of a range, of those of all of it."""
-    width, begin = f.lanes * f.schedule.blocks, f.number(r.low)[0]
-
-    def next_panel(x: str) -> str:
-        above = f.put(f"add i64 {f.put(f'sub i64 {x}, {begin}')}, {width - 1}")
-        rest = f.put(f"srem i64 {above}, {width}")
-        return f.put(f"add i64 {begin}, {f.put(f'sub i64 {above}, {rest}')}")
-    return next_panel(low), f.put(f"call i64 @llvm.smin.i64(i64 {next_panel(high)}, i64 {f.number(r.high)[0]})")
-
-
-def write_kept(f: IndexLoops) -> list[str]:
-    """The function, without its head, that makes the copies which are kept."""
-    assert f.schedule.vector is not None
-    for s, _ in f.schedule.hoisted:
-        outer = f.schedule.outer_of(s)
-        for index in outer:
-            f.open_loop(index, *f.limits(index), 1, ())
-        low, high = f.limits(f.schedule.vector)
-        for first, last, step, blocks in f.passes(low, high):
-            f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
-        for index in reversed(outer):
-            f.close(index, [])
-    f.say("ret void")
-    return [*f.text(), "}", ""]
-
-
 def panels_copied(f: IndexLoops, reads: Sequence[Read], each_panel: Callable[[Callable[[int], None]], None]) -> None:
     """All panels of a group are copied: point by point where elements of panels side by side lie together, so that memory is read
     in its order, else panel by panel."""
@@ -145,3 +122,66 @@ def one_tile(f: IndexLoops, rows: int, blocks: int, tile: Callable[[int, int], N
     f.copies = f.lanes * blocks
     tile(rows, blocks)
     f.copies = 0
+
+
+# ---------------------------------------------------------------- copies for all steps of a loop
+
+def hoisted_packing(schedules: Sequence[Schedule], loop: StepLoop, lanes: int) -> list[Schedule]:
+    """The nests of a statement of a loop with the copies that are kept. Those that lie alike have one place."""
+    made: set[Atom] = {*loop.histories, *loop.homes, *loop.homes.values(), *(out for e in loop.equations for out in e.outs)}
+    places: dict[object, Var] = {}
+    found = []
+    for schedule in schedules:
+        kept = []
+        for s in schedule.packed_reads:
+            if schedule.args[s.arg] not in made and same_at_every_step(schedule, s, loop.step):
+                shape = shape_of_copies(schedule, s, lanes)
+                kept.append((s, places.setdefault((s, schedule.vector, schedule.inner, shape), Var(None, True, shape=shape))))
+        found.append(replace(schedule, hoisted=tuple(kept)))
+    return found
+
+
+def same_at_every_step(schedule: Schedule, s: Read, step: str) -> bool:
+    """Whether a read has the same elements at every step, at places that no other index limits."""
+    ends = atoms_in([x for r in copied_ranges(schedule, s) for x in (r.low, r.high)])
+    plain = all(isinstance(x, Affine) for x in s.subscripts) and not schedule.op.guards
+    return plain and step not in ends | atoms_in([s]) and ends.isdisjoint(schedule.op.indices)
+
+
+def copied_ranges(schedule: Schedule, s: Read) -> list[Range]:
+    """The ranges of the indices for each of whose values there are copies, the vectorised one last."""
+    return [schedule.range(i) for i in (*schedule.outer_of(s), *schedule.inner, schedule.vector) if i is not None]
+
+
+def shape_of_copies(schedule: Schedule, s: Read, lanes: int) -> tuple[Affine, ...]:
+    """How many numbers there are: whole panels along the vectorised index."""
+    width = lanes * schedule.blocks
+    *lengths, along = (r.high - r.low for r in copied_ranges(schedule, s))
+    return (*lengths, floor(along + (width - 1), width) * width)
+
+
+def write_hoisted(f: IndexLoops) -> list[str]:
+    """The function, without its head, that makes the copies which are kept."""
+    assert f.schedule.vector is not None
+    for s, _ in f.schedule.hoisted:
+        outer = f.schedule.outer_of(s)
+        for index in outer:
+            f.open_loop(index, *f.limits(index), 1, ())
+        low, high = f.limits(f.schedule.vector)
+        for first, last, step, blocks in f.passes(low, high):
+            f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
+        for index in reversed(outer):
+            f.close(index, [])
+    f.say("ret void")
+    return [*f.text(), "}", ""]
+
+
+def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:
+    """The panels that begin in a part of a range, of those of all of it."""
+    width, begin = f.lanes * f.schedule.blocks, f.number(r.low)[0]
+
+    def next_panel(x: str) -> str:
+        above = f.put(f"add i64 {f.put(f'sub i64 {x}, {begin}')}, {width - 1}")
+        rest = f.put(f"srem i64 {above}, {width}")
+        return f.put(f"add i64 {begin}, {f.put(f'sub i64 {above}, {rest}')}")
+    return next_panel(low), f.put(f"call i64 @llvm.smin.i64(i64 {next_panel(high)}, i64 {f.number(r.high)[0]})")

@@ -57,7 +57,7 @@ def both(program: Program, at: dict[str, np.ndarray], monkeypatch: pytest.Monkey
          precision: Precision = DOUBLE) -> list[TensorKernel]:
     """With copies that are kept, and without."""
     made = with_packed_nests(compile_tensors(program, precision=precision), at, True)
-    monkeypatch.setattr(steps, "keeping", lambda nests, loop, lanes: nests)
+    monkeypatch.setattr(steps, "hoisted_packing", lambda nests, loop, lanes: nests)
     return [made, with_packed_nests(compile_tensors(program, precision=precision), at, False)]
 
 
@@ -116,7 +116,7 @@ def test_threads_find_panels_in_the_same_places(jobs: int, monkeypatch: pytest.M
         want = kernel(at, jobs=1)
         plan = kernel.plan(kernel.key([at[p.name] for p in kernel.program.params]))
         chosen = [s.schedules[plan.cells[kernel.module.choices + k]] for k, s in enumerate(kernel.module.choosers) if s.schedules]
-        assert plan.lull and sum(bool(n.hoisted) for n in chosen) == 2
+        assert plan.idle_window and sum(bool(n.hoisted) for n in chosen) == 2
         for _ in range(5):
             for name, found in kernel(at, jobs=jobs).items():
                 assert_same_bits(found, want[name], (name, sizes))
