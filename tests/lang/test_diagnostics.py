@@ -35,6 +35,18 @@ def test_the_golden_file_is_that_of_today(request: pytest.FixtureRequest) -> Non
     assert GOLDEN.read_text(encoding="utf-8") == today
 
 
+@pytest.mark.parametrize("text", [text for text, _ in CASES], ids=[text.splitlines()[0] for text, _ in CASES])
+def test_a_change_that_is_sure_mends_what_it_is_proposed_for(text: str) -> None:
+    with pytest.raises(AdError) as caught:
+        parse(text)
+    fault = caught.value
+    if fault.fix is not None and fault.fix.certain:
+        try:
+            parse(fault.fix.applied(text))
+        except AdError as left:
+            assert not any((f.message, f.span) == (fault.message, fault.span) for f in (left, *left.more)), str(left)
+
+
 @pytest.mark.parametrize(("text", "name", "help"), INVISIBLE)
 def test_an_invisible_character_is_named(text: str, name: str, help: str) -> None:
     first, *_, last = said(text).splitlines()

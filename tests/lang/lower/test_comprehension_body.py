@@ -46,19 +46,6 @@ def test_a_computed_number_that_is_no_subscript_is_an_error_with_its_element(sou
             run()
 
 
-@pytest.mark.parametrize(("source", "said"), [
-    ("input x(N)\nint32 k(i) = 2.5*x(i)", "'k' holds whole numbers, and this need not be one"),
-    ("input x(N), c(M)\ny(i) = c(x(i))", "is read from 'x', which is not a tensor of integers"),
-    ("input x(N), c(M)\ny(i) = c(2*x(i))", "is not a whole number"),
-    ("input A(M, N)\nk argmax=! A(i, j)", "finds the place along one index, and this statement reduces over 'i', 'j'"),
-    ("input A(M, N)\nk(i, j) argmax=! A(i, j)", "reduces over none"),
-    ("input x(N)\nk(i) = x(i)\nint32 k(i) += 1", "'k' holds numbers that need not be whole"),
-])
-def test_what_is_no_whole_number_is_refused(source: str, said: str) -> None:
-    with pytest.raises(AdError, match=said):
-        parse(source)
-
-
 def test_results_are_integers_and_have_no_derivative() -> None:
     program = parse("input z(N)\nk argmax=! z(i)\nint32 r(i) = round(z(i))\nr(i) *= 2\nv = z(k)\noutput k, r, v")
     got = compile_tensors(program)({"z": np.array([1.2, 3.7, 2.0])})

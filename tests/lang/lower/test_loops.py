@@ -9,7 +9,6 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
-from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
@@ -187,120 +186,6 @@ def test_steps_behind_the_one_that_ends_a_loop_copy(source, names, expected, ste
     given = {"a": 1.7, "T": steps, "b": np.array([1, 0.5, 0.25])}
     values = evaluate(program, {p.name: given[p.name] for p in program.params})
     assert [float(v) for name in names for v in values[name]] == expected(1.7, steps)
-
-
-# ---------------------------------------------------------------- faults
-
-START = "h(0) = a\n"
-FAULTS = [
-    # What is read before anything has written it.
-    ("h(0) = a\nfor t in 2:T { h(t) = h(t-1) + h(t-2) }", 2, 25, "this reads h(1), which nothing has written", "h(1) = ..."),
-    ("h(0) = a\nfor t in 1:T { h(t) = h(t-1)*x }\ny = h(T)", 3, 7, "this reads h(T), which nothing has written",
-     "the last that is written is h(T - 1): the end of a range is not in it"),
-    ("h(0) = a\nfor t in 0:T { h(t+1) = h(t)*x } until h(T) < 1", 2, 34, "unexpected 'until'", "behind the range"),
-    ("h(0) = a\nfor t in 0:T step 2 { h(t+1) = h(t)*x }", 2, 14, "unexpected 'step'", "write 2*t in place of t"),
-    ("h(0) = a\nfor t in 0:5 step 2 { h(t+1) = h(t)*x }", 2, 14, "unexpected 'step'", "write 2*t in place of t"),
-    ("h(0) = a\nfor t in 0:5 checkpointed { h(t+1) = h(t)*x }", 2, 14, "unexpected 'checkpointed'", "did you mean 'checkpoint'?"),
-    ("h(0) = a\nfor t in 0:T reversed { h(t+1) = h(t)*x }", 2, 14, "unexpected 'reversed'", "did you mean 'down'?"),
-    ("h(0) = a\nfor t in 0:T until h < 1 { h(t+1) = h(t)*x }", 2, 20, "'h' is a tensor", "write an element of it: h(t)"),
-    ("for t in 1:T { h(t) = h(t-1) + x }", 1, 25, "this reads h(0), which nothing has written", "h(0) = ..."),
-    ("for t in 1:T { z(t) = 2*x\n h(t) = z(t) }\ny = h(0)", 3, 7, "this reads h(0), which nothing has written", ""),
-    ("input u0(N)\nu(0, i) = u0(i)\nfor t in 0:T { u(t+1, i) = u(t, i-1) + u(t, i+1) where i in 1:N-1 }", 3, 30,
-     "this reads u(1, 0), which nothing has written", ""),
-    ("input int32 K\nh(0) = a\nfor t in K:T { h(t) = h(t-1)*2 }", 3, 25, "this reads h(K - 1), which nothing has written", ""),
-    # The order of steps and statements.
-    (START + "for t in 0:T { h(t+1) = h(t+2)*2 }", 2, 27, "so t + 2 is written by a later one", "for t in 0:T down { ... }"),
-    ("h(T) = a\nfor t in 0:T down { h(t) = h(t-1)*2 }", 2, 30, "so t - 1 is written by a later one", "for t in 0:T { ... }"),
-    (START + "for t in 0:T { h(t) = h(t)*2 }", 2, 16, "this statement reads h(t), which it assigns itself", "t + 1"),
-    (START + "for t in 0:T { h(t+1) = z(t)*2; z(t) = h(t) + 1 }", 2, 16,
-     "z(t) is read here and assigned later, in line 2, column 33",
-     "move this statement"),
-    (START + "for t in 0:T { h(t+1) = h(t)*2; h(t+1) = h(t) + 1 }", 2, 33, "elements of 'h' are assigned twice in one step",
-     "+="),
-    (START + "for t in 0:T { h(t+1) += h(t)*2; h(t+1) = h(t) + 1 }", 2, 34,
-     "elements of 'h' are assigned, and added to before", "assign an element first"),
-    # Subscripts.
-    (START + "for t in 0:T { a = 2*h(t); h(t+1) = a }", 2, 16, "'a' is assigned in the loop without its step",
-     "write a(t) = ..."),
-    (START + "for t in 0:T { s +=! 2*h(t); h(t+1) = s }", 2, 16, "'s' is assigned in the loop without its step",
-     "write s(t) +=!"),
-    (START + "for t in 0:T { h(2*t) = 2*h(t) }", 2, 18, "'h' is not assigned at a constant number of steps from 't'", "t + 1"),
-    (START + "for t in 0:T { h(t+1) = 2*h(2*t) }", 2, 29, "'h' is not read at a constant number of steps from 't'", "t - 1"),
-    (START + "for t in 0:T { h(t+1) = 2*h(0) }", 2, 29, "'h' is not read at a constant number of steps from 't'", ""),
-    (START + "for t in 0:T { h(t) = h(t-1)*2 }", 2, 25, "subscript t - 1 of h goes down to -1", "start at 0"),
-    ("input h(T)\nfor t in 0:T { h(t+1) = 2 }", 2, 16, "'h' is an input and cannot be assigned", ""),
-    (START + "for t in 0:T { h(t+1) *= h(t) }", 2, 16, "a loop has no '*='", "*=!"),
-    (START + "for t in 0:T { h(t+1) = 2*h(t) where t in 1:T }", 2, 38, "'t' is the step, whose range the loop says",
-     "where t >= 1"),
-    (START + "for t in 0:T { (h(t+1), b) = (2*h(t), a) }", 2, 25, "'b' is assigned in the loop without its step",
-     "write b(t) = ..."),
-    # Headers.
-    ("y = x*2\nh(0) = y\nfor t in 0:x { h(t+1) = 2*h(t) }", 3, 12, "the range of the loop depends on the value of 'x'",
-     "int32 x"),
-    ("t = 3*x\nh(0) = t\nfor t in 0:T { h(t+1) = 2*h(t) }", 3, 5, "'t' is a value and cannot be the step of a loop too", ""),
-    (START + "for t in 0:T { }", 2, 1, "a loop without statements", ""),
-    (START + "for t in 0:T { for k in 0:3 { h(t+1) = h(t) } }", 2, 16, "a loop inside of a loop", ""),
-    (START + "for t in 0:T { input b; h(t+1) = h(t) }", 2, 16, "a loop contains only assignments", "above"),
-    (START + "for t in 0:T { output h\n h(t+1) = h(t) }", 2, 16, "a loop contains only assignments", ""),
-    (START + "for t in 0:T { def f(x) = x\n h(t+1) = f(h(t)) }", 2, 16, "a loop contains only assignments", ""),
-    (START + "for t in 0:T { h(t+1) = h(t)", 2, 14, "'{' is never closed", ""),
-    (START + "for t in 0:T { h(t+1) = h(t) } y = h(T)", 2, 32, "unexpected 'y'", "start a new line"),
-    (START + "for t in 0:T up { h(t+1) = h(t) }", 2, 14, "unexpected 'up'", "down, until"),
-    (START + "for t in 0:T down down { h(t+1) = h(t) }", 2, 19, "'down' is written twice", ""),
-    (START + "for t in 0:T { h(t+1) = h(t)\n v(t) = 2x }", 3, 10, "operator is missing before 'x'", "2*x"),
-    ("def f(float a) -> (h) { h(0) = a; for t in 0:T { h(t+1) = h(t) } }", 1, 46, "function 'f' has no size 'T'", "int32 T"),
-    ("for t in 0:2.5 { h(t) = 2 }", 1, 12, "'2.5' is not a whole number", ""),
-    ("for t in T:0 { h(t) = 2 }", 1, 10, "the range T:0 of the loop is empty", ""),
-    ("input x(N)\nh(0) = 1\nfor t in 0:T { h(t+1) = x(floor(h(t))) }", 3, 27, "would be one made from 'h'",
-     "there before the loop"),
-    # As other languages write it.
-    (START + "for t in 0:T  h(t+1) = 2", 2, 1, "a loop has its statements in braces", "{ ... }"),
-    (START + "for t in range(10):\n    h(t+1) = 2", 2, 1, "in braces", "{ ... }"),
-    (START + "for t = 0:10\n  h(t+1) = h(t)\n  g(t) = 2\nend", 2, 1, "in braces", "{ ... }"),
-    (START + "for t in 0..T do\nh(t+1) = h(t)\ndone\ny = h(T)", 2, 1, "in braces", "{ ... }"),
-    (START + "for (t in 0:T)\n  h(t+1) = h(t)\ny = h(T)", 2, 1, "in braces", "{ ... }"),
-    (START + "for (t in 0:T) h(t+1) = h(t)\ny = h(T)", 2, 1, "in braces", "{ ... }"),
-    (START + "for (t in 0:(T)) h(t+1) = (h(t))\ny = h(T)", 2, 1, "in braces", "{ ... }"),
-    (START + "for (t in 0:T) do\nh(t+1) = h(t)\nend\ny = h(T)", 2, 1, "in braces", "{ ... }"),
-    (START + "for t in 0:T do h(t+1) = h(t) end", 2, 1, "in braces", "{ ... }"),
-    (START + "for s in 0:T\n  for t in 0:T\n    h(t) = 2\n  end\nend", 2, 1, "in braces", "{ ... }"),
-    (START + "for t in 0:T\nend", 2, 1, "in braces", "{ ... }"),
-    (START + "for (t in 0:T) { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "write for t in 0:T"),
-    (START + "for t = 0:10 { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "write for t in 0:11"),
-    (START + "for t in range(10) { h(t+1) = h(t) }", 2, 7, "there is no 'range()'", "in 0:10"),
-    (START + "for t in range(1, 10) { h(t) = h(t-1) }", 2, 7, "there is no 'range()'", "in 1:10"),
-    (START + "for t in 0..10 { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "for t in 0:10"),
-    (START + "for t in 10 { h(t+1) = h(t) }", 2, 10, "the step 't' needs a range", "0:N"),
-    (START + "for (int t = 0; t < 10; t++) { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "for t in 0:10"),
-    (START + "for (t = 0; t <= T; ++t) { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "for t in 0:T + 1"),
-    (START + "for t 0:T { h(t+1) = h(t) }", 2, 1, "a loop is for t in 0:T { ... }", "for t in 0:T"),
-    (START + "while x > 0 { h(t+1) = h(t) }", 2, 1, "'while' is not a word of this language", "until"),
-    # Recurrences without a loop.
-    ("input x(N)\nh(t) = a*h(t-1) + x(t) where t in 1:N", 2, 10, "'h' has no elements before this statement",
-     "write h(0) = 0; for t in 1:N { h(t) = a*h(t-1) + x(t) }, with the start that you mean"),
-    ("input x(N)\ny(t) = t >= 1 ? 0.5*y(t-1) + x(t) : x(t)", 2, 21, "'y' has no elements before this statement",
-     "write for t in 0:N { y(t) = t >= 1 ? 0.5*y(t-1) + x(t) : x(t) }"),
-    ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m) where t in 0:9", 2, 23, "'h' has no elements before this statement",
-     "write h(0, n) = 0 where n in 0:N; for t in 0:9 { h(t+1, n) +=! W(n, m)*h(t, m) }, with the start that you mean"),
-    ("input x(N)\nh(0) = x(0)\nfor t in 0:2 { h(t+1) max=! h(t) + x(n) where n < 1 or n > 1 }", 3, 47,
-     "a condition that leaves several pieces of the points",
-     "write a choice in place of it: max=! n < 1 or n > 1 ? h(t) + x(n) : -inf"),
-    ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m)", 2, 23, "'h' has no elements before this statement",
-     "a recurrence is a loop"),
-    ("input x(N)\ny(i) = x(i)\ny(t) = y(t+1) + 1 where t in 0:N-1", 3, 10, "'y' is read 1 step ahead of the element",
-     "write for t in 0:N-1 down { y(t) = y(t+1) + 1 }; for the elements from before"),
-]
-
-
-@pytest.mark.parametrize(("source", "line", "column", "said", "help"), FAULTS, ids=[f"{i}" for i in range(len(FAULTS))])
-def test_a_loop_that_cannot_be_is_a_fault_with_place_and_help(source, line, column, said, help):
-    with pytest.raises(AdError) as raised:
-        parse(source)
-    fault = raised.value
-    assert said in fault.message and help in (fault.help or "")
-    assert (fault.line, fault.column) == (line, column)
-    if fault.fix is not None:
-        parse(fault.fix.applied(source))
 
 
 # ---------------------------------------------------------------- random loops

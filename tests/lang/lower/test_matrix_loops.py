@@ -5,7 +5,6 @@ from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
-from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
@@ -98,23 +97,6 @@ def test_its_native_gradient_and_its_hessian_times_a_direction():
     second = evaluate(again, {**at, "d_dnll": 1.0, **{f"d{x}": along[x] for x in WRT}}, numpy_arithmetic())
     assert all(np.allclose(second[f"dd_d{x}"], (moved[0][f"d_d{x}"] - moved[1][f"d_d{x}"]) / (2 * h), rtol=1e-6, atol=1e-7)
                for x in WRT)
-
-
-FAULTS = [
-    ("X(t) = solve(cholesky(S(t)), c(t))", "a statement of its own in a loop", "M(t) = cholesky(S(t))"),
-    ("X(t) = solve(S(t), X(t))", "'X' is read before anything has written it", ""),
-    ("X(t + 1) = solve(S(t), X(t))", "'X' is read before anything has written it", "before the loop, X(0, ...)"),
-    ("X = solve(S(t), c(t))", "assigned in the loop without its step", "X(t) = ..."),
-    ("X(t, i) = solve(S(t), c(t))", "reads nothing with index 'i'", "write X(t) = solve(S(t), c(t))"),
-    ("X(t) = 2*inverse(S(t))", "a statement of its own in a loop", "M(t) = inverse(S(t))"),
-]
-
-
-@pytest.mark.parametrize("line, said, help", FAULTS)
-def test_what_is_wrong_in_a_loop_is_said(line, said, help):
-    with pytest.raises(AdError) as fault:
-        parse(f"input S(T, N, N), c(T, N)\nfor t in 0:T {{ {line} }}\ny +=! c(t, i)")
-    assert said in fault.value.message + (fault.value.help or "") and help in (fault.value.help or "")
 
 
 def test_a_boundary_may_be_an_operation():
