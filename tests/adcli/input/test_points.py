@@ -79,36 +79,6 @@ def test_one_point_in_parts_has_no_heading():
     assert succeeds("eval", "-e", "x + y", "--at", "x=3", "--at", "y=2").out == "f = 5.0\n"
 
 
-@pytest.mark.parametrize(("program", "at", "said"), [
-    ("x + y", ["x=3", "x=1"], "no value for y"), ("x + y", ["x=3,y=1", "x=1"], "no value for y"),
-    ("x + y + z", ["x=3", "y=1"], "no value for z"),
-    ("x + y", ["x=" + "1" * 400 + ",y=2"], "this number is too large for a double"),
-    ("x + y", ["x=0..1,y=2"], "x=0..1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
-    ("x + y", ["x=3,5,y=2"], "'5' is not name=value\nhelp: a decimal point, not a comma: write --at x=3.5,y=2"),
-    ("x + y", ["x=-3,5,y=2,25"], "write --at x=-3.5,y=2.25"), ("x + y", ["x=,5,y=1"], "write --at x=.5,y=1"),
-    ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: several values are several points: --at x=3 --at x=5 …;"),
-    ("x + y", ["x=1;y=2"], "expected one number and nothing more\nhelp: write x=1,y=2"),
-    ("x + y", ["x=1 y=2"], "an operator is missing before 'y'\nhelp: write x=1,y=2"),
-    ("x + y", ["x==1,y=2"], "help: write x=1"), ("x + y", ["x=np.linspace(0, 1, 3),y=2"], "help: write x=0:1:3"),
-    ("x + y", ["x=[1,2],y=2"], "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
-    ("x + y", ["rows.csv"], "'rows.csv' is not name=value\nhelp: rows go to --data: --data rows.csv"),
-    ("x + y", ["x=1,five"], "'five' is not name=value"),
-    ("input x(N)\ns *=! x(i)", ["x=3,5"], "write --at x=[3,5]"),
-    ("input A(M, N)\ns *=! A(i, j)", ["A=3,5"], "write --at A=[[1, 2], [3, 4]]"),
-    ("x + y", ["x=1 2,y=1"], "x=1 2: expected one number, not 2\n"
-     "help: several values are several points: --at x=1 --at x=2; a tensor is declared: input x(N)"),
-    ("x + y", ["x=[1; 2; 3]"], "--at x=1 --at x=2 …; a tensor is declared"), ("x + y", ["x=c(1, 2)"], "--at x=1 --at x=2;"),
-    ("x + y", ["x=1,2,3,y=1"], "'2' is not name=value\nhelp: several values are several points: --at x=1 --at x=2 …; a tensor"),
-    ("input x(N)\ns *=! x(i)", ["x=1 2.5"], "x=1 2.5: expected one number, not 2\nhelp: 'x' is a tensor: write x=[1, 2.5]"),
-    ("input x(N)\ns *=! x(i)", ["x=(1, 2)"], "write x=[1, 2]"),
-    ("input x(N)\ns *=! x(i)", ["x=np.array([1, 2])"], "write x=[1, 2]"),
-])
-def test_points_that_are_none(program, at, said):
-    ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
-                  *[word for spec in at for word in ("--at", spec)])
-    assert (ended.code, said in ended.err) == (2, True), ended.err
-
-
 @pytest.mark.parametrize("at", [("a=2", "x=3"), ("x=3", "a=2"), ("b=1", "a=2", "x=3"), ("x=3", "a=2,b=1")])
 def test_parts_of_one_point_are_one_where_some_inputs_have_defaults(at):
     program = ["-e", "input a = 1, b = 0", "-e", "v = a*x + b"]
@@ -251,58 +221,6 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
         "x = 1.0000000000000002 is outside its range [0.0, 1.0]", "y = nan is outside its range [-1.0, 1.0]"]
     for column, first in (([0.0, 1.0], None), ([0.5, -5e-324, 2.0], -5e-324), ([1.0, 2.0], 2.0), ([math.nan], math.nan)):
         assert repr(first_outside(np.array(column), 0.0, 1.0)) == repr(first)
-
-
-@pytest.mark.parametrize(("program", "at", "said"), [
-    ("x", [","], "',' is not a point\nhelp: write --at x=2,y=5"),
-    ("input A(N)\ns +=! A(i)", [","], "--at ',' gives nothing\nhelp: write --at x=2,A=@matrix.npy"),
-    ("x", ["=2"], "'=2' is not name=value\nhelp: write --at x=2,y=5"),
-    ("x", ["x="], "x= has no value\nhelp: write x=2"),
-    ("x", ["x=2±0.1"], "'x=2±0.1' has a spread, which this verb does not take\nhelp: spreads are for propagate and --enclose"),
-    ("x", ["x=2.0(1)"], "'x=2.0(1)' has a spread, which this verb does not take\nhelp: spreads are for propagate and --enclose"),
-    ("x", ["x=1,x=2"], "'x' is given twice in 'x=1,x=2'"),
-    ("x", ["@"], "'@' needs a file name\nhelp: write --at @points.json"),
-    ("x", ["@f.npz"], "f.npz: a file of arrays, and every input is a number\nhelp: write --at x=2,y=5, or --data ROWS"),
-    ("input b, X(N)\ns +=! b*X(i)", ["@f.npy"], "f.npy: an array needs the name of an input\nhelp: write X=@f.npy"),
-    ("x", ["@rows 1.csv.gz"], "rows 1.csv.gz: a table of rows, and --at has points as JSON\nhelp: write --data 'rows 1.csv.gz'"),
-    ("input X(N)\ns +=! X(i)", ["@t.TSV"], "t.TSV: a table of rows, and --at has points as JSON\nhelp: write --data t.TSV"),
-    ("x", ["x=@empty.txt"], "x=@empty.txt: 'x' is one number, and there are 0 words"),
-    ("x", ["@none.json"], "none.json: No such file or directory"),
-    ("x", ["@bytes.json"], "bytes.json: not UTF-8: a stray byte at byte offset 2"),
-    ("x", ["@list.json"], 'list.json: item 2 is not an object\nhelp: write {"x": 2, "y": 5}'),
-    ("input b, X(N)\ns +=! b*X(i)", ["@list.json"],
-     'list.json: item 2 is not an object\nhelp: write {"x": [1, 2]}, or name what a file is: --at x=@list.json'),
-    ("x", ["@lines.json"], 'lines.json:3:7: not JSON: Expecting value\nhelp: write {"x": 2, "y": 5}'),
-    ("x", ["@half.json"], "half.json:1:9: not JSON: Expecting ',' delimiter\nhelp: write {\"x\": 2, \"y\": 5}"),
-    ("x", ["@two.json"], 'two.json:2:2: not JSON: Expecting property name enclosed in double quotes\n'
-     'help: write {"x": 1}'),
-    *(("x + y", [f"@{n}"], f"{n}:1:{column}: not JSON: Expecting value\nhelp: {help}") for n, column, help in (
-        ("pairs.txt", 1, 'write {"x": 1, "y": 2.5}'), ("table.txt", 1, "rows go to --data: --data table.txt"),
-        ("parts.txt", 1, 'write {"x": 1, "y": 2}'))),
-    ("x", ["@true.json"], "true.json: item 1: 'x' is not a number"),
-    ("x + y", ["x=1,y=1", "x=1"], "no value for y in --at x=1\nhelp: each --at is a point of its own: give it all "
-     "values, --at x=2,y=5"), ("x + y", ["x=1"], "no value for y"),
-    ("3", ["x=1"], "no input 'x'\nhelp: the program has no inputs"),
-    ("a + b", ["q=1"], "no input 'q'\nhelp: the inputs are a, b"),
-    ("x", ["x=0:1"], "x=0:1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
-    ("x", ["x=0:2:3:4"], "x=0:2:3:4: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
-    ("x", ["x=5:"], "x=5:: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
-    *(("x", [f"x=0:1:{n}"], f"x=0:1:{n}: the count must be a whole number, 1 or more")
-      for n in ("0", "-1", "2.5", "nan", "inf", "9007199254740994")),
-    ("x", ["x=0:inf:3"], "x=0:inf:3: the ends of a range must be finite"),
-    ("x", ["x=nan:1:3"], "x=nan:1:3: the ends of a range must be finite"),
-    ("x", ["x=0:1:1"], "x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more"),
-    ("input x(N), y(N)\ns +=! x(i)*y(i)", ["x=[1],y=1,5"], "'5' is not name=value\nhelp: write --at y=[1,5]"),
-])
-def test_a_point_that_is_none_is_answered_in_full(program, at, said):
-    for name, text in (("list", b'[{"x": 1}, 2]'), ("lines", b'{"x": 1}\n\n{"x": }\n'), ("half", b'{"x": 1 '),
-                       ("bytes", b"{}\xff"), ("two", b'{"x": 1}\n{x: 1}\n'), ("true", b'{"at": {"x": true}}')):
-        pathlib.Path(f"{name}.json").write_bytes(text)
-    for name, words in (("empty", "\n"), ("pairs", "x = 1\ny=2.5\n"), ("table", "x,y\n1,2\n"), ("parts", "x=1, y: 2")):
-        pathlib.Path(f"{name}.txt").write_text(words)
-    ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
-                  *[word for spec in at for word in ("--at", spec)])
-    assert (ended.code, ended.err) == (2, f"adcli: error: {said}\n")
 
 
 def test_points_of_results_are_read_by_their_at():

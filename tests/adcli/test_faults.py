@@ -1,0 +1,54 @@
+"""What is said about a wrong command line: the whole text and the exit code, for every kind of fault, in the golden `faults.txt`.
+
+A case is a command, and behind it what is said on standard error. `pytest tests/adcli/test_faults.py --rewrite-programs` writes
+what is said today into the file; what it changed is for the eye, in the difference of the commit.
+"""
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+import pytest
+from command import adcli
+from places import ROOT
+from tensor_cases import folder as tensors
+
+from adcli.main import VERBS
+
+__all__ = ["tensors"]
+
+GOLDEN = ROOT / "tests" / "adcli" / "faults.txt"
+CASES = [case.split("\n", 1) for case in re.split(r"^\$ ", GOLDEN.read_text(encoding="utf-8"), flags=re.M)[1:]]
+FILES: dict[str, str | bytes] = {
+    "f.ad": "v = x * sin(y)\n", "untidy.ad": "v=x", "empty": "", "binary": b"\x00\x01\xff", "utf16": "v = x".encode("utf-16"),
+    "latin1": b"\xe9 = x", "wrong.ad": "v = tahn(x)\nw = 2x\n", "range.ad": "input x in [0, 1]\nv = x*x\n",
+    "broken.json": '[\n{"x": }]', "lines.json": '{"x": 1, "y": 2}\n\n{"x"; 1}\n', "twice.json": '{"x": 1, "x": 2}',
+    "text.json": '[{"x": 1, "y": 2}, {"x": 1, "y": "two"}]', "large.json": '{"x": 1e999, "y": 1}', "list.json": "[1, 2]",
+    "deep.json": "[" * 200_000, "second.json": '[{"x": 1}, 2]', "half.json": b'{"x": 1 ', "bytes.json": b"{}\xff",
+    "two.json": b'{"x": 1}\n{x: 1}\n', "true.json": b'{"at": {"x": true}}', "no.txt": "\n", "pairs.txt": "x = 1\ny=2.5\n",
+    "table.txt": "x,y\n1,2\n", "parts.txt": "x=1, y: 2",
+}
+
+
+@pytest.fixture(autouse=True)
+def files(tensors, tmp_path, monkeypatch):
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    monkeypatch.chdir(tmp_path)
+
+
+def said(line: str) -> str:
+    """What a command says and how it ends: for a fault nothing on standard output, and no file left."""
+    before = sorted(os.listdir())
+    ended = adcli(*shlex.split(line))
+    assert ended.code not in (2, 3) or not ended.out
+    assert sorted(os.listdir()) == before
+    return f"{ended.err.replace(', '.join(VERBS), 'VERBS')}= {ended.code}\n"
+
+
+def test_the_golden_file_is_that_of_today(request: pytest.FixtureRequest) -> None:
+    today = "".join(f"$ {line}\n{said(line)}" for line, _ in CASES)
+    if request.config.getoption("--rewrite-programs"):
+        GOLDEN.write_text(today, encoding="utf-8")
+    assert GOLDEN.read_text(encoding="utf-8") == today
