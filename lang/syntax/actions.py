@@ -145,18 +145,12 @@ class Actions:
         target, subscripts = p[0]
         return computed(target, subscripts, p[1], p[2], p[3])
 
-    def compute_scalar(self, p: Parts) -> TensorAssign:
-        return computed(p[0], None, p[1], p[2], p[3])
-
     def compute_let(self, p: Parts) -> TensorAssign:
         return computed(p[0], None, p[1], p[2], p[4])
 
     def compute_typed(self, p: Parts) -> TensorAssign:
         target, subscripts = p[1]
         return computed(Typed(target, p[0], None, target.end), subscripts, p[2], p[3], p[4])
-
-    def compute_typed_scalar(self, p: Parts) -> TensorAssign:
-        return computed(Typed(p[1], p[0], None, p[1].end), None, p[2], p[3], p[4])
 
     def range_clause(self, p: Parts) -> Clause:
         low, high = two(p[2], ":")
@@ -186,44 +180,34 @@ class Actions:
         return Item(p[0])
 
     def item_default(self, p: Parts) -> Item:
-        return Item(p[0], finished(p[2]))
+        return item(p[0], p[2])
 
     def item_range(self, p: Parts) -> Item:
-        return Item(p[0], None, *p[2])
+        return item(p[0], None, *p[2])
 
     def item_default_range(self, p: Parts) -> Item:
-        return Item(p[0], finished(p[2]), *p[4])
+        return item(p[0], p[2], *p[4])
 
     def item_range_default(self, p: Parts) -> Item:
-        return Item(p[0], finished(p[4]), *p[2])
+        return item(p[0], p[4], *p[2])
+
+    def sized(self, p: Parts) -> Typed:
+        return Typed(p[0], None, p[2], p[3].end)
 
     def typed(self, p: Parts) -> Typed:
         return Typed(p[1], known(p[0]), None, p[1].end)
 
-    def typed_tensor(self, p: Parts) -> Typed:
-        return Typed(p[4], known(p[0]), p[2], p[4].end)
-
-    def item_tensor(self, p: Parts) -> Item:
-        return Item(Typed(p[0], None, p[2], p[3].end))
-
-    def item_tensor_range(self, p: Parts) -> Item:
-        return Item(Typed(p[0], None, p[2], p[3].end), None, *p[5])
-
-    def item_tensor_default(self, p: Parts) -> Item:
-        raise AdError(f"the tensor '{p[0].text}' cannot have a default", (p[4].start, finished(p[5]).end),
-                      "only scalars have defaults")
-
-    def item_typed(self, p: Parts) -> Item:
+    def typed_input(self, p: Parts) -> Typed:
         if p[0].text not in (*ELEMENTS, *INTEGERS):
             raise AdError(f"a ',' is missing between '{p[0].text}' and '{p[1].text}'", (p[1].start, p[1].end),
                           f"write {p[0].text}, {p[1].text}")
-        return Item(self.typed(p))
+        return self.typed(p)
 
-    def item_typed_tensor(self, p: Parts) -> Item:
-        return Item(Typed(p[1], known(p[0]), p[3], p[4].end))
+    def typed_sized(self, p: Parts) -> Typed:
+        return Typed(p[1], known(p[0]), p[3], p[4].end)
 
-    def item_tensor_typed(self, p: Parts) -> Item:
-        return Item(self.typed_tensor(p))
+    def typed_tensor(self, p: Parts) -> Typed:
+        return Typed(p[4], known(p[0]), p[2], p[4].end)
 
     def range(self, p: Parts) -> tuple[Node, Node]:
         return finished(p[1]), finished(p[3])
@@ -324,6 +308,15 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
     end = clauses[-1].end if clauses else (same or value).end
     start = target.element.start if type(target) is Typed and target.element else target.start
     return TensorAssign(target, subscripts, symbol.text, value, same, clauses, start, end)
+
+
+def item(name: Token, default: Any, low: Node | None = None, high: Node | None = None) -> Item:
+    """An input with its default and its range."""
+    value = None if default is None else finished(default)
+    if value is not None and type(name) is Typed and (name.extents is not None or name.element.text in INTEGERS):  # type: ignore[union-attr]
+        raise AdError(f"the {'tensor' if name.extents is not None else 'integer'} '{name.text}' cannot have a default",
+                      (value.start, value.end), "only scalars have defaults")
+    return Item(name, value, low, high)
 
 
 def not_in_loop(inner: Statement) -> AdError:

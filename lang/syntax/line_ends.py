@@ -79,7 +79,8 @@ def joined(unit: list[Token]) -> list[Token]:
         if function and kind in INTERFACE_KINDS and (before != "SEP" or following(unit, index) != "NAME"):
             token = Token("NAME", token.text, token.start, token.end)
             kind = "NAME"
-        if kind == "NAME" and not depth and before in OPERAND_END and starts_target(unit, index):
+        typed = unit[0].type in INTERFACE_KINDS and bool(out) and out[-1].text in (*ELEMENTS, *INTEGERS)
+        if kind == "NAME" and not depth and before in OPERAND_END and not typed and starts_target(unit, index):
             out.append(Token("SEP", "", token.start, token.start))
         out.append(token)
     return out

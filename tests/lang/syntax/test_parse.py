@@ -84,6 +84,14 @@ def test_formatting_at_depth(text: str) -> None:
     assert equal(parse(format_tree(tree, "prefix")), program)
 
 
+@pytest.mark.parametrize(("typed", "plain"), [
+    ("input double x = 2 in [0, 3], y; v = x*y", "input x = 2 in [0, 3], y; v = x*y"),
+    ("input float(N) x in [0, 1]; v +=! x(i)", "input x(N) in [0, 1]; v +=! x(i)")])
+def test_typed_inputs_have_defaults_and_ranges(typed: str, plain: str) -> None:
+    assert equal(parse(typed), parse(plain))
+    assert equal(parse(format_tree(parse_tree(Source("t", typed)))), parse(plain))
+
+
 def test_any_text_gives_a_program_or_an_error() -> None:
     from adcli.lang.ir.errors import AdError
     pieces = ["x", "2", "(", ")", "+", "-", "=", "\n", ";", ",", "?", ":", "def ", "f", "{", "}", "->", "not ", "input ",
