@@ -13,9 +13,10 @@ import re
 import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from command import pipe, succeeds
+from multiple_precision import mpmath_arithmetic
 from sample_files import ROOT, SAMPLES, SCALARS
 
 import adcli

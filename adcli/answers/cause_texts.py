@@ -23,7 +23,7 @@ SENTENCES = {
 }
 """Whole sentences, without their ends."""
 
-UNVERIFIED_ZERO = "exactly, or by underflow: mpmath, which is not installed, would tell"
+UNVERIFIED_ZERO = "exactly, or by underflow: python-flint, which is not installed, would tell"
 HOW = {
     "0·inf": "0·inf", "inf·0": "inf·0", "0/0": "0/0", "inf/inf": "inf/inf", "inf-inf": "inf - inf",
     "domain": "outside its domain",

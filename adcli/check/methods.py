@@ -23,7 +23,7 @@ from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.differences import UNRESOLVED
 from adcli.lang.analyse.rounding import Bounded, Rounding
-from adcli.lang.evaluate import FLOAT, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import FLOAT, every_value, precise_arithmetic, read
 from adcli.lang.ir import Equation
 from adcli.lang.ir.errors import install
 from adcli.lang.ir.precision import DOUBLE, Precision
@@ -102,7 +102,7 @@ def precise(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
     to an output the derivative is 0."""
     tally, rules = Tally("multiple precision"), Tally("program in multiple precision")
     if not has_precision():
-        tally.note = rules.note = f"not run: {install('mpmath')}"
+        tally.note = rules.note = f"not run: {install('python-flint')}"
         return [tally, rules]
     smooth = list(subject.smooth(seen, tally))
     every = list(dict.fromkeys(k[1] for k in subject.entries()))
@@ -112,7 +112,7 @@ def precise(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
     for s, wrt in jobs:
         by_point[id(s)].append(wrt)
     ruled = subject.sampled(smooth, evaluated(subject.reverse.machine), PRECISE, rules, "points")
-    zero = mpmath_arithmetic(30).constant(0.0)
+    zero = precise_arithmetic(30).constant(0.0)
     for s in smooth:
         known: dict[EntryKey, Settled] = {(n, wrt): (zero, zero) for wrt in every
                                           for n in subject.some_of if n not in subject.reached(wrt)}
@@ -153,7 +153,7 @@ def by_differences(subject: Subject, s: Seen, wrts: Sequence[tuple[str, ...]], k
 def quotients(subject: Subject, s: Seen, wrt: tuple[str, ...], local: bool) -> dict[EntryKey, Settled]:
     """The derivatives of all outputs by some inputs that multiple precision settles."""
     from adcli.lang.analyse.precise_differences import derivative
-    exact, sizes = mpmath_arithmetic(30).constant, subject.sizes(s)
+    exact, sizes = precise_arithmetic(30).constant, subject.sizes(s)
     lengths = [subject.length(s, x, local) for x in wrt]
     enough = {n: nothing_left(s.reverse[n, wrt], sizes[n], [exact(h) for h in lengths]) for n in subject.some_of}
     moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
@@ -238,7 +238,7 @@ def statuses(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
     points, at zeros and ties of them, and at special ones. One comparison for each operation, the first that disagrees."""
     tally = Tally("status of operations", derivatives=False)
     if not has_precision():
-        tally.note = f"not run: {install('mpmath')}"
+        tally.note = f"not run: {install('python-flint')}"
         return [tally]
     from adcli.lang.analyse.wrong_status import judge, special_operands, ties
     used = operations(subject, [s.at for s in seen])
@@ -278,7 +278,7 @@ def taylor(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
     tallies = [Tally("Taylor remainder, gradient"), Tally("Taylor remainder, Hessian")]
     if not has_precision() or not subject.wrt:
         for t in tallies:
-            t.note = f"not run: {install('mpmath')}" if subject.wrt else None
+            t.note = f"not run: {install('python-flint')}" if subject.wrt else None
         return tallies
     twice = subject.tangents_twice
     orders = 1 if twice is None else 2
@@ -314,7 +314,7 @@ METHODS: tuple[Callable[[Subject, Sequence[Seen]], list[Tally]], ...] = (
 
 def has_precision() -> bool:
     """Whether multiple precision is installed."""
-    return find_spec("mpmath") is not None
+    return find_spec("flint") is not None
 
 
 def in_precision(precision: Precision) -> str:

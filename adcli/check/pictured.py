@@ -23,8 +23,8 @@ ORDERS = ("value", "gradient", "Hessian")
 
 def picture(check: Check) -> Picture:
     """The remainders at the first point where the program is smooth, along a random direction, in multiple precision."""
-    if find_spec("mpmath") is None:
-        raise missing("the picture of remainders", "mpmath")
+    if find_spec("flint") is None:
+        raise missing("the picture of remainders", "python-flint")
     if not check.subjects:
         raise AdError("⟦--plot⟧ draws remainders in multiple precision, for which this point is too large",
                       help="give smaller tensors; without ⟦--at⟧, small ones are drawn")

@@ -22,7 +22,7 @@ from adcli.lang.analyse.local_scale import DIGITS, local_scale, size_of
 from adcli.lang.analyse.numeric_sweeps import dependent
 from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import every_value, mpmath_arithmetic
+from adcli.lang.evaluate import every_value, precise_arithmetic
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
@@ -280,7 +280,7 @@ class Subject:
 
     def same_pieces(self, s: Seen) -> bool:
         """Whether comparisons and steps come out in multiple precision as they do in doubles."""
-        exact = mpmath_arithmetic(DIGITS)
+        exact = precise_arithmetic(DIGITS)
         there = every_value(self.chosen, {n: exact.constant(x) for n, x in s.at.items()}, exact)
         return decided(self.chosen, every_value(self.chosen, s.at, NATIVE), NATIVE) == decided(self.chosen, there, exact)
 

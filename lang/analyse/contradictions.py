@@ -13,7 +13,7 @@ from adcli.lang.analyse.enclosure import have_intervals
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.limits import limits
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate, precise_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.activity import with_outputs
 from adcli.lang.passes.simplify import simplify
@@ -54,7 +54,7 @@ class Contradictions:
     def exactly(self, program: Program, result: str) -> float | None:
         """The value at the point, where multiple precision has one; a 0 may be all that cancellation left."""
         try:
-            numbers = mpmath_arithmetic(CONTRADICTION_DIGITS)
+            numbers = precise_arithmetic(CONTRADICTION_DIGITS)
         except ModuleNotFoundError:
             return None
         at = {name: numbers.constant(y) for name, y in self.at.items()}

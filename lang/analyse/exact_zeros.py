@@ -1,14 +1,14 @@
 """Classification of zeros in doubles: a root or stationary point, or what underflow and rounding have left.
 
-One operation is computed again at the same operands in multiple precision (the extra package mpmath), whose exponents have no
-end. So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
+One operation is computed again at the same operands in multiple precision (the extra package python-flint), whose exponents have
+no end. So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
 """
 from __future__ import annotations
 
 from typing import Any
 
 from adcli.lang.analyse.numeric_rules import arguments, by_rule
-from adcli.lang.evaluate import MOST_EXPONENT_BITS, ValuesAt, mpmath_arithmetic
+from adcli.lang.evaluate import MOST_EXPONENT_BITS, ValuesAt, precise_arithmetic
 from adcli.lang.ir import Equation
 
 ZERO_DIGITS = 400
@@ -19,7 +19,7 @@ ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unveri
 def nature(e: Equation, values: ValuesAt, position: int | None = None) -> str:
     """Kind of the 0 of an operation, or of its partial derivative with respect to an argument; operands are finite."""
     args = arguments(e, values)
-    far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even for mpmath
+    far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even there
     try:
         x = exactly(e, args, position)
     except ModuleNotFoundError:
@@ -33,7 +33,7 @@ def nature(e: Equation, values: ValuesAt, position: int | None = None) -> str:
 
 def exactly(e: Equation, args: list[Any], position: int | None) -> Any:
     """An operation, or its partial derivative, in multiple precision; None where that is not known."""
-    numbers = mpmath_arithmetic(ZERO_DIGITS)
+    numbers = precise_arithmetic(ZERO_DIGITS)
     exact = [x if isinstance(x, bool) else numbers.constant(x) for x in args]
     z = numbers.apply(e.op, exact, e.args)
     if position is None:

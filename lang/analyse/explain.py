@@ -48,7 +48,7 @@ class Cause:
     pivot (of an operation on matrices). Of an infinity: input,
     constant, pole, singular, overflow. Of a zero: input, constant, underflow, rounding, cancellation, root (of the
     operation itself, as log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge,
-    absent, unverified (a root or underflow, for want of mpmath). Of any number: convention, at a level named by `name`.
+    absent, unverified (a root or underflow, for want of python-flint). Of any number: convention, at a level named by `name`.
     `position` is the argument whose partial derivative is meant, None in the primal sweep; `seed` the number that reached the
     operation in the sweep, `partial` the operation's own partial derivative. `because` asks on.
     """

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate, precise_arithmetic
 from adcli.lang.ir import Program
 
 ODD_PART = 1e-12
@@ -47,7 +47,7 @@ def local_scale(program: Program, at: Mapping[str, float], name: str, size: Mapp
 def _scales(program: Program, at: Mapping[str, float], name: str, size: Mapping[str, float],
                  powers: range) -> dict[str, float | None]:
     digits = DIGITS + int(max(0, math.frexp(at[name])[1] - powers[0], -powers[0]) * math.log10(2))
-    exact = mpmath_arithmetic(digits)
+    exact = precise_arithmetic(digits)
     point, two = {n: exact.constant(x) for n, x in at.items()}, exact.constant(2.0)
     centre = evaluate(program, point, exact)
     rounded = {r: exact.constant(size[r]) * exact.constant(10.0) ** (20 - digits) for r in centre}

@@ -1,4 +1,4 @@
-"""Derivatives from values alone in multiple precision (the extra package mpmath).
+"""Derivatives from values alone in multiple precision (the extra package python-flint).
 
 With twice the digits of an answer to spare, a difference quotient of a tiny step has all the digits one could ask for. The
 precision is raised, and the step with it, until two quotients agree to more digits than a double has, and how many of a
@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from adcli.lang.evaluate import Arithmetic, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import Arithmetic, evaluate, precise_arithmetic
 from adcli.lang.ir import Program
 
 WORKING_DIGITS = (50, 100, 200, 400, 800)
@@ -48,7 +48,7 @@ def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agree
     apart: Quotients = {}
     before: Quotients = {}
     for digits in WORKING_DIGITS:
-        exact = mpmath_arithmetic(digits + spare)
+        exact = precise_arithmetic(digits + spare)
         h = exact.constant(10.0) ** (-3 * digits // 8) if order == 1 else exact.constant(10.0) ** (-digits // 4)
         now = quotients(exact, h)
         for name, (x, largest) in now.items() if before else ():
@@ -86,7 +86,7 @@ def same_as_program(derivative: Program, at: Mapping[str, float], wanted: Mappin
     come as the highest precision has them."""
     found: dict[str, Any] = {}
     for digits in WORKING_DIGITS[1:]:
-        exact = mpmath_arithmetic(digits)
+        exact = precise_arithmetic(digits)
         made = evaluate(derivative, {n: exact.constant(x) for n, x in at.items()}, exact)
         found = {n: made[n] for n in wanted}
         if all(abs(found[n] - want) <= allowed for n, (want, allowed) in wanted.items()):

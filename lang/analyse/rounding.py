@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT, Arithmetic, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, precise_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
@@ -139,9 +139,9 @@ def literal_error(value: float) -> float:
 
 @cache
 def meaning_error(value: float, what: Meaning) -> float:
-    """Error of a double against its meaning; without mpmath an estimate of what rounding each operation did."""
+    """Error of a double against its meaning; without python-flint an estimate of what rounding each operation did."""
     try:
-        exact = mpmath_arithmetic(40)
+        exact = precise_arithmetic(40)
     except ModuleNotFoundError:
         return 4 * math.ulp(value)
     return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST_DOUBLE

@@ -1,4 +1,5 @@
-"""The remainder of Taylor's theorem in multiple precision (the extra package mpmath): a test of derivatives without differences.
+"""The remainder of Taylor's theorem in multiple precision (the extra package python-flint): a test of derivatives without
+differences.
 
 What is left of f(x + hv) after the terms up to order k falls with h^(k+1) where those terms are right, and with a lower power
 where one is wrong; in multiple precision no rounding hides it.
@@ -11,14 +12,14 @@ from typing import Any
 
 from adcli.lang.analyse.decisions import decided
 from adcli.lang.analyse.precise_differences import spare_digits
-from adcli.lang.evaluate import Arithmetic, evaluate, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
 from adcli.lang.ir import Program
 
 REMAINDER_DIGITS = 90
 RELATIVE_STEPS = (1e-10, 1e-14, 1e-18)
 """Steps relative to the scale. At the first, a slope that is wrong by one part in a million shows; the others are for
 functions that are not yet smooth over it."""
-SMALLEST, ROUNDED = "1e-400", 1e-80
+SMALLEST, ROUNDED = -400, 1e-80
 """A remainder that no double could show is none, and neither is one that rounding makes of the terms."""
 ORDERS = (1.5, 2.5)
 """Slopes above these are right: a remainder that has the term of its order falls with that order, 2 and 3, or faster."""
@@ -44,7 +45,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     value is not finite. `derivatives` is the tangent program with respect to the names of the direction, or the tangent
     program of that, without which nothing is known of the second remainder. A remainder up to `noise` is what this
     arithmetic makes of nothing."""
-    exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
+    exact = precise_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
     terms = _terms(program, derivatives, at, direction, exact)
     centre = decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
     found: dict[str, Remainder | None] = {r.name: None for r in program.results}
@@ -58,7 +59,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
             known = found[r.name]
             if known is None or not all(known.right[:orders]):
                 moved = [read(run, r.atom, exact) for run in runs]
-                made = _remainder(moved, terms[i::len(program.results)], h, noise[r.name])
+                made = _remainder(moved, terms[i::len(program.results)], h, noise[r.name], exact)
                 found[r.name] = known if made is None else made
         if all(x is not None and all(x.right[:orders]) for x in found.values()):
             break
@@ -69,7 +70,7 @@ def sizes(program: Program, derivatives: Program, at: Mapping[str, float], direc
           steps: Sequence[float]) -> dict[str, list[tuple[float, ...]]]:
     """For every result, and every step h along a direction, what is left of its value after the terms of orders 0, 1 and, where
     they are known, 2."""
-    exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
+    exact = precise_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
     terms = _terms(program, derivatives, at, direction, exact)
     found: dict[str, list[tuple[float, ...]]] = {r.name: [] for r in program.results}
     for size in steps:
@@ -91,7 +92,7 @@ def _terms(program: Program, derivatives: Program, at: Mapping[str, float], dire
     return list(evaluate(derivatives, {n: exact.constant(x) for n, x in {**at, **seeds}.items()}, exact).values())
 
 
-def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any) -> Remainder | None:
+def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any, exact: Arithmetic) -> Remainder | None:
     """`moved` are the values at h and h/2, `terms` the value and its derivatives: f, f′v, or f, f′v, f′v, vᵀf″v."""
     value, slope, *_, curve = (*terms, 0 * h) if len(terms) == 2 else terms
     rests = []
@@ -100,9 +101,9 @@ def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any)
         rests.append((abs(rest), abs(rest - step * step * curve / 2)))
     if not all(x - x == 0 for pair in rests for x in pair):
         return None
-    log = h.context.log
-    nothing = max(nothing, h.context.mpf(SMALLEST), *(abs(x) * ROUNDED for x in (*moved, value, h * slope, h * h * curve)))
-    first, second = (float(log(one / half) / log(2)) if one > nothing and half else float("inf")
+    log, constant = exact.functions["log2"], exact.constant
+    nothing = max(nothing, constant(10.0) ** SMALLEST, *(abs(x) * ROUNDED for x in (*moved, value, h * slope, h * h * curve)))
+    first, second = (float(log(one / half)) if one > nothing and half else float("inf")
                      for one, half in zip(*rests, strict=True))
     return Remainder(float(h), (float(rests[0][0]), float(rests[0][1])), (first, second))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from adcli.lang.analyse.numeric_rules import by_rule
 from adcli.lang.analyse.precise_differences import Standing, settled
-from adcli.lang.evaluate import Arithmetic, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import Arithmetic, every_value, precise_arithmetic, read
 from adcli.lang.ir import Equation, Program
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
@@ -48,7 +48,7 @@ def culprit(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> 
 
 def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Iterator[Culprit]:
     """Every wrong rule in the order of the program."""
-    exact = mpmath_arithmetic(RULE_DIGITS)
+    exact = precise_arithmetic(RULE_DIGITS)
     values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)
     active, seen = active_values(program, wrt), 0
     for e in program.equations:

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from adcli.lang.analyse.numeric_rules import run
-from adcli.lang.evaluate import FLOAT, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, precise_arithmetic
 from adcli.lang.ir import DOMAIN, JUMP, KINK, SINGULAR, SMOOTH, Equation, Lit, Primitive, Var
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 
@@ -171,7 +171,7 @@ class Beside(NamedTuple):
         digits = DIGITS * math.ceil(powers / DIGITS)
         if digits > MOST_DIGITS:
             return None
-        exact = mpmath_arithmetic(digits)
+        exact = precise_arithmetic(digits)
         ten = exact.constant(10.0)
         first = exact.constant(least) ** 2 / exact.constant(largest) * ten ** STEP
         here = tuple([x if operation.op.kind(i) == "t" else exact.constant(x) for i, x in enumerate(operands)])

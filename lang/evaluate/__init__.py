@@ -1,8 +1,8 @@
 """Interpreter of Programs over any arithmetic.
 
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
-made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals have
-modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
+made and what each primitive does; here are Python floats with IEEE semantics, and NumPy arrays. (Intervals and multiple
+precision have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
 
 The room `evaluate` has one file for each arithmetic, with all its functions; a new arithmetic is a new file. It knows the IR and
 nothing else: not the text of programs, nor their derivatives, nor machines.
@@ -23,8 +23,6 @@ from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.rounded import meant
-from adcli.lang.ir.special_functions import reflected
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def _fma(a: float, b: float, c: float) -> float:
 
 def _larger(x: float, y: float) -> float:
     if x != x or y != y:
-        return NAN
+        return x if x != x else y
     return (y if math.copysign(1, x) < 0 else x) if x == y else max(x, y)
 
 
@@ -229,9 +227,14 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 RING: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
 
+CHOICES: dict[str, Callable[..., Any]] = {
+    "select": _select, "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x, "abs": abs,
+    "max": _fold(_larger), "min": _fold(_smaller),
+    "fmax": lambda x, y: y if x != x else x if y != y else _larger(x, y),
+    "fmin": lambda x, y: y if x != x else x if y != y else _smaller(x, y)}
+
 FLOAT = Arithmetic({
-    **COMPARISONS, **RING, "div": _divide, "fma": _fma, "select": _select, "powi": _product,
-    "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
+    **COMPARISONS, **RING, **CHOICES, "div": _divide, "fma": _fma, "powi": _product,
     "sqrt": _ieee(math.sqrt), "cbrt": math.cbrt, "hypot": _ieee(math.hypot), "pow": _ieee(math.pow, _pow_overflow, _pow_pole),
     "exp": _ieee(math.exp), "exp2": _ieee(math.exp2), "expm1": _ieee(math.expm1),
     "log": _ieee(math.log, outside=_at(0, -INF)), "log2": _ieee(math.log2, outside=_at(0, -INF)),
@@ -241,10 +244,7 @@ FLOAT = Arithmetic({
     "sinh": _ieee(math.sinh, lambda x: math.copysign(INF, x)), "cosh": _ieee(math.cosh), "tanh": math.tanh,
     "asinh": math.asinh, "acosh": _ieee(math.acosh),
     "atanh": _ieee(math.atanh, outside=lambda x: math.copysign(INF, x) if abs(x) == 1 else NAN),
-    "max": _fold(_larger), "min": _fold(_smaller),
-    "fmax": lambda x, y: y if x != x else x if y != y else _larger(x, y),
-    "fmin": lambda x, y: y if x != x else x if y != y else _smaller(x, y),
-    "abs": abs, "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _round,
+    "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _round,
     "fmod": _ieee(math.fmod), "copysign": math.copysign, "erf": math.erf, "erfc": math.erfc,
     "gamma": _ieee(math.gamma, _gamma_overflow, _gamma_pole), "lgamma": _ieee(math.lgamma, outside=lambda x: INF),
 })
@@ -319,121 +319,9 @@ def numpy_arithmetic() -> Arithmetic:
 
 MOST_EXPONENT_BITS = 64
 """Arguments that need more make exponentials as good as infinite or zero: their exponents alone would have that many bits."""
-MOST_ANGLE_BITS = 1 << 14
-"""Bits before the point beyond which an angle is not reduced: no double needs so many."""
 
 
-@cache
-def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
-    """Multiple precision with `digits` decimal digits (the extra package mpmath).
-
-    Exponents have no end: what overflows or underflows in doubles is a number here. There is one zero, without a sign.
-    Beyond 2**(2**MOST_EXPONENT_BITS) numbers are infinite, and their reciprocals the smallest number there is, never 0.
-    """
-    import mpmath
-    mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
-    mp.dps = digits
-    tiny = mp.ldexp(1, -(1 << MOST_EXPONENT_BITS))
-
-    def real(function: Callable[..., Any], inside: Callable[..., bool] = lambda *x: True) -> Callable[..., Any]:
-        """The function where its value is real, NaN elsewhere and where `inside` does not hold."""
-        def called(*args: Any) -> Any:
-            try:
-                value = function(*args) if inside(*args) else mp.nan
-            except (ValueError, ZeroDivisionError):
-                return mp.nan
-            return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
-        return called
-
-    def near(*args: Any, bits: int = MOST_EXPONENT_BITS) -> bool:
-        return all(not mp.isfinite(x) or not x or mp.mag(x) <= bits for x in args)
-
-    def growing(function: Callable[..., Any], down: Any) -> Callable[..., Any]:
-        """An exponential; far out it is infinite on the right, and `down` on the left."""
-        return lambda x: function(x) if near(x) else mp.inf if x > 0 else down
-
-    def angle(name: str) -> Callable[..., Any]:
-        return real(getattr(mp, name), lambda x: near(x, bits=MOST_ANGLE_BITS))
-
-    def divide(x: Any, y: Any) -> Any:
-        return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
-
-    def root(x: Any) -> Any:
-        return -mp.cbrt(-x) if x < 0 else mp.cbrt(x)
-
-    def power(x: Any, y: Any) -> Any:
-        if y == 0 or x == 1:
-            return mp.one
-        if not x:
-            return mp.zero if y > 0 else mp.inf if y < 0 else mp.nan
-        if near(y):
-            return mp.power(x, y)
-        even = x < 0 and mp.isfinite(y) and mp.floor(y / 2) * 2 == y
-        return exponential(y * mp.log(abs(x))) if x > 0 or even else mp.nan
-
-    def nearest(x: Any) -> Any:
-        return mp.sign(x) * mp.floor(abs(x) + mp.mpf(1) / 2)
-
-    def truncated(x: Any) -> Any:
-        return mp.sign(x) * mp.floor(abs(x))
-
-    def remainder(x: Any, y: Any) -> Any:
-        if mp.isinf(y) and mp.isfinite(x):
-            return x
-        more = mp.mag(x) - mp.mag(y) if x and y and mp.isfinite(x) else 0
-        with mp.workprec(mp.prec + min(max(0, more), MOST_ANGLE_BITS)):   # the quotient must be exact before the point
-            return +(x - y * truncated(x / y))
-
-    def larger(x: Any, y: Any) -> Any:
-        return x if x > y or x != x else y
-
-    def smaller(x: Any, y: Any) -> Any:
-        return x if x < y or x != x else y
-
-    def log_gamma(x: Any) -> Any:
-        if x <= 0 and mp.floor(x) == x:
-            return mp.inf
-        return mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
-
-    def known(*x: Any) -> bool:
-        """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
-        return bool(near(x[-1], bits=MOST_ANGLE_BITS if x[-1] > 0 else MOST_EXPONENT_BITS) and x[-1] != -mp.inf)
-
-    def polygamma(order: Any, x: Any) -> Any:
-        n = int(order)
-        if x > 0:
-            return mp.psi(n, x)
-        if mp.floor(x) == x:
-            return mp.nan
-        turns = x - mp.nint(x)                                   # exact: mpmath itself goes to the right of 0 by steps of 1
-        return reflected(n, mp.psi(n, 1 - x), mp.cospi(turns) / mp.sinpi(turns), +mp.pi)
-
-    def complement(x: Any) -> Any:
-        return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
-
-    def whole_power(x: Any, n: Any) -> Any:
-        return x ** int(n) if x or n >= 0 else mp.inf
-
-    exponential = growing(mp.exp, tiny)
-    functions = {name: real(getattr(mp, name)) for name in (
-        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "floor",
-        "ceil", "erf")}
-    functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
-    functions |= {
-        "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
-        "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
-        "tanh": lambda x: mp.tanh(x) if near(x, bits=MOST_ANGLE_BITS) else mp.sign(x),
-        "div": divide, "pow": real(power), "pown": whole_power, "powi": whole_power,
-        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
-        "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c, "abs": abs,
-        "max": _fold(larger), "min": _fold(smaller),
-        "fmax": lambda x, y: y if x != x else x if y != y else larger(x, y),
-        "fmin": lambda x, y: y if x != x else x if y != y else smaller(x, y),
-        "trunc": truncated, "round": nearest, "fmod": real(remainder),
-        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select, "erfc": complement,
-        "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
-        "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
-        "polygamma": real(polygamma, known),
-        "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
-    functions = {**COMPARISONS, **RING, **functions}
-    return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))
+def precise_arithmetic(digits: int = 50) -> Arithmetic:
+    """Multiple precision with `digits` decimal digits (the extra package python-flint)."""
+    from adcli.lang.evaluate import multiple_precision
+    return multiple_precision.arithmetic(digits)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flint import arb, fmpq  # noqa: F401  # fmpq is for those who use intervals
+from flint import arb, ctx, fmpq  # noqa: F401  # for those who use intervals
 
 End = Any
 """An exact arb, or an infinite one."""

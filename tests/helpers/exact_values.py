@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate
+from multiple_precision import mpmath_arithmetic
 
 PRECISIONS, LONG = (200, 2400, 9600), 5000
 AGREED = 2.0 ** -100

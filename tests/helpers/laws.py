@@ -17,7 +17,7 @@ from adcli.codegen.rows import expand
 from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.sweep_plans import EntryRead, SweepPlan, carried_out
-from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, read
 from adcli.lang.ir import Equation, Primitive, Program, Result, Var
 from adcli.lang.ir.check import check, check_linear
 from adcli.lang.ir.equal import equal
@@ -34,6 +34,7 @@ from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.lang.syntax.source import normal
 from back_ends import MODES, alike, bits, both_tiers, on_tape
+from multiple_precision import mpmath_arithmetic
 
 Point = Mapping[str, float]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from adcli.lang.derive.derivatives import extend, start
 from adcli.lang.derive.taylor import taylor
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
@@ -19,6 +19,7 @@ from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from back_ends import MODES
+from multiple_precision import mpmath_arithmetic
 
 Point = Mapping[str, float]
 EXACT = mpmath_arithmetic(150)

@@ -10,11 +10,12 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import BIG, Sample
+from multiple_precision import mpmath_arithmetic
 
 NUMPY, DIGITS = numpy_arithmetic(), 40
 STEP = mpmath.mpf(10) ** -14

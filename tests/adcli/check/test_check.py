@@ -7,13 +7,10 @@ import math
 import sys
 from dataclasses import replace
 
-import mpmath
-import one_operation
 import pytest
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.ir import LEVELS
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from compare_corpus import cases
@@ -124,10 +121,10 @@ def test_what_makes_no_sense_is_refused(args, said):
     assert (ended.code, ended.out) == (2, "") and said in ended.err
 
 
-def test_without_mpmath_the_rest_runs_and_its_installation_is_named(monkeypatch):
+def test_without_python_flint_the_rest_runs_and_its_installation_is_named(monkeypatch):
     monkeypatch.setattr(check_methods, "find_spec", lambda name: None)
     out = succeeds("check", "-e", "x*sin(y)", "--at", "x=1,y=2").out
-    assert out.count(f"not run: {sys.executable} -m pip install mpmath") == 5 and out.splitlines()[-1].startswith("ok: ")
+    assert out.count(f"not run: {sys.executable} -m pip install python-flint") == 5 and out.splitlines()[-1].startswith("ok: ")
 
 
 def test_too_many_points_are_refused_before_they_are_made():
@@ -138,17 +135,6 @@ def test_too_many_points_are_refused_before_they_are_made():
 def test_where_nothing_can_be_compared_the_answer_is_negative_and_says_so():
     ended = adcli("check", "-e", "v = 1/x", "--at", "x=0", "-q")
     assert (ended.code, ended.out) == (1, "nothing compared: no method applies at any of these points\n")
-
-
-def test_operators_that_older_releases_of_mpmath_lack_are_not_needed(monkeypatch):
-    number = type(mpmath.mpf(1)).__mro__[-2]
-    for name in ("__floordiv__", "__divmod__"):
-        monkeypatch.delattr(next((c for c in type(mpmath.mpf(1)).__mro__ if name in vars(c)), number), name, raising=False)
-    for op in (TABLE[name] for name in ("fmod", "pow", "erf", "floor", "tan")):
-        program = one_operation.program(op)
-        check = Check(program, [p.name for p in program.params])
-        check.run(one_operation.samples(op, 1))
-        assert check.agrees, op
 
 
 def test_wrt_and_of_choose_the_entries():

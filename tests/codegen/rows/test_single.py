@@ -17,11 +17,12 @@ from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.interpreted import Interpreted
 from adcli.codegen.rows.long_kernel import LongKernel
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic, rounded_arithmetic
+from adcli.lang.evaluate import evaluate, rounded_arithmetic
 from adcli.lang.ir import Atom, Param, Primitive, Program, Result, Var, substitute
 from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
+from multiple_precision import mpmath_arithmetic
 from native_programs import everything, long_program
 from one_operation import REAL, program, samples
 from session_seed import drawn

@@ -14,7 +14,7 @@ from adcli.codegen.c.spelling import operator
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.scripts import javascript, python
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, COMPARISON, PRODUCT, SUM, TERNARY, UNARY
@@ -23,6 +23,7 @@ from adcli.lang.lower.frontend import parse
 from back_ends import same, ulps
 from compare_corpus import cases, entries
 from laws import check_operations, exposed, near
+from multiple_precision import mpmath_arithmetic
 from native_programs import long_program
 from one_operation import REAL, program, samples, special_points
 from places import DATA

@@ -11,7 +11,7 @@ import pytest
 from adcli.lang.analyse import enclosure
 from adcli.lang.analyse.enclosure import enclose
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, intervals, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate, intervals
 from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
 from adcli.lang.ir import POLE
 from adcli.lang.ir.errors import AdError
@@ -21,6 +21,7 @@ from compare_corpus import cases
 from exact_values import exact_values
 from hypothesis import given
 from hypothesis import strategies as st
+from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, special_points
 from one_operation import program as program_of
 from places import DATA

@@ -6,9 +6,10 @@ import pytest
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic, rounded_arithmetic
+from adcli.lang.evaluate import evaluate, rounded_arithmetic
 from adcli.lang.ir.precision import SINGLE
 from adcli.lang.lower.frontend import parse
+from multiple_precision import mpmath_arithmetic
 from session_seed import fixed
 
 TEXTS = ["v = (x - y)*(x + y)/(x*x - y*y + 1e-9)", "v = exp(x)*sin(y) - x/y", "v = log1p(x) - atan2(y, x)**3",

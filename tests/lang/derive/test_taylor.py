@@ -12,7 +12,7 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.power_series import Expansion
 from adcli.lang.derive.taylor import taylor
-from adcli.lang.evaluate import FLOAT, evaluate, every_value, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Program
 from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
@@ -27,6 +27,7 @@ from adcli.lang.syntax.printer import STYLES, print_program
 from back_ends import alike, ulps
 from hypothesis import given
 from hypothesis import strategies as st
+from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, program, samples, special_points
 from random_programs import law, point, sample
 from session_seed import fixed, half

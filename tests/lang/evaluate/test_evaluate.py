@@ -7,9 +7,10 @@ import sys
 import mpmath
 import numpy as np
 import pytest
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir.primitives import TABLE
 from back_ends import ulps, values
+from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, SPECIAL_FUNCTIONS, power_terms, program, samples, special_points
 from session_seed import fixed
 

@@ -3,9 +3,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.matrices import BLOCK
 from adcli.lang.lower.frontend import parse
+from multiple_precision import mpmath_arithmetic
 
 NAN = float("nan")
 

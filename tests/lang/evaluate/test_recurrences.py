@@ -4,9 +4,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from loop_programs import LOOPS, given
+from multiple_precision import mpmath_arithmetic
 from session_seed import drawn
 
 

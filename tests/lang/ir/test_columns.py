@@ -13,12 +13,13 @@ from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import JUMP, Primitive
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import map_rule
 from adcli.lang.lower.frontend import parse
 from back_ends import same
+from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, SPECIAL, program, samples
 
 NUMPY = numpy_arithmetic()

@@ -7,12 +7,13 @@ from typing import Any
 import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from laws import check_differences
+from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, program, samples
 from planted_faults import caught, wrong_rule
 

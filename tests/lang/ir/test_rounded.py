@@ -6,12 +6,13 @@ from fractions import Fraction
 import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit
 from adcli.lang.ir.rounded import Rounded, meant
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.simplify import simplify
 from exact_values import exact_values
+from multiple_precision import mpmath_arithmetic
 from session_seed import fixed
 
 X = mpmath.mpf(1.3)

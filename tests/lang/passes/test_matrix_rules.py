@@ -1,7 +1,7 @@
 """Derivatives of operations on matrices, against differences in multiple precision: both modes, and second ones both ways."""
 import numpy as np
 import pytest
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
@@ -11,6 +11,7 @@ from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
+from multiple_precision import mpmath_arithmetic
 from session_seed import half
 
 N, T, K = 3, 2, 2

@@ -1,0 +1,121 @@
+"""An arithmetic of mpmath's numbers: an independent reference for values, in as many digits as one wants."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from adcli.lang.evaluate import CHOICES, COMPARISONS, FLOAT, MOST_EXPONENT_BITS, RING, Arithmetic
+from adcli.lang.ir.rounded import meant
+from adcli.lang.ir.special_functions import reflected
+
+_divide = FLOAT.functions["div"]
+
+MOST_ANGLE_BITS = 1 << 14
+"""Bits before the point beyond which an angle is not reduced: no double needs so many."""
+
+
+@cache
+def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
+    """Multiple precision with `digits` decimal digits (the extra package mpmath).
+
+    Exponents have no end: what overflows or underflows in doubles is a number here. There is one zero, without a sign.
+    Beyond 2**(2**MOST_EXPONENT_BITS) numbers are infinite, and their reciprocals the smallest number there is, never 0.
+    """
+    import mpmath
+    mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
+    mp.dps = digits
+    tiny = mp.ldexp(1, -(1 << MOST_EXPONENT_BITS))
+
+    def real(function: Callable[..., Any], inside: Callable[..., bool] = lambda *x: True) -> Callable[..., Any]:
+        """The function where its value is real, NaN elsewhere and where `inside` does not hold."""
+        def called(*args: Any) -> Any:
+            try:
+                value = function(*args) if inside(*args) else mp.nan
+            except (ValueError, ZeroDivisionError):
+                return mp.nan
+            return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
+        return called
+
+    def near(*args: Any, bits: int = MOST_EXPONENT_BITS) -> bool:
+        return all(not mp.isfinite(x) or not x or mp.mag(x) <= bits for x in args)
+
+    def growing(function: Callable[..., Any], down: Any) -> Callable[..., Any]:
+        """An exponential; far out it is infinite on the right, and `down` on the left."""
+        return lambda x: function(x) if near(x) else mp.inf if x > 0 else down
+
+    def angle(name: str) -> Callable[..., Any]:
+        return real(getattr(mp, name), lambda x: near(x, bits=MOST_ANGLE_BITS))
+
+    def divide(x: Any, y: Any) -> Any:
+        return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
+
+    def root(x: Any) -> Any:
+        return -mp.cbrt(-x) if x < 0 else mp.cbrt(x)
+
+    def power(x: Any, y: Any) -> Any:
+        if y == 0 or x == 1:
+            return mp.one
+        if not x:
+            return mp.zero if y > 0 else mp.inf if y < 0 else mp.nan
+        if near(y):
+            return mp.power(x, y)
+        even = x < 0 and mp.isfinite(y) and mp.floor(y / 2) * 2 == y
+        return exponential(y * mp.log(abs(x))) if x > 0 or even else mp.nan
+
+    def nearest(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x) + mp.mpf(1) / 2)
+
+    def truncated(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x))
+
+    def remainder(x: Any, y: Any) -> Any:
+        if mp.isinf(y) and mp.isfinite(x):
+            return x
+        more = mp.mag(x) - mp.mag(y) if x and y and mp.isfinite(x) else 0
+        with mp.workprec(mp.prec + min(max(0, more), MOST_ANGLE_BITS)):   # the quotient must be exact before the point
+            return +(x - y * truncated(x / y))
+
+    def log_gamma(x: Any) -> Any:
+        if x <= 0 and mp.floor(x) == x:
+            return mp.inf
+        return mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
+
+    def known(*x: Any) -> bool:
+        """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
+        return bool(near(x[-1], bits=MOST_ANGLE_BITS if x[-1] > 0 else MOST_EXPONENT_BITS) and x[-1] != -mp.inf)
+
+    def polygamma(order: Any, x: Any) -> Any:
+        n = int(order)
+        if x > 0:
+            return mp.psi(n, x)
+        if mp.floor(x) == x:
+            return mp.nan
+        turns = x - mp.nint(x)                                   # exact: mpmath itself goes to the right of 0 by steps of 1
+        return reflected(n, mp.psi(n, 1 - x), mp.cospi(turns) / mp.sinpi(turns), +mp.pi)
+
+    def complement(x: Any) -> Any:
+        return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
+
+    def whole_power(x: Any, n: Any) -> Any:
+        return x ** int(n) if x or n >= 0 else mp.inf
+
+    exponential = growing(mp.exp, tiny)
+    functions = {name: real(getattr(mp, name)) for name in (
+        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "floor",
+        "ceil", "erf")}
+    functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
+    functions |= {
+        "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
+        "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
+        "tanh": lambda x: mp.tanh(x) if near(x, bits=MOST_ANGLE_BITS) else mp.sign(x),
+        "div": divide, "pow": real(power), "pown": whole_power, "powi": whole_power,
+        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
+        "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c,
+        "trunc": truncated, "round": nearest, "fmod": real(remainder),
+        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "erfc": complement,
+        "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
+        "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
+        "polygamma": real(polygamma, known)}
+    functions = {**COMPARISONS, **RING, **CHOICES, **functions}
+    return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -1,0 +1,45 @@
+"""Multiple precision on Arb against mpmath: every function of both, at ordinary, special and far operands."""
+from __future__ import annotations
+
+import math
+
+import pytest
+from adcli.lang.evaluate import precise_arithmetic
+from adcli.lang.evaluate.multiple_precision import LIFTED
+from adcli.lang.ir.primitives import TABLE
+from multiple_precision import mpmath_arithmetic
+from session_seed import fixed
+
+PLAIN, PRECISE = mpmath_arithmetic(60), precise_arithmetic(60)
+SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 3.0, 1e-300, -1e-300, 1e300, 1e16, -1e16, 700.0, -700.0, 40.0)
+WHOLE = {"pown": 1, "polygamma": 0}
+
+
+def operand(r, name, i):
+    if WHOLE.get(name) == i:
+        return float(r.randint(0 if name == "polygamma" else -5, 5))
+    return r.choice((*SPECIAL, r.uniform(-3, 3), r.gauss(0, 1) * 10.0 ** r.randint(-10, 10)))
+
+
+OWN = "add", "sub", "mul", "div", "neg", "abs", "max", "fmin", "copysign", "fma"
+
+
+@pytest.mark.parametrize("name", sorted({*LIFTED, *OWN}))
+def test_functions_are_those_of_mpmath(name):
+    r, count = fixed("test_functions_are_those_of_mpmath", name), max(TABLE[name].arity, 1 + (name in ("max", "hypot")))
+    for _ in range(60):
+        operands = [operand(r, name, i) for i in range(count)]
+        want = float(PLAIN.functions[name](*map(PLAIN.constant, operands)))
+        got = float(PRECISE.functions[name](*map(PRECISE.constant, operands)))
+        assert got == want or (got != got and want != want) or math.isclose(got, want, rel_tol=1e-15), (operands, got, want)
+
+
+def test_digits_are_kept_and_exponents_have_no_end():
+    exact, plain = precise_arithmetic(200), mpmath_arithmetic(200)
+    third, one = exact.constant(1.0) / 3, exact.constant(1.0)
+    assert abs(third * 3 - one) < exact.constant(10.0) ** -199 and third == abs(-third) != -third
+    assert 0 < exact.functions["exp"](exact.constant(-1e9)) < exact.constant(10.0) ** -400_000_000
+    assert exact.functions["sin"](exact.constant(1e300)) - float(plain.functions["sin"](plain.constant(1e300))) < 1e-16
+    assert float(exact.functions["exp"](exact.constant(2.0) ** 700)) == math.inf
+    nothing = exact.functions["log"](exact.constant(-1.0))
+    assert nothing != nothing and math.isnan(float(nothing))
