@@ -6,7 +6,6 @@ read from sweeps, one for each colour of the pattern.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -22,11 +21,10 @@ from adcli.input.points import located, require_point
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import tensor_of
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
-from adcli.task.matrices import ElementMatrix, Matrix, element_matrix, elements, output_shapes, read_by_colours
+from adcli.task.matrices import ElementMatrix, Matrix, dense, element_matrix, elements, output_shapes, read_by_colours
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 
@@ -59,7 +57,7 @@ def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> i
     if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:
         matrix = found.matrix(name, found.places())
         row, = reporter.over(evaluate(task, [at], options.jobs, reporter.say))
-        values = FullMatrix(task, matrix).entries(row)
+        values = full_entries(task, matrix, row)
     else:
         matrix, values = SweepProducts(task, at, wrt, options, reporter).entries(found, name)
     number = number_format(options.fmt, options.hexadecimal, options.precision)
@@ -68,29 +66,19 @@ def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> i
     return reporter.conclude(options.strict)
 
 
-class FullMatrix:
-    """Entries of a `matrix` among the derivatives as tensors, which are the results of `task`."""
-
-    def __init__(self, task: Task, matrix: Matrix) -> None:
-        self.task, self.matrix = task, matrix
-        self.rows, self.columns = (self.places(names) for names in (matrix.rows, matrix.columns))
-
-    def places(self, names: Sequence[str]) -> dict[str, slice]:
-        """Slice of the rows or columns of each tensor or scalar; empty for one without elements."""
-        of = [tensor_of(name) for name in names]
-        found = {name: slice(of.index(name), of.index(name) + of.count(name)) for name in dict.fromkeys(of)}
-        return defaultdict(lambda: slice(0, 0), found)
-
-    def entries(self, row: Row) -> list[float]:
-        """The numbers of the entries."""
-        whole = np.zeros((len(self.matrix.rows), len(self.matrix.columns)))
-        for c, x in zip(self.task.signature.results, row.results, strict=True):
-            if len(c.wrt) == (2 if self.matrix.symmetric else 1):
-                i, j = self.rows[c.wrt[0] if self.matrix.symmetric else c.of or ""], self.columns[c.wrt[-1]]
-                whole[i, j] = np.asarray(x).reshape((i.stop - i.start, j.stop - j.start))
-                if self.matrix.symmetric and c.wrt[0] != c.wrt[1]:
-                    whole[j, i] = whole[i, j].T
-        return whole[list(self.matrix.i), list(self.matrix.j)].tolist()
+def full_entries(task: Task, matrix: Matrix, row: Row) -> list[float]:
+    """The entries of a matrix, read from the derivatives as tensors, which are the results of the task."""
+    order, blocks = 2 if matrix.symmetric else 1, dict[tuple[str, str], np.ndarray]()
+    inputs = {name: row.at[name] for name in task.signature.wrt}
+    rows = inputs if matrix.symmetric else dict(zip(task.signature.outputs, row.results, strict=False))
+    for c, x in zip(task.signature.results, row.results, strict=True):
+        if len(c.wrt) == order:
+            first, last = c.wrt[0] if matrix.symmetric else c.of or "", c.wrt[-1]
+            block = np.reshape(x, (np.size(rows[first]), np.size(inputs[last])))
+            if matrix.symmetric:
+                blocks[last, first] = block.T
+            blocks[first, last] = block
+    return dense(blocks, rows, inputs)[list(matrix.i), list(matrix.j)].tolist()
 
 
 class SweepProducts:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adcli.input.points import axes, complete, ranks
+from adcli.input.points import axes, complete, parts, ranks
 from adcli.input.values import value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
@@ -59,17 +59,17 @@ def array(p: Param, x: Any) -> Any:
     return conformed(p, x)
 
 
-def components(spec: str, kind: str) -> dict[str, float]:
-    """The components of a direction as they are given."""
-    given: dict[str, float] = {}
-    for part in filter(None, (p.strip() for p in spec.split(","))):
-        name, equals, number = (s.strip() for s in part.partition("="))
+def components(spec: str, kind: str, texts: bool = False) -> dict[str, Any]:
+    """The components of a direction; with `texts` those that are tensors as they are written."""
+    given: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, parts(spec))):
+        name, equals, text = (s.strip() for s in part.partition("="))
         if not equals:
             raise AdError(f"--{kind}: '{part}' is not name=value")
         name = composed(name)
         if name in given:
             raise AdError(f"--{kind}: '{name}' is given twice")
-        given[name] = value(name, number)
+        given[name] = text if texts and text[:1] in ("[", "@") else value(name, text)
     return given
 
 

@@ -28,6 +28,7 @@ from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
 from adcli.propagate.elements import named_elements
 from adcli.propagate.given import GivenPoint
+from adcli.task.matrices import dense
 from adcli.task.request import Column, Request, Signature
 from adcli.task.tasks import prepared
 
@@ -57,19 +58,12 @@ class Linearised:
             raise AdError(f"no output '{unknown}'",
                           help=f"the outputs are {', '.join([*values][:6])}{', …' if len(values) > 6 else ''}")
         self.values = {name: float(values[name]) for name in kept}
-        self.jacobian = matrix(blocks, outputs, inputs)[places(values, kept)][:, places(columns, wrt)]
+        self.jacobian = dense(blocks, outputs, inputs)[places(values, kept)][:, places(columns, wrt)]
 
 
 def elements_of(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """The elements of all tensors, by their names."""
     return {name: x for whole, found in tensors.items() for name, x in elements(whole, found).items()}
-
-
-def matrix(blocks: Mapping[tuple[str, str], np.ndarray], of: Mapping[str, Any], wrt: Mapping[str, Any]) -> np.ndarray:
-    """Derivatives of tensors by tensors as one matrix, with a row for each element and zeros where there is no block."""
-    return np.concatenate([np.concatenate([blocks[v, x].reshape(np.size(y), np.size(a)) if (v, x) in blocks else
-                                           np.zeros((np.size(y), np.size(a))) for x, a in wrt.items()], axis=1)
-                           for v, y in of.items()])
 
 
 def places(known: Iterable[str], chosen: Iterable[str]) -> list[int]:

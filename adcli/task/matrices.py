@@ -207,6 +207,14 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
     return {r.name: found[r.atom] if isinstance(r.atom, Var) else () for r in program.results}
 
 
+def dense(blocks: Mapping[tuple[str, str], np.ndarray], of: Mapping[str, Any], wrt: Mapping[str, Any]) -> np.ndarray:
+    """Derivatives of tensors by tensors as one matrix, with a row for each element and zeros where there is no block."""
+    import numpy as np
+    return np.concatenate([np.concatenate([blocks[v, x].reshape(np.size(y), np.size(a)) if (v, x) in blocks else
+                                           np.zeros((np.size(y), np.size(a))) for x, a in wrt.items()], axis=1)
+                           for v, y in of.items()])
+
+
 # ---------------------------------------------------------------- numbers
 
 class ColouredReading(NamedTuple):

@@ -20,9 +20,8 @@ from adcli.command.options import (
     together,
 )
 from adcli.command.usage import Command
-from adcli.input.points import complete, parts
+from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import composed
 from adcli.output.streams import columns_of, destination, say
 from adcli.task.request import Request
 from adcli.task.rules import require_fit
@@ -69,24 +68,11 @@ def requested(verb: Verb, options: ResultOptions) -> Request:
 
 def along(request: Request, spec: str, options: ResultOptions) -> tuple[Task, str]:
     """The task with respect to the inputs that a direction moves, and the direction without the others."""
-    direction = components(spec, "tangent") if "[" not in spec and "@" not in spec else of_tensors(spec)
+    direction = components(spec, "tangent", texts=True)
     moved = {x: dx for x, dx in direction.items() if dx}
     task = prepared(request._replace(wrt=list(moved)), options)
     complete([replace(p, default=0.0) for p in task.signature.own], direction)   # only inputs have a direction
     return task, ",".join(f"{x}={dx}" if isinstance(dx, str) else f"{x}={dx!r}" for x, dx in moved.items())
-
-
-def of_tensors(spec: str) -> dict[str, float | str]:
-    """The components of a direction that has tensors, these as their texts."""
-    found: dict[str, float | str] = {}
-    for part in parts(spec):
-        name, _, text = part.partition("=")
-        plain = "[" not in text and "@" not in text
-        given = components(part, "tangent") if plain else {composed(name.strip()): text.strip()}
-        if twice := found.keys() & given.keys():
-            raise AdError(f"--tangent: '{next(iter(twice))}' is given twice")
-        found.update(given)
-    return found
 
 
 def carry_out(task: Task, options: ResultOptions) -> int:
