@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Mutation testing: do the tests notice when a file is wrong?
 
-    python tests/tools/mutate.py codegen/machine/cache.py [FILE …] [--most 60] [--seed 1] [--wider tests/test_manual.py]
+    python -m pytest --cov --cov-context=test --cov-report=
+    python tests/tools/mutate.py codegen/machine/cache.py [FILE …] [--most 60] [--seed 1] [--covered .coverage]
+        [--wider tests/test_manual.py]
 
 Each mutant is one small change of one file, made by the operators of mutmut (the extra `mutation`), to which negated
 conditions are added. It is put into a copy of the project with an environment of its own, so that every test sees the
-mutant, those that start processes included. The tests of the file run first, then those of its room, then those of
-`--wider`: a mutant is killed by the first that fails or takes far longer than it does without the mutant. Survivors are
-printed as the difference that no test noticed.
+mutant, those that start processes included. With `--covered`, a record of which test runs which line, the tests that run the
+changed line are tried, those of the file first. Without it, and where only imports run the line, the tests of the file run first,
+then those of its room, then those of `--wider`: a mutant is killed by the first that fails or takes far longer than it does
+without the mutant. Survivors are printed as the difference that no test noticed.
 
 Left out are annotations, triple-quoted texts, the letter case of texts, and None for an argument or for what is assigned,
 which every test notices that comes by: that is what coverage is for. What is the same program, or the same but for its
@@ -43,12 +46,20 @@ from test_rooms import TESTED_AS  # noqa: E402
 ALIKE = Path(__file__).with_name("mutants_alike.txt")
 PATIENCE = 4, 20.0
 """A stage may take so many times what it takes without a mutant, and so many seconds more."""
+LONGEST_STATEMENT = 12
+"""Lines, as far as one looks for the first."""
+NOT_FOUND = 4
+"""How pytest ends where it has no such test."""
+MOST_TESTS, MOST_SECONDS = 60, 300.0
+"""Functions of tests that run the changed line, and the seconds that they may take."""
 
 
 class Mutant(NamedTuple):
-    """One change: the file (from the root), its lines before and after, without indentation, and the whole new text."""
+    """One change: the file (from the root), the number of the first line, its lines before and after, without indentation, and
+    the whole new text."""
 
     file: str
+    line: int
     removed: tuple[str, ...]
     added: tuple[str, ...]
     text: str
@@ -120,7 +131,8 @@ def compiles(text: str) -> bool:
 def compared(file: str, before: str, after: str) -> Mutant:
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
     removed, added = (tuple(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
-    return Mutant(file, removed, added, after, "\n".join(lines))
+    first = next(i for i, (x, y) in enumerate(zip(before.splitlines(), [*after.splitlines(), ""], strict=False)) if x != y) + 1
+    return Mutant(file, first, removed, added, after, "\n".join(lines))
 
 
 def listed(text: str) -> list[Alike]:
@@ -166,8 +178,31 @@ def mirrors(file: str) -> list[str]:
     return [p.relative_to(ROOT).as_posix() for p in dict.fromkeys([*own, *([] if own else said)])]
 
 
+class Covered:
+    """The tests that run each line, from a file of coverage.py with contexts."""
+
+    def __init__(self, path: str) -> None:
+        from coverage import CoverageData
+        self.data = CoverageData(path)
+        self.data.read()
+        self.files = {Path(name).as_posix(): name for name in self.data.measured_files()}
+
+    def stages(self, mutant: Mutant) -> list[tuple[str, ...]]:
+        """Functions of tests that run the line (of a statement of several lines the last one above that is known to run), at
+        most MOST_TESTS after those of the file itself; empty where only imports run it."""
+        name = self.files.get((ROOT / mutant.file).as_posix(), "")
+        known = self.data.contexts_by_lineno(name) if name else {}
+        contexts = next((known[n] for n in range(mutant.line, mutant.line - LONGEST_STATEMENT, -1) if n in known), [])
+        functions = dict.fromkeys(re.split(r"[\[|]", context)[0] for context in sorted(contexts) if context)
+        mirrored = mirrors(mutant.file)
+        own = tuple(f for f in functions if f.split("::")[0] in mirrored)
+        others = [f for f in functions if f not in own]
+        rest = tuple(random.Random(mutant.line).sample(others, min(len(others), MOST_TESTS)))
+        return [stage for stage in (own, rest) if stage]
+
+
 def stages(file: str, wider: Iterable[str]) -> list[tuple[str, ...]]:
-    """What is run, one after the other until a mutant is killed."""
+    """The tests that are run, one stage after the other until a mutant is killed."""
     own, room = tuple(mirrors(file)), f"tests/{Path(file).parent.as_posix()}"
     others = tuple(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / room).glob("test_*.py")))
     rest = tuple(p for p in others if p not in own)
@@ -203,6 +238,8 @@ class Copy:
             os.killpg(running.pid, signal.SIGKILL)
             running.communicate()
             return False, f"no end after {limit:.0f} s"
+        if running.returncode == NOT_FOUND:
+            raise SystemExit(f"no such test: the record of --covered is of other tests\n{said}")
         return running.returncode == 0, said
 
     def learn(self, tests: tuple[str, ...]) -> None:
@@ -214,17 +251,20 @@ class Copy:
                 raise SystemExit(f"without a mutant:\n{said}")
             self.usual[tests] = time.monotonic() - start
 
-    def killer(self, mutant: Mutant, wider: Iterable[str]) -> str | None:
-        """What killed a mutant; None where it survives."""
+    def killer(self, mutant: Mutant, wider: Iterable[str], covered: Covered | None) -> str | None:
+        """The test that killed a mutant; None where it survives."""
         place = self.root / mutant.file
         before = place.read_text(encoding="utf-8")
-        wanted = stages(mutant.file, wider)
+        chosen = covered.stages(mutant) if covered else []
+        wanted = chosen or stages(mutant.file, wider)
         for tests in wanted:
-            self.learn(tests)
+            if not chosen:
+                self.learn(tests)
         place.write_text(mutant.text, encoding="utf-8")
         try:
             for tests in wanted:
-                holds, said = self.run(tests, PATIENCE[0] * self.usual[tests] + PATIENCE[1])
+                limit = MOST_SECONDS if chosen else PATIENCE[0] * self.usual[tests] + PATIENCE[1]
+                holds, said = self.run(tests, limit)
                 if not holds:
                     return first_failure(said)
         finally:
@@ -246,7 +286,9 @@ def main(args: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wider", action="append", default=[], metavar="TESTS", help="run last, for what still lives")
     parser.add_argument("--processes", type=int, default=1, help="copies of the project at work at the same time (1)")
+    parser.add_argument("--covered", metavar="FILE", help="of coverage.py, with the contexts of tests")
     given = parser.parse_args(args)
+    covered = Covered(given.covered) if given.covered else None
     drawn, number = sample(given.files, given.most, given.seed)
     print(f"{len(drawn)} mutants at {number} places, seed {given.seed}", flush=True)
     survivors = 0
@@ -258,7 +300,7 @@ def main(args: list[str]) -> int:
         def judge(mutant: Mutant) -> str | None:
             copy = idle.get()
             try:
-                return copy.killer(mutant, given.wider)
+                return copy.killer(mutant, given.wider, covered)
             finally:
                 idle.put(copy)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import coverage
 import mutate
 from places import ROOT
 from test_rooms import MODULES
@@ -34,6 +35,21 @@ def test_a_mutant_is_alike_where_its_lines_are_listed() -> None:
     assert not mutate.is_alike(slower._replace(file="b.py"), listed)
 
 
+def test_the_tests_that_run_a_line_are_tried(tmp_path: Path) -> None:
+    file, record = "codegen/machine/memory.py", str(tmp_path / "coverage")
+    data = coverage.CoverageData(record)
+    for context, lines in (("", [1, 2, 9]), ("tests/t.py::test_u[a-b]|run", [2, 3]), ("tests/t.py::test_v|run", [3]),
+                           ("tests/codegen/machine/test_memory.py::test_w|run", [3])):
+        data.set_context(context)
+        data.add_lines({str(ROOT / file): lines})
+    data.write()
+    covered = mutate.Covered(record)
+    rest = ("tests/t.py::test_u", "tests/t.py::test_v")
+    for line, wanted in ((2, [rest[:1]]), (3, [("tests/codegen/machine/test_memory.py::test_w",), rest]), (9, [])):
+        assert [tuple(sorted(stage)) for stage in covered.stages(mutate.Mutant(file, line, (), (), "", ""))] == wanted
+    assert not covered.stages(mutate.Mutant("codegen/machine/cache.py", 3, (), (), "", ""))
+
+
 def test_a_mutant_is_killed_by_the_first_tests_that_fail(tmp_path: Path) -> None:
     """A copy whose tests hold, fail or never end."""
     class Planned(mutate.Copy):
@@ -50,7 +66,7 @@ def test_a_mutant_is_killed_by_the_first_tests_that_fail(tmp_path: Path) -> None
     place.parent.mkdir(parents=True)
     place.write_text("before")
     copy = Planned()
-    assert copy.killer(mutate.Mutant(FILE, (), (), "after", ""), []) == "FAILED tests/t.py::test_u"
+    assert copy.killer(mutate.Mutant(FILE, 1, (), (), "after", ""), [], None) == "FAILED tests/t.py::test_u"
     assert place.read_text() == "before"
     assert copy.ran == [(False, False)] * 2 + [(True, True)], "known without the mutant, then one stage with it"
-    assert copy.killer(mutate.Mutant(FILE, (), (), "same", ""), []) is None
+    assert copy.killer(mutate.Mutant(FILE, 1, (), (), "same", ""), [], None) is None
