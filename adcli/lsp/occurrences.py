@@ -8,7 +8,7 @@ do: of a statement that cannot be read, names and what stands before a parenthes
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -35,6 +35,7 @@ from adcli.lang.syntax.tree import (
     TupleAssign,
     Typed,
     bare,
+    names_of,
     postorder,
 )
 
@@ -344,7 +345,7 @@ class NameReader:
                 local[name] = Meaning(name, INDEX, scope.function)
         return local
 
-    def subscript_names(self, scope: NameScope, s: TensorAssign) -> Iterator[Token]:
+    def subscript_names(self, scope: NameScope, s: TensorAssign) -> list[Token]:
         """The names in subscripts, in ranges and in conditions."""
         roots = [*(s.subscripts or ())]
         for c in s.clauses:
@@ -354,7 +355,7 @@ class NameReader:
             for node in postorder(value):
                 if type(node) is Call and node.name in scope.tensors:
                     roots += node.args
-        return (t for root in roots for t in postorder(root) if type(t) is Token and t.type == "NAME")
+        return names_of(*roots)
 
     # What cannot be read.
 

@@ -53,7 +53,21 @@ from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
 from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.in_bounds import larger_shape
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
-from adcli.lang.syntax.tree import Call, Clause, Def, For, Node, TensorAssign, Token, Typed, bare, postorder, targets_of, within
+from adcli.lang.syntax.tree import (
+    Call,
+    Clause,
+    Def,
+    For,
+    Node,
+    TensorAssign,
+    Token,
+    Typed,
+    bare,
+    names_in,
+    postorder,
+    targets_of,
+    within,
+)
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max", "lse=!": "lse", "lse=": "lse", "argmin=!": "min", "argmax=!": "max"}
@@ -461,7 +475,7 @@ class TensorStatement:
 
     def is_like_function(self, b: Elements) -> bool:
         """Whether the statement reads no element, and its subscripts are names that it reads: `f(x) = x**2`."""
-        names = [n.text for n in self.s.subscripts or () if type(n) is Token and n.type == "NAME"]
+        names = names_in(*(n for n in self.s.subscripts or () if type(n) is Token))
         read = {n.text for n in postorder(self.s.value) if type(n) is Token}
         plain = self.s.symbol == "=" and not self.s.clauses and self.before is None and self.declared is None
         return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})

@@ -15,7 +15,21 @@ from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.sizes.ranges import Access
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import (
+    ELEMENTS,
+    INTEGERS,
+    Call,
+    Node,
+    Op,
+    Parens,
+    TensorAssign,
+    Token,
+    Typed,
+    bare,
+    names_in,
+    names_of,
+    postorder,
+)
 
 MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""
@@ -271,14 +285,13 @@ class Elements(EquationScope):
             return all(map(self.unknown_names, node.args))
         if node.name in ("div", "rem"):
             by = node.args[-1]
-            return bool(self.unknown_names(by)) or (node.name == "div" and any(
-                type(t) is Token and t.type == "NAME" for t in postorder(by)))
+            return bool(self.unknown_names(by)) or (node.name == "div" and bool(names_in(by)))
         return node.name in BENDING
 
     def unknown_names(self, node: Node) -> list[Token]:
         """The names in a subscript that have no value, and are no size."""
-        return [t for t in postorder(node) if type(t) is Token and t.type == "NAME" and t.text not in NAMED_CONSTANTS
-                and t.text not in self.scope.env and t.text not in self.tensors.sizes and t.text not in self.lets]
+        known = (NAMED_CONSTANTS, self.scope.env, self.tensors.sizes, self.lets)
+        return [t for t in names_of(node) if not any(t.text in names for names in known)]
 
     def is_input(self, atom: Atom) -> bool:
         return not any(atom in e.outs for e in self.scope.equations)

@@ -11,7 +11,7 @@ from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TE
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, STATEMENTS, Definition
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.tree import Call, Node, Op, Statement, Token, Tree, bare, postorder
+from adcli.lang.syntax.tree import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
 
 LONGEST_QUOTE = 40
 """Characters of an argument that are repeated in a message."""
@@ -119,6 +119,6 @@ def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
 
 def tensors_of(node: Node, env: Mapping[str, Atom]) -> list[Var]:
     """The tensors of an expression that is taken element by element; none where it is no such expression."""
-    atoms = [env.get(n.text) for n in postorder(node) if isinstance(n, Token) and n.type == "NAME"]
+    atoms = [env.get(n) for n in names_in(node)]
     by_elements = all(n.name in TABLE for n in postorder(node) if type(n) is Call)
     return [a for a in atoms if isinstance(a, Var) and a.shape] if by_elements else []

@@ -25,7 +25,7 @@ from adcli.lang.lower.subscripts import LONGEST
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import COMPARISONS
 from adcli.lang.sizes.ranges import Access, Domain
-from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
+from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, names_in, postorder
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -86,7 +86,7 @@ class IndexChoices:
     def split(self) -> list[Arm] | None:
         """The arm as two and more, where an arm of a choice reads outside of a tensor unless the condition holds."""
         for node, part in self.parts if self.doubts else ():
-            told = self.told_by(self.names(part))
+            told = self.told_by(names_in(part))
             unsafe = {spans for spans, doubt in self.doubts.items() if not told.isdisjoint(doubt)}
             reading = {i for root in self.arm.roots() for i in holders(root, unsafe)}
             if any(id(bare(a)) in reading for a in node.args):
@@ -117,13 +117,9 @@ class IndexChoices:
                 if x is None or in_doubt(Access(a.tensor, (extent,), (x,)), self.points):
                     args[d] = Op("select", [condition, node, Token("NUMBER", "0", node.start, node.end)], node.start, node.end)
             length[id(call)] = sum(length.get(id(n), 1) for x in args for n in postorder(x))
-            if args != call.args and length[id(call)] <= LONGEST and not {*assigned} & names_in(condition):
+            if args != call.args and length[id(call)] <= LONGEST and not {*assigned} & all_names(condition):
                 new[id(call)] = Call(call.name, args, call.start, call.end)
         return replace(self.arm.with_values(new, (), self.domain), checked=True) if new else None
-
-    def names(self, condition: Node) -> set[str]:
-        """The names in a condition."""
-        return {t.text for t in postorder(condition) if type(t) is Token and t.type == "NAME"}
 
     def told_by(self, names: Collection[str]) -> set[Index | str]:
         """The indices and sizes of which a condition with these names tells something: its own, and those in their ranges."""
@@ -133,7 +129,7 @@ class IndexChoices:
         return own | {x for end in (*ends, *sizes) for x in atoms(end)}
 
 
-def names_in(root: Node) -> set[str]:
+def all_names(root: Node) -> set[str]:
     """All names in an expression, those of what is called, too."""
     return {n.text if isinstance(n, Token) else n.name for n in postorder(root)}
 

@@ -17,7 +17,7 @@ from adcli.lang.ir.records import value_record
 from adcli.lang.lower.inline import POW, Template, specialised
 from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, postorder
+from adcli.lang.syntax.tree import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, names_of
 
 Place = tuple[int, int]
 """Where something stands in a line: how many words come before it, and what is to be added to their length."""
@@ -128,7 +128,7 @@ class Recipes:
 def recipe(context: Context, shape: Shape) -> Recipe | None:
     """How lines of a shape are lowered, where they can be together."""
     value, word_at = shape.model.values[0], {start: k for k, (start, _) in enumerate(shape.words)}
-    names = [n for n in postorder(value) if type(n) is Token and n.type == "NAME"]
+    names = names_of(value)
     scope = FunctionScope(context, Def(shape.model.targets[0], names, [], [], None, 0, 0, 0))
     try:
         result = scope.value(value)

@@ -31,7 +31,20 @@ from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
-from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import (
+    Assign,
+    Call,
+    Declare,
+    For,
+    Node,
+    Statement,
+    TensorAssign,
+    Token,
+    Typed,
+    bare,
+    names_in,
+    postorder,
+)
 
 T = TypeVar("T")
 
@@ -95,9 +108,9 @@ def elements_written(scope: EquationScope, s: TensorAssign, d: int, sizes: set[s
     if d >= len(s.subscripts or ()):
         return None
     node, ranges = (s.subscripts or [])[d], {c.name.text: c for c in s.clauses if c.kind == "range" and c.name is not None}
-    own = {name: Index(name) for name in names_in(node) & {*ranges}}
-    ends = names_in(*[n for name in own for n in ranges[name].nodes])
-    if not names_in(node) - {*own} | ends <= sizes or (s.symbol.endswith("!") and own):
+    own = {name: Index(name) for name in {*names_in(node)} & {*ranges}}
+    ends = {*names_in(*[n for name in own for n in ranges[name].nodes])}
+    if not {*names_in(node)} - {*own} | ends <= sizes or (s.symbol.endswith("!") and own):
         return None
     reader = AffineReader(scope.context, lambda t: affine(own[t.text]) if t.text in own else size_to_come(scope, t))
     sums = {i: [quietly(reader.read, n, "") for n in ranges[name].nodes] for name, i in own.items()}
@@ -108,17 +121,12 @@ def elements_written(scope: EquationScope, s: TensorAssign, d: int, sizes: set[s
     return low, high + 1
 
 
-def names_in(*nodes: Node) -> set[str]:
-    """The names in expressions, those of what is called apart."""
-    return {t.text for n in nodes for t in postorder(n) if isinstance(t, Token) and t.type == "NAME"}
-
-
 def sizes_of(scope: EquationScope, statements: Sequence[Statement]) -> set[str]:
     """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
     items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
     extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
     ends = [n for s in statements if isinstance(s, For) for n in (s.low, s.high)]
-    return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if size_of(scope, n) is not None}
+    return {*names_in(*extents, *ends)} | scope.tensors.sizes.keys() | {n for n in scope.env if size_of(scope, n) is not None}
 
 
 def loop_writes(scope: EquationScope, loop: For) -> list[tuple[str, int, Interval]]:

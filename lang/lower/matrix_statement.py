@@ -21,7 +21,7 @@ from adcli.lang.lower.comprehension_body import Elements, Poisoned, dimensions, 
 from adcli.lang.lower.index_conditions import limits
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.sizes.ranges import Access, Domain, Given
-from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, postorder
+from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, names_in, postorder
 
 BATCH_INDICES = "tsruvw"
 
@@ -69,11 +69,6 @@ def with_determinants(scope: EquationScope, s: TensorAssign, steps: Sequence[str
     clauses = [replace(c, nodes=[rewritten(n, change) for n in c.nodes]) for c in s.clauses]
     changed = replace(s, value=rewritten(s.value, change), clauses=clauses)
     return [*before, changed]
-
-
-def names_in(*nodes: Node) -> list[str]:
-    """The names in expressions, those of what is called apart."""
-    return [t.text for n in nodes for t in postorder(n) if type(t) is Token and t.type == "NAME"]
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -33,6 +33,7 @@ from adcli.lang.syntax.tree import (
     Tree,
     TupleAssign,
     bare,
+    names_in,
     postorder,
     targets_of,
     temporaries,
@@ -358,7 +359,7 @@ def value_names(tree: Tree) -> set[str]:
     names = assigned_names(tree)
     for statement in tree.statements:
         if type(statement) is Assign:
-            names |= {n.text for v in statement.values for n in postorder(v) if type(n) is Token and n.type == "NAME"}
+            names |= {*names_in(*statement.values)}
         elif type(statement) is Declare:
             names |= {item.name.text for item in statement.items}
     return names

@@ -18,7 +18,21 @@ from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.suggestions import counted_from_the_end
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.tree import Assign, Call, Clause, For, Node, Op, TensorAssign, Token, Tree, bare, postorder, within
+from adcli.lang.syntax.tree import (
+    Assign,
+    Call,
+    Clause,
+    For,
+    Node,
+    Op,
+    TensorAssign,
+    Token,
+    Tree,
+    bare,
+    names_in,
+    postorder,
+    within,
+)
 
 TO_REDUCE = "a sum over it is a statement of its own, a +=! ..., and what is done with the sum is written with its name"
 MOST_STARTS = 4
@@ -118,10 +132,6 @@ def suggested_sum(tree: Tree, at: int, env: Mapping[str, Atom], sizes: Collectio
     each = f"; for one value each, {' and '.join(map(repr, missing))} on the left too" * (not s.subscripts)
     other = "" if certain else f", or with *=!, min=!, max=! or lse=!{each}"
     return Suggestion(f"write {written}{other}", Fix(s.start, s.end, written, certain))
-
-
-def names_in(*nodes: Node) -> list[str]:
-    return [n.text for node in nodes for n in postorder(node) if isinstance(n, Token) and n.type == "NAME"]
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ from adcli.lang.syntax.tree import (
     Tree,
     TupleAssign,
     bare,
+    names_in,
     postorder,
     within,
 )
@@ -197,7 +198,7 @@ def made(site: Site, node: Call) -> Suggestion | None:
                  and len({*re.findall("[NMK]", f)}) == len(texts) == len(args) - len(first)), None)
     if form is None or site.outer is None or isinstance(site.outer, For):
         return None
-    sizes = [n.text for a in args for n in postorder(a) if isinstance(n, Token) and n.type == "NAME"]
+    sizes = names_in(*args)
     known = {item.name.text for s in site.tree.statements if isinstance(s, Declare) for item in s.items}
     known |= {affine_text(x) for atom in site.env.values() if isinstance(atom, Var) for x in atom.shape}
     new = [n for n in dict.fromkeys(sizes) if n not in known]
@@ -441,7 +442,7 @@ def by_elements(site: Site, node: Node, alone: str | None, subscripts: str | Non
 
 def only_name(node: Node) -> str | None:
     """The name in an expression that has one."""
-    names = {n.text for n in postorder(node) if isinstance(n, Token) and n.type == "NAME" and n.text not in NAMED_CONSTANTS}
+    names = {n for n in names_in(node) if n not in NAMED_CONSTANTS}
     return names.pop() if len(names) == 1 else None
 
 

@@ -1,7 +1,6 @@
 """The statements of a program that has tensors."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
@@ -21,6 +20,7 @@ from adcli.lang.syntax.tree import (
     Def,
     For,
     Item,
+    Node,
     Statement,
     TensorAssign,
     Token,
@@ -28,6 +28,7 @@ from adcli.lang.syntax.tree import (
     Typed,
     postorder,
     targets_of,
+    within,
 )
 
 
@@ -154,32 +155,21 @@ class MainTensors(MainScope, TensorScope):
 
 
 def unfolded(context: Context, definition: Def) -> int:
-    """The operations that a call of a function of tensors makes, counted on its text."""
+    """The operations that a call of a function of tensors makes, counted on its text; a call is copied for each result."""
     count = 0
-    for statement in assignments(definition.body):
-        count += OF_A_STATEMENT
-        for node in calls(statement):
-            template = context.functions.get(node.name)
-            count += template.size if template else context.sizes.get(node.name, 0)
+    for s in (s for outer in definition.body for s in within(outer) if not isinstance(s, For)):
+        copies = len(s.targets) if isinstance(s, TupleAssign) and len(s.values) == 1 else 1
+        called = [n.name for root in expressions(s) for n in postorder(root) if type(n) is Call]
+        templates = [context.functions.get(name) for name in called]
+        sizes = [t.size if t else context.sizes.get(name, 0) for t, name in zip(templates, called, strict=True)]
+        count += OF_A_STATEMENT + copies * sum(sizes)
     return count
 
 
-def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign | TupleAssign]:
-    """The statements, those of loops too."""
-    for s in statements:
-        if isinstance(s, For):
-            yield from assignments(s.body)
-        elif isinstance(s, Assign | TensorAssign | TupleAssign):
-            yield s
-
-
-def calls(statement: Assign | TensorAssign | TupleAssign) -> Iterator[Call]:
-    """Every call in a statement."""
-    if isinstance(statement, Assign):
-        roots = [*statement.values]
-    elif isinstance(statement, TupleAssign):   # a call is copied for each of its results
-        roots = [*statement.values * (1 if len(statement.values) > 1 else len(statement.targets)),
-                 *[n for nodes in statement.subscripts for n in nodes or ()], *[n for c in statement.clauses for n in c.nodes]]
-    else:
-        roots = [statement.value, *(statement.subscripts or ()), *[n for c in statement.clauses for n in c.nodes]]
-    return (n for root in roots for n in postorder(root) if type(n) is Call)
+def expressions(s: Statement) -> list[Node]:
+    """The expressions of a statement that assigns."""
+    if not isinstance(s, TensorAssign | TupleAssign):
+        return s.values if isinstance(s, Assign) else []
+    values, subscripts = ([s.value], s.subscripts or []) if isinstance(s, TensorAssign) else \
+        (s.values, [n for nodes in s.subscripts for n in nodes or ()])
+    return [*values, *subscripts, *(n for c in s.clauses for n in c.nodes)]

@@ -30,7 +30,7 @@ from adcli.lang.lower.comprehension_body import (
     size_of,
 )
 from adcli.lang.lower.desugar import apart, check_apart, written_out
-from adcli.lang.lower.loops import Loop, names_in, planned
+from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.syntax.tree import (
@@ -46,7 +46,7 @@ from adcli.lang.syntax.tree import (
     TupleAssign,
     Typed,
     bare,
-    postorder,
+    names_in,
     targets_of,
 )
 
@@ -129,8 +129,7 @@ class TensorScope(EquationScope):
             self.tensors.histories = planned(self, statements)
         if any(type(s) is For for s in statements):
             self.shaped = True
-            self.tensors.headers = {t.text for s in statements if isinstance(s, For)
-                                    for t in (*postorder(s.low), *postorder(s.high)) if type(t) is Token and t.type == "NAME"}
+            self.tensors.headers = {n for s in statements if isinstance(s, For) for n in names_in(s.low, s.high)}
 
     def looped(self, statement: For) -> dict[str, Atom]:
         """Emit a loop; the values of the names that it assigns."""

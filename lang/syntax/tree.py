@@ -305,6 +305,16 @@ def postorder(root: Node) -> list[Token | Op | Call]:
     return order
 
 
+def names_of(*roots: Node) -> list[Token]:
+    """The names in expressions; those of what is called apart."""
+    return [t for root in roots for t in postorder(root) if type(t) is Token and t.type == "NAME"]
+
+
+def names_in(*roots: Node) -> list[str]:
+    """The texts of the names in expressions."""
+    return [t.text for t in names_of(*roots)]
+
+
 def targets_of(statement: Statement) -> list[Token]:
     """The names that a statement assigns."""
     if isinstance(statement, Assign | For):
