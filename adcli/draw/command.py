@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -79,8 +78,8 @@ class DrawOptions(Options):
 @seed_option("cotangent", "With --at: the weights of the outputs for the adjoints; a single scalar output gets 1.")
 @points_option
 @option(WRITTEN, "--format", "form", type=OneOf("format", FORMS),
-        help="Form of the picture (default: by the suffix of -o FILE; else text on a terminal, DOT elsewhere). svg, pdf and png"
-             " need Graphviz.")
+        help="Form of the graph: a list of nodes (text), DOT, or a picture; pdf and png need Graphviz (default: by the suffix of"
+             " -o FILE; else text on a terminal, DOT elsewhere).")
 @fmt_option
 @output_option
 @quiet_option
@@ -97,8 +96,7 @@ def command(options: DrawOptions) -> int:
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
     drawing = graph(program, options.stage, name=title(options, program), wrt=options.inputs, of=options.outputs,
                     fold=options.folded, number=number_format(options.fmt or READABLE, False), **at_point(options, program))
-    width = shutil.get_terminal_size((80, 24)).columns if options.to_terminal else None
-    written = drawing.written(form, width)
+    written = drawing.written(form)
     with destination(options.output) as stream:
         stream.write(written)
     return 0

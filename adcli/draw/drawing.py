@@ -1,7 +1,6 @@
 """The graph of a program at a stage of its way to a derivative, and what can be made of it."""
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -10,10 +9,9 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
-from adcli.codegen.documents.boxes import picture
-from adcli.codegen.documents.columns import width as columns_of
-from adcli.codegen.documents.dot import DARK, digraph
+from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
+from adcli.codegen.documents.svg import listing, svg
 from adcli.lang.ir import Atom, Program, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError, install, nearest
@@ -29,14 +27,12 @@ READABLE = "%.6g"
 """Numbers of a graph, where nothing else is said."""
 FOLDED = 60
 """Nodes from which calls are folded where nothing else is said."""
-MOST_BOXES = 250
-"""Nodes of a picture of characters."""
 DERIVED = {"forward": "tangent", "reverse": "cotangent"}
 """The stages at which derivatives are nodes of their own, and their seeds."""
 Seeds = Mapping[str, Any]
 """The tangent of every input, or the weight of every output; those that are not named are 0."""
-MOST_PAINTED = 1500
-"""Nodes that are given to Graphviz, whose time grows faster than their number."""
+MOST_DRAWN = 1500
+"""Nodes of a picture, whose time grows faster than their number."""
 
 
 @dataclass(frozen=True)
@@ -51,30 +47,25 @@ class Drawing:
         """The graph for Graphviz."""
         return digraph(self.graph, self.name)
 
-    def text(self, width: int | None = None) -> str:
-        """The picture in Unicode. AdError where it does not fit so many columns (None: it may be as wide as it wants)."""
-        self.require(MOST_BOXES, "a picture of characters", "-o g.svg")
-        drawn = picture(self.graph)
-        needed = max(map(columns_of, drawn.splitlines()), default=0)
-        if width is not None and needed > width:
-            raise AdError(f"the picture is {needed} columns wide, and the terminal has {width}",
-                          help="write -o g.svg, or scroll through it with --format text | less -S")
-        return drawn
-
-    def picture(self, form: str) -> bytes:
-        """The graph as svg, pdf or png, by Graphviz. AdError where Graphviz is not installed, or the graph too large for it."""
-        self.require(MOST_PAINTED, "Graphviz", "-o g.dot")
-        return painted(self.dot, form)
+    def text(self) -> str:
+        """A line for every node."""
+        return listing(self.graph)
 
     def svg(self) -> str:
-        """The graph as SVG, by Graphviz."""
-        return self.picture("svg").decode()
+        """The picture."""
+        self.require(MOST_DRAWN, "a picture", "-o g.dot")
+        return svg(self.graph)
 
-    def written(self, form: str, width: int | None = None) -> bytes:
+    def picture(self, form: str) -> bytes:
+        """The graph as svg, pdf or png, the latter by Graphviz. AdError where that is not installed, or the graph too large."""
+        if form == "svg":
+            return self.svg().encode()
+        self.require(MOST_DRAWN, "Graphviz", "-o g.dot")
+        return piped(painter(form), self.dot.encode())
+
+    def written(self, form: str) -> bytes:
         """The graph in any of the forms: text, dot, svg, pdf or png."""
-        if form == "text":
-            return self.text(width).encode()
-        return self.dot.encode() if form == "dot" else self.picture(form)
+        return {"text": self.text, "dot": lambda: self.dot}[form]().encode() if form in ("text", "dot") else self.picture(form)
 
     def require(self, most: int, what: str, other: str) -> None:
         nodes = self.graph.nodes
@@ -184,13 +175,6 @@ graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
 sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
 """
 """The script for pygraphviz, in a process of its own, which can be ended."""
-COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
-
-
-def painted(dot: str, form: str) -> bytes:
-    """A graph as svg, pdf or png. AdError where Graphviz is not there, or does not manage."""
-    done = piped(painter(form), dot.encode())
-    return adapted(done.decode()).encode() if form == "svg" else done
 
 
 def painter(form: str) -> list[str]:
@@ -221,10 +205,3 @@ def piped(command: list[str], given: bytes) -> bytes:
         lines = said.decode(errors="replace").strip().splitlines() or [f"exit {process.returncode}"]
         raise AdError(f"dot has failed: {lines[0]}", help="write DOT: -o g.dot")
     return out
-
-
-def adapted(svg: str) -> str:
-    """An SVG that can stand in a page, with colours for dark screens, and without Graphviz's comments, which tell its version."""
-    _, tag, rest = COMMENT.sub("", svg).partition("<svg ")
-    opening, close, body = rest.partition(">")
-    return f"{tag}{opening}{close}\n<style>{DARK}</style>{body}"

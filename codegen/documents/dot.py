@@ -18,17 +18,7 @@ SHAPES = {INPUT: "ellipse", OPERATION: "box", COPY: "hexagon", CALL: "component"
 VALUE, DERIVATIVE, COPIED, WRONG = ("#eaf2fb", "#2a5d8f"), ("#fdf1e0", "#8f4e00"), ("#f1f1f1", "#5a5a5a"), ("#ffe4e4", "#a4001d")
 """Colours of the inside and of the line: of values, of derivatives, of copies, and of what is wrong."""
 FONT = 'fontname="Helvetica,Arial,sans-serif"'
-CLASSES = {False: "value", True: "derivative"}
-DARK = """@media (prefers-color-scheme: dark) {
-.adcli > polygon { fill: #15181d; stroke: none } .adcli text { fill: #f0f0f0 }
-.adcli .cluster > polygon { stroke: #7c7c7c } .adcli .edge path { stroke: #b8b8b8 }
-.adcli .edge polygon, .adcli .edge polyline { fill: #b8b8b8; stroke: #b8b8b8 }
-.adcli .value > :not(text) { fill: #16324d; stroke: #8ec3f5 } .adcli .derivative > :not(text) { fill: #45290a; stroke: #f3b566 }
-.adcli .copy > :not(text) { fill: #2e2e2e; stroke: #b8b8b8 } .adcli .wrong > :not(text) { fill: #4f1019; stroke: #ff98a6 }
-.adcli .node > [fill=none], .adcli .wrong.edge > path { fill: none } .adcli .wrong.edge text { fill: #ff98a6 }
-}"""
-"""Colours of an SVG on a dark screen."""
-HEAD = (f'graph [class=adcli, {FONT}, fontsize=11, fontcolor="#444444", bgcolor="white", pad=0.15, nodesep=0.28, ranksep=0.34];',
+HEAD = (f'graph [{FONT}, fontsize=11, fontcolor="#444444", bgcolor="white", pad=0.15, nodesep=0.28, ranksep=0.34];',
         f'node [{FONT}, fontsize=12, fontcolor="#1a1a1a", height=0.3, margin="0.12,0.05", style=filled];',
         f'edge [{FONT}, fontsize=10, fontcolor="#444444", color="#5a5a5a", arrowsize=0.7];')
 LARGE, VERY_LARGE = 150, 400
@@ -68,8 +58,7 @@ def node_line(i: int, n: Node) -> str:
     inside, line = WRONG if n.mark else COPIED if n.kind == COPY else DERIVATIVE if n.derivative else VALUE
     label = [*n.lines, f"{SIGN} {n.mark}"] if n.mark else n.lines
     styles = ["filled", *(["dashed"] if n.derivative else []), *(["bold"] if n.mark else [])]
-    kind = "wrong" if n.mark else COPY if n.kind == COPY else CLASSES[n.derivative]
-    said = [f"label={quoted(lines(label))}", f"shape={SHAPES[n.kind]}", f"class={kind}", f'fillcolor="{inside}"',
+    said = [f"label={quoted(lines(label))}", f"shape={SHAPES[n.kind]}", f'fillcolor="{inside}"',
             f'color="{line}"', *([f'style="{",".join(styles)}"'] if styles[1:] else []), *(["peripheries=2"] if n.output else [])]
     return f"n{i} [{', '.join(said)}];"
 
@@ -77,7 +66,7 @@ def node_line(i: int, n: Node) -> str:
 def edge_line(e: Edge) -> str:
     said = ["style=dashed"] if e.derivative else []
     if e.cut:
-        said = [f"label={quoted(' ' + e.cut)}", "class=wrong", "style=dotted", "arrowhead=tee", f'color="{WRONG[1]}"',
+        said = [f"label={quoted(' ' + e.cut)}", "style=dotted", "arrowhead=tee", f'color="{WRONG[1]}"',
                 f'fontcolor="{WRONG[1]}"']
     return f"n{e.tail} -> n{e.head} [{', '.join(said)}];" if said else f"n{e.tail} -> n{e.head};"
 

@@ -1,6 +1,6 @@
 """A program as a graph, in plain data: a node for every input and every operation, an edge for every use of a value.
 
-What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `boxes` (in Unicode). A node has the line that
+What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `svg`. A node has the line that
 `adcli show` has for the operation, as mathematics writes it, so that pictures and listings go by the same names. An output is the
 node that computes it, or has a node of its own where that is an input, a constant or another output.
 
