@@ -44,19 +44,19 @@ IN_COMPANY = 2
 CONFIG = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.timeouts.connect": f"{CONNECT}s",
           "distributed.deploy.lost-worker-timeout": "1h", "distributed.scheduler.worker-saturation": 1.0,
           "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
-"""What a cluster of our own is told: a death counts here and not there, a worker may take its time to come back, and its
+"""Configuration of a cluster of our own: a death counts here and not there, a worker may take its time to come back, and its
 processes log nothing (they set the levels of their loggers on import, so that only the environment reaches them in time)."""
 
 
 def executor(where: str | None, options: ResultOptions) -> Executor:
-    """What works on parts with Dask: at the address of a scheduler, or on this machine."""
+    """Executor with Dask: at the address of a scheduler, or on this machine."""
     if find_spec("distributed") is None:
         raise missing("--engine dask", "'dask[distributed]'")
     return partial(outcomes, where, options)
 
 
 def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
-    """What has become of each part, in the order in which they are done."""
+    """Outcomes in the order in which parts are done."""
     _quiet_loggers()
     alone = replace(job, options=replace(job.options, jobs=1))
     with warnings.catch_warnings():
@@ -120,7 +120,7 @@ def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
 
 
 def _quiet_loggers() -> None:
-    """What the libraries log is for who runs a cluster. On import Dask gives some of its loggers levels of their own."""
+    """Silence loggers, which are for who runs a cluster. On import Dask gives some of its loggers levels of their own."""
     importlib.import_module("distributed")
     for name in ("distributed", "tornado", "asyncio", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
@@ -209,7 +209,7 @@ class Tasks:
                        help="--resume goes on with what is done")
 
     def _outcome(self, future: Any, part: Part) -> Outcome | None:
-        """What has become of a part; None where it is to be tried again."""
+        """The outcome of a part; None where it is to be tried again."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
@@ -243,7 +243,7 @@ class Tasks:
 
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What a call gives. TimeoutError where it gives nothing in time, as Dask's own calls may where somebody else answers."""
+    """The result of a call. TimeoutError where it gives nothing in time, as Dask's own calls may where somebody else answers."""
     given: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:
@@ -262,5 +262,5 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
 
 
 def unloadable(error: Exception) -> bool:
-    """Whether another machine does not know what it is given to do."""
+    """True if another machine does not know what it is given to do."""
     return isinstance(error, ImportError | AttributeError) and "adcli" in str(error)

@@ -36,7 +36,7 @@ MOST_SAID = 20
 
 
 class Bar(Protocol):
-    """What shows how far a run is: `update` with the rows and the bytes of a part that is under way, `wait` with how many workers
+    """Progress of a run: `update` with the rows and the bytes of a part that is under way, `wait` with how many workers
     there are where there is nothing else new."""
 
     def update(self, rows: int, taken: int) -> None: ...
@@ -96,7 +96,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
 
 
 def in_turn(task: Task, work: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
-    """What has become of each part, one after the other in this process."""
+    """Outcomes of parts, one after the other in this process."""
     for part in todo:
         try:
             yield done(work, part, task, bar)
@@ -152,7 +152,7 @@ class PartsRun:
 
     @property
     def _name(self) -> str:
-        """What messages call the run."""
+        """Name of the run in messages."""
         return one_line(self.options.output or "the sum")
 
     def _work(self, executor: Executor) -> None:

@@ -61,12 +61,12 @@ class RowFormat:
 
     @property
     def closed(self) -> bool:
-        """Whether the members of the first object are the columns that all have."""
+        """True if the members of the first object are the columns that all have."""
         return self.table.separator is None and self.tabular
 
     @property
     def tabular(self) -> bool:
-        """Whether all rows are written with the same columns."""
+        """True if all rows are written with the same columns."""
         return self.kind in ("delimited", "columns") and not self.only
 
     def header(self) -> bytes:
@@ -92,7 +92,7 @@ class RowFormat:
         return quoted(field, self.separator)
 
     def separable(self, block: bytes) -> bool:
-        """Whether rows become what they are to be by another separator alone: nothing is quoted, and nothing has to be."""
+        """True if only the separator of rows changes: nothing is quoted, and nothing has to be."""
         own = self.table.separator
         if self.kind not in ("delimited", "columns") or own is None or block.count(b"\r") > block.count(b"\r\n"):
             return False
@@ -101,7 +101,8 @@ class RowFormat:
     # ------------------------------------------------------------ what a row becomes
 
     def begun(self, row: bytes) -> bytes:
-        """What the results of a row are appended to: the row in the format that is written, for JSON without the last brace."""
+        """The beginning of a row that results are appended to: the row in the format that is written, for JSON without the last
+        brace."""
         if self.only:
             return b""
         table = self.table
@@ -136,7 +137,7 @@ class RowFormat:
         return encoded(json.loads(value) if value[0] == '"' else value)
 
     def repaired(self, row: bytes) -> bytes:
-        """The same of a bad row, as far as that can be had."""
+        """The beginning of a bad row, as far as that can be had."""
         if self.table.utf8:
             row = row.decode("utf-8", "replace").encode()
         row = repaired(self.table, row)
@@ -165,7 +166,7 @@ class RowFormat:
         return [t.replace(".", ",") for t in self.texts(column)] if self.comma else self.texts(column)
 
     def _result_values(self, column: Sequence[Any]) -> list[str]:
-        """The same as JSON values."""
+        """The results of a column as JSON values."""
         if self.holds_tensors(column):
             return self._lists(column, "null")
         return list(map(json_text, column, self.texts(column)))

@@ -1,4 +1,4 @@
-"""What is done with one block of a table: read, compute, write. Blocks are worked on in several threads at once.
+"""The work on one block of a table: read, compute, write. Blocks are worked on in several threads at once.
 
 Native code reads a block where it is certain to give the bytes that the careful reader gives.
 """
@@ -60,7 +60,7 @@ class Work:
 
     @staticmethod
     def inputs(known: Sequence[Param], options: ResultOptions) -> list[Param]:
-        """What is read of each row, for inputs that a table gives."""
+        """The inputs that are read of each row."""
         return list(known)
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ class Work:
         self.shortest = number in SHORTEST
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
         self.by_columns = self.form.kind == "columns"
-        """Whether rows of Parquet are of use without their text."""
+        """True if rows of Parquet are of use without their text."""
         self.ranges = {p.name: (p.low, p.high) for p in task.free
                        if p.low is not None and p.high is not None and not p.var.shape}
 
@@ -129,7 +129,7 @@ class Work:
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
 
     def holds(self, columns: Sequence[Any]) -> bool:
-        """Whether the numbers of a block are surely none that the precision has not. A NaN says nothing of the others."""
+        """True if the precision has all numbers of a block. A NaN says nothing of the others."""
         import numpy as np
         return all(self.table.dialect.holds([np.fmin.reduce(c, initial=0.0), np.fmax.reduce(c, initial=0.0)]) for c in columns)
 
@@ -168,7 +168,7 @@ class Work:
         return column_block(self.form, rows, separator, given, self.written(results), words, bad)
 
     def _rough_arrays(self, results: Sequence[Any], levels: Any) -> list[int]:
-        """The same as `_rough` for arrays of numbers, a column at a time: in most blocks there is none."""
+        """`_rough` for arrays of numbers, a column at a time: in most blocks there is none."""
         import numpy as np
         fine = [levels == 0] if self.strict else []
         fine = [column for column in (*fine, *map(np.isfinite, results)) if not column.all()]

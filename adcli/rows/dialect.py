@@ -18,7 +18,7 @@ from adcli.task.rules import require_fit
 SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 """Delimiters that are hard to type."""
 NO_DELIMITER = re.compile(r'[^\x20-\x7e\t]|[\w."+\-]', re.ASCII)
-"""What a delimiter cannot be: what numbers, names and quotes are made of."""
+"""Characters that delimit nothing: those of numbers, names and quotes."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Dialect:
     single: bool = False
 
     def holds(self, column: Sequence[float]) -> bool:
-        """Whether numbers that are finite are finite in the precision, too; False if one is infinite."""
+        """True if finite numbers are finite in the precision, too; False if one is infinite."""
         if not self.single:
             return True
         from adcli.lang.ir.precision import FIRST_TOO_LARGE
         return all(not abs(x) >= FIRST_TOO_LARGE for x in column)
 
     def is_empty(self, text: bytes) -> bool:
-        """Whether a field holds nothing."""
+        """True for a field that holds nothing."""
         bare = text.strip(b" \t")
         return not bare or bare in self.empty
 
@@ -65,7 +65,7 @@ class Dialect:
 
 
 def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect:
-    """What the options say of a table of this kind. AdError where they contradict each other or have no meaning."""
+    """The dialect of a table of this kind by the options. AdError where they contradict each other or have no meaning."""
     comma = options.decimal == ","
     rows, delimited = ("Parquet" if parquet else "JSON"), kind != "ndjson" and not parquet
     if not delimited:

@@ -29,7 +29,7 @@ CARRY = 32
 
 
 class GroupedSums:
-    """The same as `Sums` for groups: sums by `names`, each of products of so many `factors`, and the groups in the order in which
+    """`Sums` for many groups: sums by `names`, each of products of so many `factors`, and the groups in the order in which
     they were first seen."""
 
     def __init__(self, names: tuple[str, ...], factors: Sequence[int], keys: Sequence[Key] = ()) -> None:
@@ -110,7 +110,7 @@ class GroupedSums:
         return int(self.levels.sum())
 
     def rough(self, smooth: bool) -> bool:
-        """Whether a row is not finite, or not `smooth` where all must be."""
+        """True if a row is not finite, or not `smooth` where all must be."""
         return any(word >= exact_sums.limbs(self.factors[which]) for which, word in self.limbs) or \
             (smooth and bool(self.levels[:, 1:].any()))
 
@@ -140,7 +140,7 @@ class GroupedSums:
         return [ExactSum.of(n, exponent, specials) for n, specials in zip(whole, zip(nan, up, down, strict=True), strict=True)]
 
     def sums(self) -> Sums:
-        """The same as objects."""
+        """The sums as objects."""
         return Sums(self.names, dict(self.items()))
 
     def packed(self) -> dict[str, Any]:

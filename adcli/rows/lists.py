@@ -25,7 +25,7 @@ PLAIN = re.compile(r"[-+0-9eE.,\[\] \t]*")
 
 
 def field_list(text: bytes) -> Any:
-    """What a field holds: nested lists of doubles, with strings for what is not finite. Fault where that is not JSON."""
+    """The contents of a field: nested lists of doubles, with strings for what is not finite. Fault where that is not JSON."""
     try:
         return json.loads(text, parse_int=float, parse_constant=str)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What is known of a run in parts, in the folder of its results: what was asked, and which parts are done.
+"""The manifest of a run in parts, in the folder of its results: the request, and which parts are done.
 
 While the run lasts it is a journal, a line of JSON for what was asked and one for each part behind it, written when the part
 stands: a run that is killed at any moment has lost the part that it was at. When all is done the journal becomes
@@ -22,14 +22,14 @@ VERSION = 1
 """Of the manifest: counted up when its lines change their meaning."""
 NAME, JOURNAL = "manifest.json", ".manifest.ndjson"
 TEMPORARY = re.compile(r"\.(.+)\.\d+-\d+\.part")
-"""What a file is called that is not whole yet, see `output.replacing`."""
+"""Name of a file that is not whole yet, see `output.replacing`."""
 BYTES_AT_ONCE = 1 << 20
 
 Entry = Mapping[str, Any]
 """One part that is done: `part` is its number, `file` the name of its results where they are a file, with its `sha256`."""
 Asked = Mapping[str, Any]
-"""What the results depend on, by the words of the command line; `sources` says of every file read what it is called and what
-changes when it changes."""
+"""Everything that results depend on, by the words of the command line; `sources` says of every file read what it is called and
+what changes when it changes."""
 
 
 class DoneParts:
@@ -53,8 +53,8 @@ class DoneParts:
 
 
 class Manifest(DoneParts):
-    """The same in a folder that `begin` has opened, to which nobody else writes as long as this process lives. It stays there
-    when the run is over, unless all is to end in one file, the `whole`."""
+    """Parts that are done, in a folder that `begin` has opened, to which nobody else writes as long as this process lives. It
+    stays there when the run is over, unless all is to end in one file, the `whole`."""
 
     def __init__(self, folder: str, asked: Asked, whole: str | None = None) -> None:
         super().__init__()
@@ -131,7 +131,8 @@ class Manifest(DoneParts):
                     raise AdError(f"{self._shown}: another run of adcli is writing here", help="wait for it to end") from None
 
     def _read(self) -> tuple[dict[str, Any], list[Entry]] | None:
-        """What an earlier run has left. The journal counts where both are there: then the run was to mend the results."""
+        """The manifest that an earlier run has left. The journal counts where both are there: then the run was to mend the
+        results."""
         for name, split in ((JOURNAL, journal_lines), (NAME, manifest_lines)):
             with suppress(FileNotFoundError), open(os.path.join(self.folder, name), "rb") as file:
                 head, *entries = split(file.read()) or [None]
@@ -142,7 +143,7 @@ class Manifest(DoneParts):
         return None
 
     def _stands(self, entry: Entry) -> bool:
-        """Whether the results of a part are there, to the last byte."""
+        """True if the results of a part are there, to the last byte."""
         file = entry.get("file")
         if file is None:
             return True
@@ -157,7 +158,7 @@ class Manifest(DoneParts):
                 raise AdError(f"{one_line(path)}: is there already, and not of an earlier run", help="write to another folder")
 
     def _remove_unfinished(self, files: set[str]) -> None:
-        """What a process that was killed had not renamed yet."""
+        """Remove files that a killed process had not renamed yet."""
         for folder in {os.path.dirname(os.path.join(self.folder, file)) for file in (*files, NAME)}:
             with suppress(FileNotFoundError):
                 for name in os.listdir(folder):
@@ -195,7 +196,7 @@ def journal_lines(data: bytes) -> list[Any]:
 
 
 def manifest_lines(data: bytes) -> list[Any]:
-    """The same of a manifest that is whole."""
+    """The lines of a manifest that is whole."""
     try:
         head = json.loads(data.decode("utf-8", "surrogateescape"))
         return [head, *head.pop("parts")]

@@ -80,13 +80,13 @@ class Part:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.piece.name
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What is to be done with every part, which travels to other machines: the request and the options, and no code. `known` are
+    """The work on every part, which travels to other machines: the request and the options, and no code. `known` are
     the inputs that have one value for all rows; `folder` is where results go that are files; `code` is the digest of the adcli
     that asks."""
 
@@ -100,7 +100,7 @@ class Job:
 
 @dataclass(slots=True)
 class Outcome:
-    """What has become of a part: how many rows were written, how many bad, and whether --strict fails; what there is to say of
+    """The outcome of a part: how many rows were written, how many bad, and whether --strict fails; what there is to say of
     it, and of inputs that leave their range a value that does; its `result`, as the manifest has it: the hash of its file, or
     its sums. Or the fault that has ended it, with `final` where it is one that ends the run."""
 
@@ -116,7 +116,7 @@ class Outcome:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """Its entry of the manifest."""
         piece = self.part.piece
         group = {"row_group": piece.group.number} if piece.group else {}
         return {"part": self.part.number, "source": piece.source, **group, "rows": self.rows, "bad_rows": self.bad,
@@ -130,14 +130,14 @@ class OtherCode(Exception):
 # ---------------------------------------------------------------- what there is to do
 
 def job(task: Task, options: ResultOptions, folder: str | None) -> Job:
-    """What is to be done with every part. Values that --at gives are read here, so that no other machine needs their files."""
+    """The job for every part. Values that --at gives are read here, so that no other machine needs their files."""
     own = {f.name: getattr(options, f.name) for f in fields(ResultOptions)}   # a verb's further options are in the request
     return Job(task.request, task.seeds, same_in_all(task, options), ResultOptions(**{**own, "at": (), "quiet": True}),
                folder and os.path.abspath(folder))
 
 
 def asked(job: Job, sources: Sequence[Location]) -> dict[str, Any]:
-    """What the results depend on, for the manifest."""
+    """Everything that results depend on, for the manifest."""
     defaults = ResultOptions(verb="")
     request = [getattr(job.request, name) for name in job.request._fields if name not in ("verb", "source")]
     said = {SPELLED.get(f.name, "--" + f.name.replace("_", "-")): getattr(job.options, f.name) for f in fields(ResultOptions)
@@ -177,7 +177,7 @@ def parts(found: Sequence[Location], options: ResultOptions, into_files: bool) -
 
 
 def is_parquet(location: Location, options: ResultOptions) -> bool:
-    """Whether a table is Parquet. It is opened only where its name does not say so."""
+    """True if a table is Parquet. It is opened only where its name does not say so."""
     kind = options.input_format or location.kind
     if kind is None:
         table = location.opened()
@@ -207,7 +207,7 @@ def row_groups(location: Location) -> list[RowGroup | None]:
 
 
 def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
-    """What the results of parts are called: as their files, in folders as far as these differ, with the number of the row group
+    """Names for the results of parts: as their files, in folders as far as these differ, with the number of the row group
     and, where another format is asked for, its suffix. A name that is taken gets a number, and a URL keeps its secrets."""
     paths = [shown(part.piece.path) if is_url(part.piece.path) else part.piece.path for part in parts]
     folders = [path.split("/")[:-1] for path in paths]
@@ -246,7 +246,7 @@ def split(base: str) -> tuple[str, str]:
 # ---------------------------------------------------------------- one part
 
 class Heard(Reporter):
-    """What there is to say of a part, kept until its turn comes."""
+    """Remarks on a part, kept until its turn comes."""
 
     def __init__(self, task: Task, options: ResultOptions) -> None:
         super().__init__(task, options)
@@ -299,7 +299,7 @@ def packed(sums: AnySums) -> str:
 
 
 def unpacked(text: str) -> Sums:
-    """What `packed` made."""
+    """The inverse of `packed`."""
     return Sums.unpacked(json.loads(zlib.decompress(b64decode(text))))
 
 

@@ -40,7 +40,7 @@ class Reading:
 
     @staticmethod
     def work_of(task: Task) -> type[Work]:
-        """What is done with rows."""
+        """The class of work on rows."""
         if not task.signature.tensors:
             return Work
         from adcli.rows.tensor_rows import TensorWork

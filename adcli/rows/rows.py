@@ -166,7 +166,7 @@ class Table:
         return found[0] if found else None
 
     def _near(self, p: Param, names: Collection[str]) -> str | None:
-        """What may have been meant among the names of a table or an object that lacks an input. One that is another input's is
+        """The name that may have been meant in a table or an object that lacks an input. One that is another input's is
         not meant, and an input without a standard uncertainty is exact."""
         known = ",".join(q.seed for q in self.inputs if q.seed and q.name in names)
         inputs = [q.name for q in self.inputs]
@@ -183,7 +183,7 @@ class Table:
         return None
 
     def _instead(self, p: Param) -> str:
-        """What may have been meant where a table has no column for an input."""
+        """A help where a table has no column for an input."""
         if (option := self._delimiter(p.name)) is not None:
             return option
         near = self._near(p, self.names)
@@ -383,7 +383,7 @@ def renamed(found: dict[str, object], dialect: Dialect) -> dict[str, object]:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes are UTF-8."""
+    """True for UTF-8."""
     try:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:

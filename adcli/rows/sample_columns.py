@@ -67,7 +67,7 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
 
 
 def whole_table(source: Input, options: ResultOptions) -> SampleTable:
-    """The same of a table that has been opened, read as the options say. OSError or BadTable where it cannot be."""
+    """A table that has been opened, read as the options say. OSError or BadTable where it cannot be."""
     try:
         parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
         text = b"".join(piece for piece in _pieces(source, parquet) if piece)

@@ -36,7 +36,7 @@ class Location:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return named(self.path)
 
     @property
@@ -92,7 +92,7 @@ def matching(pattern: str) -> tuple[list[str], list[str]]:
 
 
 def hidden(path: str, mention: str) -> bool:
-    """Whether a part of a path is hidden, below what its mention spells out, and the mention is not about hidden names."""
+    """True if a part of a path is hidden, below what its mention spells out, and the mention is not about hidden names."""
     magic = remote.PATTERN.search(mention)
     fixed = mention[:magic.start()].rpartition("/")[0] if magic else mention.rstrip("/")
     asked = tuple({part[0] for part in mention[len(fixed):].split("/") if part.startswith(HIDDEN)})
@@ -128,7 +128,7 @@ def ordered(found: Iterable[Location]) -> list[Location]:
 
 
 def natural(path: str) -> tuple[list[list[str | int]], str]:
-    """What paths are sorted by: folder by folder, and numbers by their value."""
+    """The sort key of paths: folder by folder, and numbers by their value."""
     return [[int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))] for name in path.split("/")], path
 
 
@@ -174,7 +174,7 @@ def several(names: list[str]) -> str:
 # ---------------------------------------------------------------- names that lead nowhere
 
 def nearby(path: str) -> str | None:
-    """What may have been meant by a path or a pattern that leads to nothing: several, or the same with its first wrong part put
+    """A help for a path or a pattern that leads to nothing: several, or the same with its first wrong part put
     right, if that leads to something; else what there is in place of it."""
     if not path:
         return "write --data FILE"
@@ -195,5 +195,5 @@ def nearby(path: str) -> str | None:
 
 
 def leads(path: str) -> bool:
-    """Whether there is a file of this name, or one that matches it."""
+    """True if there is a file of this name, or one that matches it."""
     return os.path.lexists(path) or any(True for _ in glob.iglob(path, recursive=True))

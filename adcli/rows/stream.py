@@ -54,7 +54,7 @@ def given_tables(options: ResultOptions) -> list[Location]:
 
 
 def piped() -> bool:
-    """Whether standard input is something that rows can come from without being asked for."""
+    """True if rows can come from standard input without being asked for."""
     if sys.stdin is None:
         return False
     try:
@@ -142,7 +142,7 @@ class TableRun:
 
     @property
     def name(self) -> str:
-        """What messages about all tables call them."""
+        """Name of all tables in messages."""
         return self.first.source.name if len(self.locations) == 1 else f"{len(self.locations)} tables"
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class TableRun:
         self._sum_up()
 
     def take(self, done: Done) -> None:
-        """What else is to be kept of a block, in order."""
+        """Hook for what else is kept of blocks, in order."""
 
     def _blocks(self, begun: Iterator[Any]) -> Iterator[tuple[Reading, Any] | None]:
         """The blocks of all tables, each with its table; the first one has been `begun`. One table is open at a time, and what
@@ -214,7 +214,7 @@ class TableRun:
         return self.reading.blocks(self.first)
 
     def _tell(self, reading: Reading, line: int, fault: Fault) -> None:
-        """What a bad row means: the end, or a message and a count."""
+        """Handle a bad row: the end, or a message and a count."""
         message = f"{reading.place}{line}: {fault.reason}"
         if self.policy == "stop":
             help = f"\nhelp: {fault.help}" if fault.help else ""

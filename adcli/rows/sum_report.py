@@ -1,4 +1,4 @@
-"""What is written of sums: text, CSV, JSON, Parquet, arrays or a matrix, in the shape that the results of a point have."""
+"""Sums as they are written: text, CSV, JSON, Parquet, arrays or a matrix, in the shape that the results of a point have."""
 from __future__ import annotations
 
 import json
@@ -34,13 +34,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def other_shapes(known: Shapes, found: Shapes) -> str:
-    """What is wrong with results that have other shapes than those before."""
+    """The fault of results that have other shapes than those before."""
     name = next(name for name in known if known[name] != found[name])
     return f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape"
 
 
 class SumNames(NamedTuple):
-    """What the columns of a sum are called: the groups by, the number of rows, the weights (None: there are none), and the number
+    """Names of the columns of a sum: the groups by, the number of rows, the weights (None: there are none), and the number
     of rows of each status level."""
 
     groups: tuple[str, ...]

@@ -56,7 +56,7 @@ class Quantity(NamedTuple):
 
 def quantities(signature: Signature, gauss_newton: bool = False, weights: str | None = None,
                taken: Iterable[str] = ()) -> tuple[Quantity, ...]:
-    """What is summed of the results of a derivative: each result; with `gauss_newton` also products of the outputs r and their
+    """The sums over the results of a derivative: each result; with `gauss_newton` also products of the outputs r and their
     first derivatives J (rᵀr, Jᵀr, and JᵀJ on and above the diagonal), by names that are not `taken`; with weights, each times the
     weight of its row, and the weights alone first, by a name given."""
     scale: Product = () if weights is None else (WEIGHT,)

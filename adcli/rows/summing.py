@@ -31,7 +31,7 @@ FINITE_NEEDED = "a weight must be a finite number"
 
 
 class Summing(Work):
-    """What a table is read for whose rows are added up: inputs, weights and groups."""
+    """Work on rows that are added up: reads inputs, weights and groups."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
         self.weights = weighted_by(options)
@@ -183,5 +183,5 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any
 
 
 def finite(column: Sequence[float]) -> bool:
-    """Whether all numbers are."""
+    """True if all numbers are."""
     return all(map(math.isfinite, column))

@@ -29,7 +29,7 @@ class ExactSum(NamedTuple):
 
     @classmethod
     def of(cls, whole: int, exponent: int, specials: tuple[int, int, int] = (0, 0, 0)) -> ExactSum:
-        """The same with an odd `whole`, which is short for most sums."""
+        """A sum with an odd `whole`, which is short for most."""
         zeros = (whole & -whole).bit_length() - 1
         return cls(whole >> zeros, exponent + zeros, *specials) if whole else cls(0, 0, *specials)
 
@@ -48,7 +48,7 @@ class ExactSum(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether all terms were."""
+        """True if all terms were finite."""
         return not (self.nan or self.up or self.down)
 
     def over(self, other: ExactSum) -> float:
@@ -71,7 +71,7 @@ class ExactSum(NamedTuple):
         return self.over(ONE)
 
     def sign(self) -> float:
-        """What IEEE 754 makes of terms that are not finite, in any order; where all are finite a number of the same sign."""
+        """The sum by IEEE 754 where terms are not finite, in any order; else a number of the same sign."""
         if self.nan or (self.up and self.down):
             return math.nan
         return math.inf if self.up else -math.inf if self.down else float((self.whole > 0) - (self.whole < 0))
@@ -113,7 +113,7 @@ class Sums:
         return sum(group.rows for group in self.groups.values())
 
     def rough(self, smooth: bool) -> bool:
-        """Whether a row is not finite, or not `smooth` where all must be."""
+        """True if a row is not finite, or not `smooth` where all must be."""
         return any(not s.finite for g in self.groups.values() for s in g.sums) or \
             (smooth and any(any(g.levels[1:]) for g in self.groups.values()))
 
@@ -126,18 +126,18 @@ class Sums:
         return self.groups.get(key) or Group(0, [0] * len(LEVELS), [ExactSum()] * len(self.names))
 
     def values(self, key: Key = (), mean: bool = False, weights: str | None = None) -> list[float]:
-        """The same as `rounded` of the group with this key."""
+        """`rounded` for the group with this key."""
         return rounded(self.names, self.group(key), mean, weights)
 
     def packed(self) -> dict[str, Any]:
-        """The same as what JSON has: integers that can be large are texts."""
+        """The state as JSON has it: integers that can be large are texts."""
         return {"names": [[name, len(list(same))] for name, same in groupby(self.names)],
                 "groups": [[list(key), g.rows, list(g.levels), [[f"{s.whole:x}", *s[1:]] for s in g.sums]]
                            for key, g in self.groups.items()]}
 
     @classmethod
     def unpacked(cls, found: Mapping[str, Any]) -> Sums:
-        """What `packed` made."""
+        """The inverse of `packed`."""
         groups = {tuple(key): Group(rows, list(levels), [ExactSum(int(whole, 16), *rest) for whole, *rest in sums])
                   for key, rows, levels, sums in found["groups"]}
         return cls(tuple(name for name, times in found["names"] for _ in range(times)), groups)

@@ -162,7 +162,7 @@ def unzstd(pieces: Pieces, name: str) -> Pieces:
 
 
 def named(path: str) -> str:
-    """What messages call a table."""
+    """The name of a table in messages."""
     return "<stdin>" if path == "-" else remote.shown(path) if remote.is_url(path) else one_line(path)
 
 
@@ -178,7 +178,7 @@ def kind_by_name(path: str) -> str | None:
 
 
 def kind_of(path: str, asked: str | None, start: bytes) -> str:
-    """The same: as asked for, by the suffix, or by what the text starts with."""
+    """The kind of a table: as asked for, by the suffix, or by the start of its text."""
     if found := asked or kind_by_name(path):
         return found
     if start.startswith(b"PAR1"):
@@ -219,7 +219,7 @@ def end_of_rows(text: bytes, separator: bytes | None) -> int:
 
 
 def flushed(pieces: Pieces) -> Pieces:
-    """The same: what has been read before a fault goes its way first."""
+    """Let everything read before a fault go its way first."""
     try:
         yield from pieces
     except (AdError, BadTable, OSError):
@@ -257,7 +257,7 @@ def blocks(pieces: Pieces, separator: bytes | None, name: str, most: int = PIECE
 
 
 def cut(rows: bytes, separator: bytes | None, most: int) -> Iterator[bytes]:
-    """The same rows in blocks of `most` bytes, or of a longer row; as they are where `most` is what is read at a time."""
+    """Rows in blocks of `most` bytes, or of a longer row; as they are where `most` is what is read at a time."""
     at, size = 0, most
     while most < PIECE and len(rows) - at > size:
         end = end_of_rows(rows[at:at + size], separator)
@@ -315,7 +315,7 @@ def json_items(pieces: Pieces, name: str) -> Pieces:
 
 
 class JsonItems:
-    """What has been seen of a JSON text: `state` is start, first (after the bracket), item, after (an item) or end; `array`:
+    """State of the scan of a JSON text: `state` is start, first (after the bracket), item, after (an item) or end; `array`:
     items stand in one; how many there were; what is wrong with the next one."""
 
     def __init__(self) -> None:
@@ -340,7 +340,7 @@ class JsonItems:
         return lines, text[at:]
 
     def _mark(self, mark: str) -> bool:
-        """Whether this is no item but a bracket of the array or a comma in it."""
+        """Take a bracket of the array or a comma in it; False where an item begins."""
         if self.state == "start":
             self.array = mark == "["
             self.state = "first" if self.array else "item"

@@ -1,4 +1,4 @@
-"""What native code does for tables: plain blocks read and written many times faster.
+"""Tables read and written by native code, many times faster.
 
 Nothing here decides what a table means. A block is read only where each line is a row of the right number of fields, and a field
 that is no plain decimal number is read by `Table.number`. So the bytes are those of the standard library's reader.
@@ -28,7 +28,7 @@ VALUE = re.compile(rb'"[^"\\\x00-\x1f]*"|[-+.0-9eE]+|true|false|null')
 CLOSED = re.compile(rb"[ \t]*}[ \t]*")
 """An object of one line in pieces: up to a value, a value that is no object and no array, and behind the last one."""
 JSON_NAMES = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
-"""What stands in JSON for numbers that it does not have."""
+"""Spellings in JSON of numbers that it does not have."""
 
 
 class NativeLines:
@@ -99,8 +99,8 @@ class NativeTables:
         return NativeLines(block, columns, found)
 
     def _objects(self, table: Table, block: bytes, whole: bool) -> NativeLines | None:
-        """The same for objects that are all like the first one, which is read with care; they are written `whole` where they keep
-        their names."""
+        """The rows of a block of objects that are all like the first one, which is read with care; they are written `whole`
+        where they keep their names."""
         if table.dialect.empty or table.wanted or (whole and table.start):
             return None
         line = block.partition(b"\n")[0].removesuffix(b"\r")
@@ -147,7 +147,7 @@ class NativeTables:
 
 
 def template(line: bytes) -> tuple[list[bytes], list[str]]:
-    """What stands around the values of an object, and the names of its members; nothing where a value is an object or an array,
+    """The pieces around the values of an object, and the names of its members; nothing where a value is an object or an array,
     or a string with a backslash."""
     pieces, names, at = [], list[str](), 0
     while (piece := MEMBER.match(line, at)) and (value := VALUE.match(line, piece.end())):
@@ -159,7 +159,7 @@ def template(line: bytes) -> tuple[list[bytes], list[str]]:
 
 
 def member(name: str) -> bytes:
-    """What stands in front of the value of a member."""
+    """The text before the value of a member."""
     return f"{json_string(name)}:".encode()
 
 

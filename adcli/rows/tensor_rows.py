@@ -47,7 +47,7 @@ class RowResults:
     @classmethod
     @lru_cache(8)   # a worker of a cluster has several runs at once
     def of(cls, task: Task, jobs: int | None, quiet: bool) -> RowResults:
-        """The same for all tables of a run."""
+        """One for all tables of a run."""
         return cls(task, jobs, quiet)
 
     def __call__(self, at: dict[str, Any]) -> Found:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SummedRow(NamedTuple):
-    """What a row adds: its line in the block, its group and its weight, its results and their status."""
+    """The contribution of a row: its line in the block, its group and its weight, its results and their status."""
 
     line: int
     key: Key

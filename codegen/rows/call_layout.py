@@ -1,5 +1,5 @@
-"""What lies in memory where Python calls a builtin: the words of the plan that it is bound to, Python's functions and objects,
-and those of their parts that are looked at.
+"""Memory layout of builtins that Python calls: the words of the plan that one is bound to, Python's functions and objects, and
+those of their parts that are looked at.
 
 A plan is made in Python (`direct`) and read by code (`calls`), so both have its words from here.
 """
@@ -37,8 +37,8 @@ precision, and that of whole numbers."""
 CONTENT = 32
 """Bytes from the beginning of a bytes object to its first byte."""
 TYPE = 8
-"""The same from any object to its type."""
+"""Bytes from the beginning of any object to its type."""
 DATA, DIMENSIONS, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
-"""The same of NumPy's arrays, in its binary interface."""
+"""Offsets in NumPy's arrays, by its binary interface."""
 READABLE, WRITABLE = 0x101, 0x501
 """NumPy's flags of an array in one piece that is aligned, and of one that can be written, too."""

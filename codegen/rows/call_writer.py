@@ -56,7 +56,7 @@ class CallWriter:
         self.put(self.scalar, base, index, x)
 
     def field(self, kind: str, base: str, offset: int) -> str:
-        """What lies so many bytes behind."""
+        """The value at an offset in bytes."""
         return self.get(kind, self.at("i8", base, offset), 0)
 
     def word(self, name: str) -> str:
@@ -68,7 +68,7 @@ class CallWriter:
         return self.get("ptr", "%plan", PLAN.index(name))
 
     def is_a(self, x: str, type: str) -> str:
-        """Whether an object is of a type of OBJECTS."""
+        """True if an object is exactly of a type of OBJECTS."""
         return self.value(f"icmp eq ptr {self.field('ptr', x, TYPE)}, {self.known(type)}")
 
     def known(self, name: str) -> str:

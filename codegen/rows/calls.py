@@ -1,4 +1,4 @@
-"""What Python calls, as LLVM IR: four functions that speak its C interface around any kernel.
+"""Builtins for Python as LLVM IR: four functions that speak its C interface around any kernel.
 
     numbers(values)                       numbers by name for numbers by name
     columns(values, targets, new)         arrays by name computed into arrays by name, which may be known to be new
@@ -93,7 +93,7 @@ def _block(w: CallWriter) -> None:
 
 
 def _rows(w: CallWriter) -> None:
-    """The same, without Python's lock where it takes long."""
+    """All rows, without Python's lock where it takes long."""
     with w.function("void @rows(ptr %plan, ptr %api, ptr %in, ptr %out, i64 %rows, ptr %memory)"):
         _patiently(w, "%rows", "call void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)")
 
@@ -149,7 +149,7 @@ def _one_row(w: CallWriter) -> None:
 # ---------------------------------------------------------------- arrays
 
 def _is_array(w: CallWriter) -> None:
-    """Whether an object is exactly a NumPy array of this dtype with these flags."""
+    """True if an object is exactly a NumPy array of this dtype with these flags."""
     with w.function("i1 @is_array(ptr %api, ptr %x, ptr %dtype, i32 %flags)"):
         w.require(w.is_a("%x", "ndarray"))
         w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), "%dtype"))
@@ -160,7 +160,7 @@ def _is_array(w: CallWriter) -> None:
 
 
 def _same_shape(w: CallWriter) -> None:
-    """Whether two arrays have one shape."""
+    """True if two arrays have one shape."""
     with w.function("i1 @same_shape(ptr %x, ptr %y)"):
         rank = w.field("i32", "%x", DIMENSIONS)
         w.require(w.compared("eq", "i32", rank, w.field("i32", "%y", DIMENSIONS)))

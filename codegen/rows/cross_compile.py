@@ -15,7 +15,7 @@ from adcli.codegen.rows.platforms import Platform
 from adcli.lang.ir.errors import AdError, nearest
 
 PROBE = "define {real} @probe({real} %x) {{\n  %y = fmul {real} %x, %x\n  ret {real} %y\n}}\n"
-"""What a processor computes itself, or by a function of a library: then numbers are passed otherwise than libraries expect."""
+"""Probe: without hardware a processor calls a library, and numbers are passed otherwise than libraries expect."""
 IN_SOFTWARE = ("__aeabi_fmul", "__aeabi_dmul", "__mulsf3", "__muldf3")
 LACKING = {"double": "it has no double precision in hardware", "float": "it has no floating point in hardware"}
 """Why a processor is refused that lacks hardware for numbers of this type."""
@@ -58,7 +58,7 @@ def processors(said: list[str]) -> list[str]:
 
 
 def work(task: dict[str, Any]) -> bytes:
-    """What the child does, LLVM told of all machines."""
+    """The work of the child, where LLVM knows all machines."""
     from adcli.codegen.rows import jit
     from llvmlite import binding
     binding.initialize_all_targets()

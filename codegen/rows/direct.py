@@ -42,7 +42,7 @@ Quick = Callable[..., Any]
 
 
 class Plan(bytes):
-    """What a builtin is bound to: the words of PLAN, and the objects that these and the builtin have addresses of, which it may
+    """The words of PLAN that a builtin is bound to, with the objects whose addresses these and the builtin have, which it may
     outlive where Python ends."""
 
     kept: tuple[object, ...]
@@ -81,7 +81,7 @@ class MethodDef(ctypes.Structure):
 
 
 def never(*arguments: object) -> None:
-    """What is called where there is no builtin: nothing is known to it."""
+    """Stand-in where there is no builtin: it knows nothing."""
 
 
 def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
@@ -117,7 +117,7 @@ def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, eq
 
 
 def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) -> Quick:
-    """What `vector` does, also for what is a kernel but not one piece of code."""
+    """`vector` in Python, also for a kernel that is not one piece of code."""
     import numpy as np
     lanes, from_vector = kernel.lanes, [i for i, origin in enumerate(gathered.origins) if origin >= 0]
     origins, places = (np.array(each, np.intp) for each in (gathered.origins, gathered.places))
@@ -137,7 +137,7 @@ def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) ->
 
 
 def is_code(kernel: Kernel) -> bool:
-    """Whether it is code, and not the evaluator in its place."""
+    """True for compiled code, not the evaluator in its place."""
     return type(kernel) is Kernel
 
 
@@ -174,7 +174,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
 
 
 def builtins(code: str = "d") -> Callable[[str, Plan], Quick] | None:
-    """What makes builtins of plans for kernels on numbers with this letter; None where there are none."""
+    """The maker of builtins from plans, for kernels on numbers with this letter; None where there are none."""
     return once(_builtins, code)
 
 
@@ -187,8 +187,8 @@ _once: dict[tuple[Any, str], Any] = {}
 
 
 def once(made: Callable[[str], Any], code: str) -> Any:
-    """What a function gives: made by one thread, also where they begin together, and there for all without waiting for what
-    another one compiles."""
+    """The result of a function, computed by one thread, also where they begin together, and there for all without waiting for
+    what another one compiles."""
     if (made, code) in _once:
         return _once[made, code]
     with COMPILING:
@@ -257,7 +257,7 @@ def pointed(function: Any) -> int:
 
 
 def known_python() -> bool:
-    """Whether objects lie in memory as `call_layout` has them: CPython for 64 bits, with its lock."""
+    """True if objects lie in memory as `call_layout` has them: CPython for 64 bits, with its lock."""
     if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     word, number = Plan(b"words of a plan."), 1.5

@@ -27,7 +27,7 @@ MOST_FACTORS = 3
 MOST_TERMS = 1 << 28
 """Terms that a record takes before its limbs could overflow; see BIAS."""
 BIAS = 1 << 62
-"""What each limb and count begins with, so that all stay positive: 2^28 terms move one by less than 2^61."""
+"""Initial value of limbs and counts, so that all stay positive: 2^28 terms move one by less than 2^61."""
 SPECIALS = 4
 """Counts at the end of a record: of NaN, +inf and -inf, and one that stays as it is."""
 LARGEST_EXPONENT = 2047
@@ -35,7 +35,7 @@ LARGEST_EXPONENT = 2047
 LIMB = (1 << 32) - 1
 """The bits that are a limb's own."""
 NEUTRAL = {"or": "false", "xor": "0", "add": "0", "mul": "1"}
-"""What an operation of LLVM leaves as it is."""
+"""The neutral elements of operations of LLVM."""
 
 
 def limbs(factors: int) -> int:
@@ -195,7 +195,7 @@ def _pieces(factors: int) -> int:
 # ---------------------------------------------------------------- without native code
 
 class InterpretedSums(Kernel):
-    """The same calls on the same memory in Python's integers, where a system allows no executable memory."""
+    """Sums in Python's integers, called on the same memory, where a system allows no executable memory."""
 
     __slots__ = ()
 

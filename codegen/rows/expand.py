@@ -30,7 +30,7 @@ def for_machine(program: Program, simple: Program | None = None) -> Program:
 
 def expand(program: Program, definitions: Definitions | None = None,
            kept: Callable[[Equation], bool] = lambda e: False) -> Program:
-    """The same program with rows that have an instruction or a libm symbol only, of fixed arity and without `dup`. Compositions
+    """The program with only rows that have an instruction or a libm symbol, of fixed arity and without `dup`. Compositions
     that are `kept` stay as they are.
 
     Time is linear in the number of equations that come out.
@@ -66,7 +66,7 @@ def in_terms_of(e: Equation, env: Substitution) -> Equation:
 
 
 def rewritten(op: Primitive, definitions: Definitions) -> bool:
-    """Whether there are equations of an operation that do not stay as they are."""
+    """True if some equations of an operation are rewritten."""
     return (op.llvm is None and op.libm is None) or op.many is not None or op.name in definitions
 
 
@@ -109,7 +109,7 @@ def folded(e: Equation) -> list[Equation]:
 
 
 def read(atom: Atom, env: Substitution) -> Atom:
-    """What `atom` stands for; at most one step a nested composition."""
+    """The replacement of `atom`; at most one step a nested composition."""
     while atom in env:
         atom = env[atom]
     return atom

@@ -1,4 +1,4 @@
-"""What an operation becomes: an LLVM instruction, an intrinsic, or a call of a maths library.
+"""Instruction selection for operations: an LLVM instruction, an intrinsic, or a call of a maths library.
 
 Rows that have none of these are compositions, which `expand` has written out before. Loops over rows and loop nests use the same
 `Instructions`, so an operation has the same bits in both. Nothing licenses LLVM to change a rounding, unless `fast` is asked for.
@@ -21,7 +21,7 @@ DEFINITIONS = {
 """libm leaves the sign of fmax(-0, +0) open; this does not, and is vector code on every machine."""
 
 FAST = " contract arcp"
-"""What arithmetic may do for speed where that is asked for; NaN, infinities and signs of zero keep their meaning."""
+"""Licence of arithmetic with --fast-math; NaN, infinities and signs of zero keep their meaning."""
 STACK_ALIGNMENT = 16
 """Bytes to which every caller aligns the stack."""
 
@@ -209,7 +209,7 @@ def vector(scalar: str, lanes: int) -> str:
 
 
 def suffix(scalar: str, lanes: int) -> str:
-    """What the name of an intrinsic on such values ends with."""
+    """The suffix of an intrinsic on such values."""
     kind = "f64" if scalar == "double" else "f32"
     return kind if lanes == 1 else f"v{lanes}{kind}"
 

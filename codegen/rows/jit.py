@@ -40,7 +40,7 @@ def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
 
 
 def with_module(text: str, function: Callable[[Any], Result]) -> Result:
-    """What a function makes of the text as a module of LLVM."""
+    """The result of a function on the text as a module of LLVM."""
     def made() -> Result:
         with parsed(text) as module:
             return function(module)
@@ -74,7 +74,7 @@ def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> b
 
 
 def assembled(text: str, context: Any) -> Any:
-    """What `binding.parse_assembly(text, context)` is, in the same way."""
+    """`binding.parse_assembly(text, context)` without llvmlite's lock."""
     from llvmlite.binding import ModuleRef, ffi
     with ffi.OutputString() as said:
         module = ModuleRef(unlocked("LLVMPY_ParseAssembly")(context, ctypes.c_char_p(text.encode()), said), context)
@@ -85,7 +85,7 @@ def assembled(text: str, context: Any) -> Any:
 
 
 def emitted(machine: Any, module: Any) -> bytes:
-    """What `machine.emit_object(module)` is, which lets no other thread into LLVM meanwhile."""
+    """`machine.emit_object(module)` without llvmlite's lock."""
     from llvmlite.binding import ffi
     with ffi.OutputString() as said:
         buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, said)
@@ -144,7 +144,7 @@ def baseline() -> str:
 
 @contextlib.contextmanager
 def reported() -> Iterator[None]:
-    """What LLVM complains about, as CodegenError."""
+    """Turn errors of LLVM into CodegenError."""
     try:
         yield
     except RuntimeError as error:

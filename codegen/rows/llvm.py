@@ -27,7 +27,7 @@ from adcli.lang.ir.records import value_record
 MUL, NEG = TABLE["mul"], TABLE["neg"]
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")
-"""What the text calls its own values and blocks: no value of a program has such a name."""
+"""Names of the text's own values and blocks, which no value of a program has."""
 ONE_PART = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
 LISTED_FROM = 500
@@ -344,7 +344,7 @@ class KernelWriter:
         return f"%in.{i}.at", f"  %in.{i}.at = getelementptr {self.scalar}, ptr %in.{i}, i64 %row"
 
     def output_at(self, i: int) -> tuple[str, str]:
-        """The same of a result."""
+        """Where a result lies, and the line that finds it."""
         return f"%out.{i}.at", f"  %out.{i}.at = getelementptr {self.scalar}, ptr %out.{i}, i64 %row"
 
     def load_slot(self, var: Var, slot: int) -> list[str]:
@@ -375,7 +375,7 @@ class KernelWriter:
         self.instructions.declared["llvm.prefetch.p0"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
 
     def prefetched(self, at: str, write: int) -> list[str]:
-        """What asks for rows to come of the column that is read or written at `at`."""
+        """Prefetches for the column that is read or written at `at`."""
         if not self.ahead:
             return []
         return [f"  {at}.later = getelementptr {self.scalar}, ptr {at}, i64 {self.ahead}",

@@ -94,7 +94,7 @@ class PartWriter:
         self.slot, self.count, self.ended = dict(part.loads), 0, 0
 
     def data(self) -> list[str]:
-        """What the functions load their constants from."""
+        """The globals that functions load constants from."""
         size = self.size * self.lanes
         lines = [f"@{name} = internal constant {self.real} splat ({self.scalar} {value}), align {size}"
                  for value, name in self.constants.items()]

@@ -37,7 +37,7 @@ class Platform:
 
     @property
     def bare(self) -> bool:
-        """Whether there is no system on it: programs are linked whole, and their addresses are fixed."""
+        """True without an operating system: programs are linked whole, and their addresses are fixed."""
         return "-none-" in self.name
 
     @property
@@ -47,17 +47,17 @@ class Platform:
 
     @property
     def comment(self) -> str:
-        """What begins a comment of its assembly."""
+        """The comment mark of its assembly."""
         return {"aarch64": "//", "arm": "@"}.get(self.architecture, "#")
 
     @property
     def narrow(self) -> bool:
-        """Whether a size has 32 bits, and not 64."""
+        """True if sizes have 32 bits, not 64."""
         return self.architecture in ("arm", "wasm32", "riscv32")
 
     @property
     def extrema(self) -> bool:
-        """Whether LLVM lacks code for `max` and `min`."""
+        """True if LLVM lacks code for `max` and `min`."""
         return self.architecture in ("arm", "riscv32")
 
 
@@ -89,7 +89,7 @@ PLATFORMS = {p.name: p for p in (
     Platform("riscv32-none-elf", "riscv32-unknown-none-elf", "generic-rv32", None, "+m,+c", "ilp32", ""),
     Platform("riscv64-none-elf", "riscv64-unknown-none-elf", "generic-rv64", None, *RISCV),
 )}
-"""What --target can name; the first that begins with the words given is meant."""
+"""Values of --target; the first that begins with the words given is meant."""
 VENDORS = {"unknown", "pc", "apple", "w64", "none"}
 OTHER_WORDS = {"arm64": "aarch64", "amd64": "x86_64", "x64": "x86_64", "armv7": "arm", "armv7l": "arm", "armv7a": "arm",
                **{f"arm{profile}": f"thumb{profile}" for profile in PROFILES}, "riscv64gc": "riscv64", "riscv32imc": "riscv32",
@@ -133,4 +133,4 @@ def smaller(x: Expr, y: Expr) -> Expr:
 
 
 EXTREMA: Mapping[str, Callable[..., Expr]] = {"max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs)}
-"""What `expand` writes for a machine with `extrema`."""
+"""Definitions for `expand` on a machine with `extrema`."""

@@ -34,14 +34,14 @@ and 245 at a length of 300, 256 and 267 at 1,000, 252 and 284 at 1,900, 335 and 
 cache has the interpreter: 192 and 239, 197 and 260, 215 and 332, 263 and 333, 545 and 699.
 """
 LONG = 100_000
-"""The same for functions that are called again and again: from here on compiling takes a second."""
+"""Threshold for functions that are called again and again: from here on compiling takes a second."""
 FEW_ROWS_BYTES = 1 << 20
 """Size of tables up to which their rows are few. At a length of 30,000 a tape with the code that follows it takes 0.35 s for 100
 rows and 1.6 s for 100,000, compiled code 0.56 s and 1.1 s; they meet at 10,000 rows."""
 COMPILE_SECONDS = 10e-6
 """Time to compile an equation: a third of it Python's, the rest LLVM's."""
 INTERPRET_SECONDS = 4e-9
-"""What an instruction takes longer for a block of rows on a tape than in compiled code."""
+"""Extra time of an instruction on a tape, against compiled code, for a block of rows."""
 AT_A_TIME = 0.05
 """Seconds of these between two looks at whether there is compiled code."""
 
