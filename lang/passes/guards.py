@@ -8,15 +8,15 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, partial, reduce
 from operator import itemgetter
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
-from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
+from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, When, WrittenLine, apply, many, mapped
 from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
-from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule
+from adcli.lang.ir.rule_programs import Statics, by_operation
 from adcli.lang.passes.simplify import simplify
 
 Guard = tuple[tuple[Var, bool], ...]
@@ -65,33 +65,19 @@ class Term:
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
     construction. The value gets its printing hint where the last line makes it."""
-    written = maps_of(equation, seed)[position]
-    if written is None:
-        return None
-    return seed if written.unchanged and seed.stands_in(b) else made_by(b, written, equation, position, seed, hint)
-
-
-def maps_of(equation: Equation, seed: Term) -> tuple[WrittenMap | None, ...]:
-    """The maps of all arguments of an equation that is a row of the table, for a seed."""
-    return (unit_maps if seed.atom is ONE else written_maps)(equation)
-
-
-def made_by(b: Builder, written: WrittenMap, equation: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
-    """What a map that does not hand its seed on makes of it at one argument."""
-    args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
+    written = written_sum(equation)((position,), ONE_UNIT if seed.atom is ONE else NO_UNITS, False)
+    if written is not None and not written.lines and not written.guard and written.value == 0 and seed.stands_in(b):
+        return seed
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
-    values = (seed.atom, equation.outs[0], *args, *written.constants)
-    if written.always:
-        made = b.lines(written.lines, values, hint if written.named else NO_HINT)
-        return None if guard is None else Term(b, made, guard, seed.exists)
-    start = len(b.equations)
-    for op, operands in written.lines:
-        values += (b.line(op, operands(values), NO_HINT),)
-    if written.guard and guard is not None:
-        guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
-    return None if guard is None else Term(b, values[written.value], guard, seed.exists).named(b, hint, start)
+    if written is not None and guard is not None:
+        return written.term(b, (seed.atom, equation.outs[0], *equation.args), guard, seed.exists, hint)
+    start, made = len(b.equations), mapped(b, equation, position, b.expr(seed.atom))   # of many arguments
+    if isinstance(made, When):
+        found = literals(b, made.condition, start)
+        guard, made = None if guard is None else restrict(b, guard, found), made.value
+    return None if guard is None or made is None else Term.of(made, guard, seed.exists).named(b, hint, start)
 
 
 def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
@@ -105,9 +91,7 @@ def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], se
     else:
         written = sums(positions, tuple([a is ONE for a in atoms]) if ONE in atoms else NO_UNITS, args[0] is args[-1])
         if written is not None:
-            values = (*atoms, equation.outs[0], *args, *written.constants)
-            made = b.lines(written.lines, values, hint if written.named else NO_HINT) if written.lines else values[written.value]
-            return Term(b, made)
+            return written.term(b, (*atoms, equation.outs[0], *args), (), None, hint)
     if len(seeds) == 1:
         return contribution(b, equation, positions[0], seeds[0], hint)
     start = len(b.equations)
@@ -164,60 +148,6 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     return tuple(found)
 
 
-@record
-class WrittenMap:
-    """A map of the table as lines that are the same at every use but for their operands. The map exists where the truth values of
-    `guard` are as wanted; `value` and these are found where operands are. `always` says that it exists always, and that the last
-    line makes the value, which is `named` after what it is the derivative of. It reads all arguments of the operation if it is
-    `whole`, of many only its own. It is `unchanged` where the value is the seed, and always exists.
-    """
-
-    lines: tuple[WrittenLine, ...]
-    always: bool
-    constants: tuple[Lit, ...]
-    value: int
-    guard: tuple[tuple[int, bool], ...]
-    whole: bool
-    unchanged: bool
-    named: bool = True
-
-
-@by_operation
-def written_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
-    """The maps of all arguments of an equation that is a row of the table; None where one is zero by construction."""
-    return _all_written(op, static, count, False)
-
-
-@by_operation
-def unit_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
-    """The same of the seed 1, simplified."""
-    return _all_written(op, static, count, True)
-
-
-def _all_written(op: Primitive, static: Statics, count: int, of_one: bool) -> tuple[WrittenMap | None, ...]:
-    if many(op, count):
-        return (_written(map_rule(op, 0, static, count), False, of_one),) * count
-    return tuple([_written(map_rule(op, i, static, count), True, of_one) for i in range(count)])
-
-
-def _written(rule: Rule | None, whole: bool, of_one: bool) -> WrittenMap | None:
-    if rule is None:
-        return None
-    b, value = Builder(), rule.value
-    b.equations.extend(rule.equations)
-    if of_one and rule.condition is None and rule.equations:
-        b.equations, value = simplified(rule.equations, value, {rule.t: ONE})
-    guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
-    used = [value, *[a for e in b.equations for a in e.args]]
-    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit) and a not in rule.args]))
-    given = (rule.t, rule.z, *rule.args, *constants)
-    place = places(given, b.equations)
-    always = bool(b.equations) and not guard and b.equations[-1].outs[0] is value
-    unchanged = rule.value is rule.t and not b.equations and not guard
-    return WrittenMap(written_lines(b.equations, place), always, constants, place[value],
-                      tuple([(place[v], wanted) for v, wanted in guard]), whole, unchanged, value is rule.value)
-
-
 def simplified(lines: Iterable[Equation], value: Atom, known: Mapping[Atom, Atom]) -> tuple[list[Equation], Atom]:
     """Lines that make one value, as `simplify` would leave them where some of their operands are known, and the value."""
     written = Program((), tuple(lines), (Result("value", value),))
@@ -227,18 +157,32 @@ def simplified(lines: Iterable[Equation], value: Atom, known: Mapping[Atom, Atom
 
 @record
 class WrittenSum:
-    """The sum of the maps of some arguments where every one of them exists always, as lines. The last one makes the sum, which is
-    `named` after what it is the derivative of; where there is none the `value` is found where operands are."""
+    """The sum of the maps of some arguments as lines, of which the last makes it, `named` after what it is the derivative of. The
+    `value` is found where operands are without lines or under a `guard` of values, which only one map alone may have."""
 
     lines: tuple[WrittenLine, ...]
     constants: tuple[Lit, ...]
     value: int
     named: bool
+    guard: tuple[tuple[int, bool], ...] = ()
+
+    def term(self, b: Builder, operands: tuple[Atom, ...], guard: Guard, exists: Atom | None, hint: Hint) -> Term | None:
+        """Append the lines for these seeds, result and arguments; None where the guards contradict each other."""
+        values = (*operands, *self.constants)
+        if not self.guard:
+            made = b.lines(self.lines, values, hint if self.named else NO_HINT) if self.lines else values[self.value]
+            return Term(b, made, guard, exists)
+        start = len(b.equations)
+        for op, read in self.lines:
+            values += (b.line(op, read(values), NO_HINT),)
+        whole = restrict(b, guard, tuple([(v, wanted) for i, wanted in self.guard if isinstance(v := values[i], Var)]))
+        return None if whole is None else Term(b, values[self.value], whole, exists).named(b, hint, start)
 
 
 Units = tuple[bool, ...]
 """Which of some seeds are 1."""
 NO_UNITS: Units = ()
+ONE_UNIT: Units = (True,)
 Sums = Callable[[tuple[int, ...], Units, bool], WrittenSum | None]
 
 
@@ -251,26 +195,33 @@ def written_sum(op: Primitive, static: Statics, count: int) -> Sums:
 
 def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...], units: Units,
                  same: bool) -> WrittenSum | None:
-    """What `contributions` does with seeds that exist always, read off what it emits for one operation; None where that is not
-    the same at every use: for maps that exist under a condition, or have lines in common with others."""
+    """The sum of maps for seeds that exist always; None where that is not the same at every use: for several maps of which one
+    exists under a condition, or where maps have lines in common with others; and where all of them are zero."""
     if many(op, count):
         return None
     b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
-    args: list[Atom] = [Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]
+    args: list[Atom] = [Lit(constants[i]) if i in constants else Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)]
     if twice := same and count > 1:
         args[-1] = args[0]
-    e = Equation((Var("z"),), op, tuple(args))
-    term = total(b, [contribution(b, e, i, Term(b, seed)) for i, seed in zip(positions, seeds, strict=True)])
-    if term is None or term.guard or (b.equations and b.equations[-1].outs[0] is not term.atom):
+    e = Equation((Var("z", truth=op.truth),), op, tuple(args))
+    maps = [m for i, t in zip(positions, seeds, strict=True) if (m := mapped(b, e, i, b.expr(t))) is not None]
+    guard: Guard = ()
+    if len(maps) == 1 and isinstance(when := maps[0], When):
+        maps, guard = [when.value], literals(b, when.condition, 0)
+    found = [m for m in maps if isinstance(m, Expr)]
+    if not found or len(found) < len(maps):
         return None
-    value: Atom = term.atom
-    lines, used = b.equations, (*seeds, e.outs[0], *e.args)
-    if units or twice:
+    value: Atom = reduce(lambda x, y: x + y, found).atom
+    if not guard and b.equations and b.equations[-1].outs[0] is not value:
+        return None
+    whole, lines, used = value, b.equations, (*seeds, e.outs[0], *e.args)
+    if (units or twice) and not guard:
         lines, value = simplified(lines, value, {seed: ONE for seed, one in zip(seeds, units, strict=False) if one})
     read = [value, *[a for line in lines for a in line.args]]
     own = tuple(dict.fromkeys([a for a in read if isinstance(a, Lit) and a not in used]))
     place = places((*used, *own), lines)
-    return WrittenSum(written_lines(lines, place), own, place[value], value is term.atom)
+    return WrittenSum(written_lines(lines, place), own, place[value], value is whole,
+                      tuple([(place[v], wanted) for v, wanted in guard]))
 
 
 def places(given: Iterable[Atom], equations: Iterable[Equation]) -> dict[Atom, int]:

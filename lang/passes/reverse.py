@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.duplicate import copied_values, copy_name, serving
 from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, add, infinite_values, made_by, maps_of, result, total
+from adcli.lang.passes.guards import Term, add, contribution, infinite_values, result, total
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
@@ -207,17 +207,10 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         if loop is not None:
             return sorted(loop.items(), key=itemgetter(0))
     seed, found = adjoints[e.outs[0]], list[tuple[int, Term]]()
-    maps = () if e.op.tensors else maps_of(e, seed)
+    make = through if e.op.tensors else contribution
     for i, a in enumerate(e.args):
         if a in active:
-            if e.op.tensors:
-                term = through(b, e, i, seed, use_hint(e, i, uses, copied))
-            elif (written := maps[i]) is None:
-                continue
-            elif written.unchanged and seed.stands_in(b):
-                term = seed
-            else:
-                term = made_by(b, written, e, i, seed, use_hint(e, i, uses, copied))
+            term = make(b, e, i, seed, use_hint(e, i, uses, copied))
             if term is not None:
                 found.append((i, term))
     return found if copied is not None else with_copies(b, e, seed, found)

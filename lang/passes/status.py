@@ -42,7 +42,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, abs_, max_, select
 from adcli.lang.ir.records import paused
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
-from adcli.lang.passes.guards import Guard, either, restrict, truth, written_maps
+from adcli.lang.passes.guards import Guard, either, restrict, truth
 from adcli.lang.passes.simplify import Folder
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]
@@ -346,7 +346,13 @@ def note_hidden(levels: Levels, equations: Iterable[Reached], looked: set[Atom])
 def hidden(e: Equation) -> Sequence[Atom]:
     """The operands of what can hide NaN that it can hide: where constants say what an operation is, those that it does not depend
     on, as x of x**0."""
-    return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
+    return e.args if not e.op.static else [a for a, is_mapped in zip(e.args, mapped_arguments(e), strict=True) if not is_mapped]
+
+
+@by_operation
+def mapped_arguments(op: Primitive, static: Statics, count: int) -> tuple[bool, ...]:
+    """Which arguments have a map that is not zero by construction."""
+    return tuple([map_rule(op, i, static, count) is not None for i in range(count)])
 
 
 def is_nan(b: Builder, value: Atom) -> Expr:
