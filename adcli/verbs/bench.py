@@ -30,12 +30,12 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
-from adcli.input.points import Point, one_point
+from adcli.input.points import one_point
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.streams import columns_of, packed_destination, say
 from adcli.output.wrap import fitted, table
-from adcli.verbs.timing import best, headline, timed
+from adcli.verbs.timing import Timing, best, headline, timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
-    from adcli.lang.ir.errors import Source
 
 BATCH = 16
 """Factor of the rows that are timed on several threads; a start of threads must not show."""
@@ -106,14 +105,12 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
         raise AdError(f"--size {options.size}: the point of --at has its sizes", help="give one of the two")
     point = one_point(program.params, options.at, say, options.source, "the times are those of one point",
                       "give one number for each input: --at x=2,y=5") if options.at else {}
-    precision, fast = options.precision or "double", options.fast_math
+    asked = Timing(options.source, options.inputs, options.outputs, options.seconds, point, options.precision or "double",
+                   options.fast_math)
     if not has_tensors(program):
-        return measured(options.source, options.inputs, options.outputs, options.rows, options.seconds, point, precision,
-                        fast), report
+        return measured(asked, options.rows), report
     from adcli.verbs import bench_tensors
-    given = sizes(options.size or "")
-    return (bench_tensors.measured(options.source, program, options.inputs, options.outputs, given, options.seconds, point,
-                                   precision, fast), bench_tensors.report)
+    return bench_tensors.measured(asked, program, sizes(options.size or "")), bench_tensors.report
 
 
 def sizes(text: str) -> dict[str, int]:
@@ -127,56 +124,45 @@ def sizes(text: str) -> dict[str, int]:
     return found
 
 
-def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float,
-             point: Point, precision: str, fast: bool) -> dict[str, Any]:
+def measured(asked: Timing, rows: int) -> dict[str, Any]:
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds. Inputs that the point lacks are sampled."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
     from adcli.codegen.machine.memory import require_room
     from adcli.lang.lower.frontend import parse_source
-    f = Function(parse_source(source), precision=precision, fast_math=fast)
+    f, wrt, of = Function(parse_source(asked.source), precision=asked.precision, fast_math=asked.fast), asked.wrt, asked.of
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
-    threads = processors()
     many = BATCH * rows
     widest = max(len(g.inputs) + len(g.outputs) for g in functions.values())
-    require_room(f"a batch of {BATCH} × {rows:,} rows", PRECISIONS[precision].bytes * widest * many, "time fewer --rows")
-    per_row = {name: best(call(g, rows, 1, point), seconds) / rows * 1e9 for name, g in functions.items()}
-    batches = {name: {str(jobs): best(call(g, many, jobs, point), seconds) / many * 1e9 for jobs in sorted({1, threads})}
-               for name, g in functions.items()}
-    return {
-        "program": source.name, "precision": precision, "fast_math": fast, "inputs": len(f.inputs), "outputs": len(f.outputs),
-        "equations": {name: len(g.program.equations) for name, g in functions.items()},
-        "rows": rows, "ns_per_row": per_row,
-        "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
-        "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
-        "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
-        "tiers": tiers_beside(functions["gradient"], rows, seconds, point),
-        "compile_ms": phases(source, wrt, of, precision, fast),
-        "start_up_ms": start_up(source, f.program, point, precision, fast),
-    }
+    require_room(f"a batch of {BATCH} × {rows:,} rows", PRECISIONS[asked.precision].bytes * widest * many, "time fewer --rows")
+    per_row = {name: best(call(asked, g, rows, 1), asked.seconds) / rows * 1e9 for name, g in functions.items()}
+    batches = {name: {str(jobs): best(call(asked, g, many, jobs), asked.seconds) / many * 1e9
+                      for jobs in sorted({1, processors()})} for name, g in functions.items()}
+    return {**asked.figures(functions, per_row, batches), "rows": rows, "ns_per_row": per_row, "batch_rows": many,
+            "batch_ns_per_row": batches, "tiers": tiers_beside(asked, functions["gradient"], rows), "compile_ms": phases(asked),
+            "start_up_ms": start_up(asked, f.program)}
 
 
-def sampled(g: Function, rows: int, point: Point) -> dict[str, Any]:
+def sampled(asked: Timing, g: Function, rows: int) -> dict[str, Any]:
     """Columns of the inputs."""
     import numpy as np
     r, code = np.random.default_rng(0), PRECISIONS[g.precision].code
-    return {p.name: np.full(rows, point[p.name], code) if p.name in point else
-            r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows).astype(code)
+    return {p.name: np.full(rows, asked.point[p.name], code) if p.name in asked.point else asked.drawn(r, p, rows).astype(code)
             for p in g.program.params}
 
 
-def call(g: Function, rows: int, jobs: int, point: Point) -> Callable[[], object]:
+def call(asked: Timing, g: Function, rows: int, jobs: int) -> Callable[[], object]:
     """A call on sampled rows into arrays that are there already, of compiled code however long it takes to make."""
     from adcli.codegen.rows.tiers import TieredKernel
     kernel = g.kernel()
     if isinstance(kernel, TieredKernel):
         kernel.succession.rise()
-    at = sampled(g, rows, point)
+    at = sampled(asked, g, rows)
     result = g(at, jobs=jobs)
     return lambda: g(at, jobs=jobs, out=result)
 
 
-def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[str, dict[str, float]]:
+def tiers_beside(asked: Timing, g: Function, rows: int) -> dict[str, dict[str, float]]:
     """Both tiers of code: milliseconds until it is there, nanoseconds a row, and a row and equation, microseconds a single point.
     The tape's are without the milliseconds of its interpreter, which are there once."""
     from adcli.codegen.machine import veclib
@@ -185,10 +171,10 @@ def tiers_beside(g: Function, rows: int, seconds: float, point: Point) -> dict[s
     code = PRECISIONS[g.precision].code
     interpreter(None, code)
     program = for_machine(g.program)
-    columns, figures = list(sampled(g, rows, point).values()), dict[str, dict[str, float]]()
+    columns, figures = list(sampled(asked, g, rows).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
         kernel, made = timed(partial(native, program, tier, precision=g.precision, fast=g.fast_math and tier == "compiled"))
-        single, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
+        single, row = (best(on_rows(kernel, columns, n), asked.seconds) / n for n in (1, rows))
         figures[tier] = {"made_ms": made * 1e3, "us_per_point": single * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
     lanes = veclib.lanes(PRECISIONS[g.precision].bytes)
@@ -204,7 +190,7 @@ def on_rows(kernel: Kernel, columns: Sequence[np.ndarray], rows: int) -> Callabl
     return lambda: run_arrays(kernel, given, rows, out)
 
 
-def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precision: str, fast: bool) -> dict[str, float]:
+def phases(asked: Timing) -> dict[str, float]:
     """Milliseconds from text to callable gradient, phase by phase. Here each ends before the next begins; otherwise LLVM compiles
     the first texts of a long program while the next are emitted, and all processors take part in both."""
     from adcli.codegen.machine import veclib
@@ -213,37 +199,37 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, precisio
     from adcli.codegen.rows.expand import for_machine
     from adcli.lang.derive.derivatives import gradient
     from adcli.lang.lower.frontend import parse_source
-    found, real = dict[str, float](), PRECISIONS[precision]
+    found, real = dict[str, float](), PRECISIONS[asked.precision]
 
     def phase(name: str, work: Callable[[], Any]) -> Any:
         made, seconds = timed(work)
         found[name] = seconds * 1e3
         return made
 
-    program = phase("parse", lambda: parse_source(source))
-    derived = phase("differentiate", lambda: gradient(program, wrt, of))
+    program = phase("parse", lambda: parse_source(asked.source))
+    derived = phase("differentiate", lambda: gradient(program, asked.wrt, asked.of))
     expanded = phase("expand", lambda: for_machine(derived))
-    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), fast, real),
+    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), asked.fast, real),
                                              tuple(k.texts)))
     code = phase("llvm", lambda: jit.object_codes(texts, kernel.level))
     phase("link", lambda: jit.link(code, kernel.entry))
     return found
 
 
-def start_up(source: Source, program: Program, point: Point, precision: str, fast: bool) -> dict[str, float]:
+def start_up(asked: Timing, program: Program) -> dict[str, float]:
     """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling. (-P: no
     module of the folder one is in is imported.)"""
     r = random.Random(0)
     sampled = {p.name: r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low for p in program.params}
-    at = ",".join(f"{name}={x!r}" for name, x in {**sampled, **point}.items())
-    command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", "--precision", precision,
-               *(["--fast-math"] if fast else []), *(["--at", at] if at else [])]
+    at = ",".join(f"{name}={x!r}" for name, x in {**sampled, **asked.point}.items())
+    command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", "--precision",
+               asked.precision, *(["--fast-math"] if asked.fast else []), *(["--at", at] if at else [])]
     found = {}
     for name, more in (("warm", []), ("cold", ["--no-cache"])):
         times: list[float] = []
         for _ in range(RUNS + 1):
             start = time.perf_counter()
-            subprocess.run([*command, *more], input=source.text.encode(), capture_output=True, check=True)
+            subprocess.run([*command, *more], input=asked.source.text.encode(), capture_output=True, check=True)
             times.append(time.perf_counter() - start)
         found[name] = median(times[1:]) * 1e3
     return found

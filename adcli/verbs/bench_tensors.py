@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adcli.api.function import Function
 from adcli.codegen.machine.kernel import processors
 from adcli.codegen.machine.memory import require_room
-from adcli.input.points import Point
 from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -21,42 +20,31 @@ from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.sizes.binding import bind, number
 from adcli.output.wrap import table
 from adcli.task.native import HASTE, native
-from adcli.verbs.timing import best, headline, timed
-
-if TYPE_CHECKING:
-    from adcli.lang.ir.errors import Source
+from adcli.verbs.timing import Timing, best, headline, timed
 
 USUAL_SIZE, SMALLEST = 32, 4
 """The sizes that are taken where none is given, and the least that are tried where these do not fit."""
 
 
-def measured(source: Source, program: Program, wrt: list[str] | None, of: list[str] | None, given: Mapping[str, int],
-             seconds: float, point: Point, precision: str, fast: bool) -> dict[str, Any]:
+def measured(asked: Timing, program: Program, given: Mapping[str, int]) -> dict[str, Any]:
     """All figures: times in microseconds a call, phases in milliseconds. Inputs that the point lacks are drawn. AdError where the
     sizes do not fit the program."""
+    point, wrt, of = asked.point, asked.wrt, asked.of
     sizes = bind(program, {name: np.shape(x) for name, x in point.items()}, point) if point else chosen(program, given)
-    f = Function(program, precision=precision, fast_math=fast)
+    f = Function(program, precision=asked.precision, fast_math=asked.fast)
     functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of)}
     with suppress(AdError):   # of one number only
         functions["gradient"] = f.grad(wrt, of)
-    threads, limits = sorted({1, processors()}), subscript_limits(program, sizes)
+    limits = subscript_limits(program, sizes)
     inside = {p.name: limits[p.var] for p in program.params if p.var in limits}
     times, memory = dict[str, dict[str, float]](), dict[str, int]()
     for name, g in functions.items():
-        kernel = native(g.program, precision=precision, hasty=False, fast=fast)
-        at = values(g.program, sizes, inside, point, precision)
-        times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), seconds) * 1e6 for jobs in threads}
+        kernel = native(g.program, precision=asked.precision, hasty=False, fast=asked.fast)
+        at = values(asked, g.program, sizes, inside)
+        times[name] = {str(jobs): best(partial(kernel, at, jobs=jobs), asked.seconds) * 1e6 for jobs in sorted({1, processors()})}
         memory[name] = max(plan.memory for plan in kernel.plans.values())
-    alone = {name: us["1"] for name, us in times.items()}
-    return {
-        "program": source.name, "precision": precision, "fast_math": fast, "inputs": len(f.inputs), "outputs": len(f.outputs),
-        "sizes": sizes,
-        "equations": {name: len(g.program.equations) for name, g in functions.items()},
-        "threads": threads[-1], "us_per_call": times,
-        "over_value": {name: us / alone["value"] for name, us in alone.items() if name != "value"},
-        "speed_up": {name: us["1"] / us[str(threads[-1])] for name, us in times.items()},
-        "memory_bytes": memory, "compile_ms": phases(source, wrt, of, sizes, inside, point, precision, fast),
-    }
+    return {**asked.figures(functions, {name: us["1"] for name, us in times.items()}, times), "sizes": sizes,
+            "us_per_call": times, "memory_bytes": memory, "compile_ms": phases(asked, sizes, inside)}
 
 
 def chosen(program: Program, given: Mapping[str, int]) -> dict[str, int]:
@@ -81,32 +69,30 @@ def chosen(program: Program, given: Mapping[str, int]) -> dict[str, int]:
                   f"give the sizes: --size {example}", program.source)
 
 
-def values(program: Program, sizes: Mapping[str, int], limits: Mapping[str, int], point: Point,
-           precision: str) -> dict[str, Any]:
+def values(asked: Timing, program: Program, sizes: Mapping[str, int], limits: Mapping[str, int]) -> dict[str, Any]:
     """The inputs of a point, and others of these sizes, by the same rule as rows; square matrices have a heavy diagonal, and
     integers are subscripts that are inside."""
-    r, found, code = np.random.default_rng(0), dict[str, Any](), PRECISIONS[precision].code
+    r, found, code = np.random.default_rng(0), dict[str, Any](), PRECISIONS[asked.precision].code
     shapes = {p.name: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
     require_room("a point of these sizes", 8 * sum(map(prod, shapes.values())), "give smaller ones: --size")
     for p in program.params:
         shape = shapes[p.name]
-        if p.name in point:
-            found[p.name] = np.asarray(point[p.name], None if p.var.integer else code)
+        if p.name in asked.point:
+            found[p.name] = np.asarray(asked.point[p.name], None if p.var.integer else code)
         elif p.name in sizes:
             found[p.name] = np.int64(sizes[p.name])
         elif p.var.integer:
             low, high = (0, limits.get(p.name, 2) - 1) if p.low is None or p.high is None else (int(p.low), int(p.high))
             found[p.name] = r.integers(low, max(low, high) + 1, shape)
         else:
-            x = r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), shape)
+            x = asked.drawn(r, p, shape)
             heavy = p.low is None and len(shape) > 1 and shape[-1] == shape[-2]
             found[p.name] = (x + np.swapaxes(x, -1, -2)) / 2 + 2 * shape[-1] * np.eye(shape[-1]) if heavy else np.asarray(x)
             found[p.name] = found[p.name].astype(code)
     return found
 
 
-def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: Mapping[str, int],
-           inside: Mapping[str, int], point: Point, precision: str, fast: bool) -> dict[str, float]:
+def phases(asked: Timing, sizes: Mapping[str, int], inside: Mapping[str, int]) -> dict[str, float]:
     """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
@@ -115,12 +101,12 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None, sizes: M
     from adcli.codegen.rows.compiled import linked
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
-    found, real = dict[str, float](), PRECISIONS[precision]
-    program, found["parse"] = timed(lambda: parse_source(source))
-    derived, found["differentiate"] = timed(lambda: adjoint_program(program, wrt, of))
+    found, real = dict[str, float](), PRECISIONS[asked.precision]
+    program, found["parse"] = timed(lambda: parse_source(asked.source))
+    derived, found["differentiate"] = timed(lambda: adjoint_program(program, asked.wrt, asked.of))
     module, found["lay out"] = timed(lambda: laid_out(evaluation_program(derived), veclib.lanes(real.bytes), veclib.host(),
-                                                       precision=real, fast=fast))
-    kernel, at = TensorKernel(module, None), values(derived, sizes, inside, point, precision)
+                                                       precision=real, fast=asked.fast))
+    kernel, at = TensorKernel(module, None), values(asked, derived, sizes, inside)
     plan, found["plan"] = timed(lambda: kernel.plan(kernel.key([at[p.name] for p in derived.params])))
     module, found["emit"] = timed(lambda: written(module, schedules=kernel.schedules(plan)))
     code, found["llvm in haste"] = timed(lambda: jit.object_code(module.text, level=HASTE[True]))

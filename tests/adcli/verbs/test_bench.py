@@ -11,6 +11,7 @@ from command import adcli, succeeds
 
 from adcli.api.function import Function
 from adcli.verbs import bench
+from adcli.verbs.timing import Timing
 
 QUICK = ["--rows", "64", "--seconds", "0"]
 
@@ -43,7 +44,7 @@ def test_the_processes_that_are_timed_import_nothing_from_the_folder_one_is_in(t
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *args, **options: began.append(args) or len(began) > 1 or run(*args, **options))
     source = Source("-e", "v = x\n")
-    bench.start_up(source, parse_source(source), {}, "double", False)
+    bench.start_up(Timing(source, None, None, 0.0, {}), parse_source(source))
     assert len(began) == 2 * (bench.RUNS + 1)
 
 
@@ -52,8 +53,9 @@ def test_rows_are_sampled_from_declared_ranges():
 
 
 def test_rows_are_the_point_that_is_given():
-    f = Function(parse_source(Source("-e", "v = x*y\n")))
-    assert {name: {*column} for name, column in bench.sampled(f, 3, {"x": 2.0, "y": 5.0}).items()} == {"x": {2.0}, "y": {5.0}}
+    source = Source("-e", "v = x*y\n")
+    asked, f = Timing(source, None, None, 0.0, {"x": 2.0, "y": 5.0}), Function(parse_source(source))
+    assert {name: {*column} for name, column in bench.sampled(asked, f, 3).items()} == {"x": {2.0}, "y": {5.0}}
     assert succeeds("bench", "-e", "v = log(x)", "--at", "x=-1", *QUICK).out.startswith("-e: 1 input, 1 output\n")
 
 
