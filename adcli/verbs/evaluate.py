@@ -139,11 +139,8 @@ def explained(task: Task, options: ResultOptions) -> bool:
 
 def explanation_of(task: Task, options: ResultOptions) -> str:
     """Explanation of the plan; for tensors with the sizes at the first point."""
-    if not task.signature.tensors:
-        from adcli.task.explain_plan import explanation
-        return explanation(task)
     from adcli.input.points import checked, points_of
-    from adcli.task.explain_tensors import explanation_of_tensors
-    if not options.at or options.emit:
-        return explanation_of_tensors(task, None)
-    return explanation_of_tensors(task, next(points_of(task.free, checked(task.free, options.at, lambda remark: None))))
+    from adcli.task.explain import explanation
+    if not task.signature.tensors or not options.at or options.emit:
+        return explanation(task)
+    return explanation(task, next(points_of(task.free, checked(task.free, options.at, lambda remark: None))))

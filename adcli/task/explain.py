@@ -1,4 +1,7 @@
-"""--explain for programs with tensors: what the code of a derivative consists of, and at a point its sizes, work and memory."""
+"""--explain: how a derivative is computed, the ways there are and what each costs; and which code computes it.
+
+Of programs with tensors: what the code of a derivative consists of, and at a point its sizes, work and memory.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -7,20 +10,66 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.sizes.binding import bind, number
+from adcli.output.wrap import aligned
 
 if TYPE_CHECKING:
     from adcli.codegen.nests.calls import CallPlan
     from adcli.codegen.nests.module import TensorModule
+    from adcli.lang.derive.derivatives import DerivationStep
+    from adcli.lang.derive.sweep_plans import SweepPlan
     from adcli.lang.ir import Program
     from adcli.task.tasks import Task
 
 
-def explanation_of_tensors(task: Task, at: Mapping[str, Any] | None) -> str:
-    """How the results are computed; `at` is a point, whose shapes say how much there is to do."""
-    return "".join(f"{line}\n" for line in described(task.program, at, task.tier, task.request.fast))
+def explanation(task: Task, at: Mapping[str, Any] | None = None) -> str:
+    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken; and by which code. Of
+    tensors how the results are computed; `at` is a point, whose shapes say how much there is to do."""
+    if task.signature.tensors:
+        lines = list(of_tensors(task.program, at, task.tier, task.request.fast))
+    else:
+        lines = [line for step in task.derivation.steps for line in explained(step)] or ["nothing to differentiate"]
+        lines.append(f"code: {code(task)}")
+    return "".join(f"{line}\n" for line in lines)
 
 
-def described(program: Program, at: Mapping[str, Any] | None, tier: str, fast: bool) -> Iterator[str]:
+def code(task: Task) -> str:
+    """Tier of the code, and its counted length."""
+    from adcli.codegen.machine.veclib import lanes
+    from adcli.codegen.rows.llvm import compile_length
+    from adcli.codegen.rows.tiers import TAPE_FROM, blocks_worth
+    length = compile_length(task.expanded)
+    counted = f"counted length {length:,}"
+    if task.tier != "auto":
+        return f"{'a tape, as --tier says' if task.tier == 'tape' else 'compiled, as --tier says or for many rows'}; {counted}"
+    if task.request.fast:
+        return f"compiled, for --fast-math; {counted}"
+    if task.tape is None:
+        why = f"a tape pays beyond {TAPE_FROM:,}" if length <= TAPE_FROM else "but the cache has the code"
+        return f"compiled; {counted}, {why}"
+    return f"a tape; {counted}, compiling pays from {lanes(task.tape.constants.itemsize) * blocks_worth(task.tape):,} rows on"
+
+
+def explained(step: DerivationStep) -> Iterator[str]:
+    entries = "entry is" if step.entries == 1 else "entries are"
+    yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
+    for plan, line in zip(step.plans, aligned([(described(p), f"{p.cost:,}") for p in step.plans], "<>"), strict=True):
+        yield f"  {'*' if plan.reads is step.taken.reads else ' '} {line} {noun(plan.cost, 'operation')}"
+    yield f"    the program has {plural(step.before, 'operation')} before, {step.after:,} after"
+
+
+def described(plan: SweepPlan) -> str:
+    """A plan in words: its mode, its sweeps, and whether they are shared."""
+    members = sum(map(len, plan.inputs)) + sum(map(len, plan.outputs))
+    sweeps = plural(plan.sweeps, "sweep")
+    shared = f" for {members:,} {'inputs' if plan.inputs else 'outputs'}" if members > plan.sweeps else ""
+    if plan.mode == "mixed":
+        return f"mixed    {len(plan.inputs):,} forward and {plural(len(plan.outputs), 'reverse sweep')}"
+    return f"{plan.mode:8} {sweeps}{shared}"
+
+
+# ---------------------------------------------------------------- tensors
+
+def of_tensors(program: Program, at: Mapping[str, Any] | None, tier: str, fast: bool) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.nests.module import laid_out, written
@@ -77,4 +126,8 @@ def inputs(program: Program, at: Mapping[str, Any]) -> list[Any]:
 
 
 def plural(count: int, name: str) -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun(count, name)}"
+
+
+def noun(count: int, name: str) -> str:
+    return name if count == 1 else f"{name}s"
