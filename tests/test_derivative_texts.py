@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from adcli.lang.ir import Program
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
@@ -22,6 +21,7 @@ from adcli.lang.passes.sum_order import contracted
 from adcli.lang.syntax.printer import print_program
 from edge_programs import edges, point
 from places import ROOT
+from same_programs import equal
 from session_seed import drawn, half
 from tensor_texts import ACCEPTED, NAMED
 

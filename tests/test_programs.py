@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 from adcli.lang.ir import Program
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
@@ -27,6 +26,7 @@ from adcli.lang.syntax.printer import print_program
 from command import adcli
 from places import ROOT
 from planted_faults import wrong_rule
+from same_programs import equal
 
 FILES = sorted((ROOT / "tests" / "programs").glob("*.ad"))
 HEADING = "# --- "

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from native_tensors import everywhere
+from same_programs import equal
 from tensor_laws import NUMPY, close, direction, inner, plain_differences, seeds
 
 

@@ -10,8 +10,8 @@ import types
 import numpy as np
 import polars as pl
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from same_programs import equal
 from side_by_side import in_threads
 
 import adcli

@@ -13,7 +13,6 @@ import threading
 import numpy as np
 import pytest
 from adcli.codegen.rows import jit
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES
@@ -22,6 +21,7 @@ from command import adcli as adcli_command
 from hypothesis import given
 from places import WORKED
 from random_programs import Sample, choices, law, point, samples
+from same_programs import equal
 from side_by_side import in_threads
 
 import adcli

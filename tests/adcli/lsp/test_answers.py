@@ -5,13 +5,13 @@ import pytest
 
 pytest.importorskip("pygls")
 
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.source import normal
 from lsp_client import edited
 from lsprotocol import types as lsp
 from places import ROOT
+from same_programs import equal
 from session_seed import drawn
 
 from adcli.lsp import diagnostics, hover, navigation, outline

@@ -4,12 +4,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import read_through
 from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
 from places import ROOT
 from random_programs import Author
+from same_programs import equal
 from session_seed import drawn
 
 from adcli.lsp.occurrences import occurrences, seen_from

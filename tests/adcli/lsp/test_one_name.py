@@ -5,11 +5,11 @@ import importlib.util
 
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse, read_through
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Def
 from places import ROOT
+from same_programs import equal
 from session_seed import drawn
 
 from adcli.lsp.occurrences import INDEX, occurrences

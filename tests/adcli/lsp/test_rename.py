@@ -4,12 +4,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED
 from adcli.lang.lower.frontend import parse, read_through
 from adcli.lang.syntax.source import normal
 from places import ROOT
+from same_programs import equal
 from session_seed import drawn, half
 
 from adcli.lsp.navigation import fixes_of

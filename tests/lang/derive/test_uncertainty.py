@@ -10,11 +10,11 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.uncertainty import propagation
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from same_programs import equal
 
 
 @settings(max_examples=40, deadline=None)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import affine, floor, greatest, least, text, value
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import print_program
+from same_programs import equal
 from tensor_laws import NUMPY
 from tensor_texts import halves
 

@@ -11,7 +11,6 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.lower.frontend import parse
@@ -20,6 +19,7 @@ from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from command import adcli
 from edge_programs import edges, point
+from same_programs import equal
 from session_seed import drawn, fixed
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text

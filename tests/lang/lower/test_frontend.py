@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse, parse_source, prelude, tree_and_program
 from adcli.lang.syntax.source import normal
 from command import adcli as run
 from command import succeeds
+from same_programs import equal
 
 
 def test_text_and_source_give_the_same_program():

@@ -4,13 +4,13 @@ import pytest
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
 from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
+from same_programs import equal
 
 KALMAN = """input F(N, N), H(M, N), Q(N, N), R(M, M), y(T, M), P0(N, N)
 m(0, i) = 0 where i in 0:N

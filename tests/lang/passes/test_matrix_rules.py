@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
@@ -12,6 +11,7 @@ from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from multiple_precision import mpmath_arithmetic
+from same_programs import equal
 from session_seed import half
 
 N, T, K = 3, 2, 2

@@ -10,7 +10,6 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
@@ -19,6 +18,7 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
+from same_programs import equal
 from session_seed import drawn, half
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, halves, random_text

@@ -1,7 +1,6 @@
 """The canonical form: its text, and that it changes no program and not itself."""
 
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.format import format_tree
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import check_format
 from random_programs import Sample, law, samples
+from same_programs import equal
 
 MESSY = """#!/usr/bin/env adcli
 # top

@@ -5,7 +5,6 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit
 from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.format import format_tree
@@ -14,6 +13,7 @@ from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import law
+from same_programs import equal
 from session_seed import half
 
 

@@ -9,7 +9,6 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit, Program, Result, notation
 from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -25,6 +24,7 @@ from laws import (
 )
 from planted_faults import caught
 from random_programs import SPECIAL, Sample, law, sample, samples
+from same_programs import equal
 
 small = samples(size=12)
 

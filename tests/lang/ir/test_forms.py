@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import parse
+from same_programs import equal
 
 TWO = " where i in 0:2, j in 0:2, k in 0:2"
 SAME = [
