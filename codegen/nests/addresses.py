@@ -63,7 +63,7 @@ class Addresses(FunctionWriter):
         self.env, self.equation, self.schedule, self.op = env, equation, schedule, schedule.op
         self.lanes = env.lanes if schedule.vector is not None else 1
         self.vectors, self.scalars = env.on(self.lanes), env.on(1)
-        """What operations are on registers, and on single numbers."""
+        """Instructions on registers, and on single numbers."""
         self.scalar, self.bytes, self.real = env.scalar, env.bytes, self.vectors.real
         self.tail: str | None = None
         """The mask of the lanes before the end of the vectorised index, in the loop over what is left of it."""
@@ -80,7 +80,7 @@ class Addresses(FunctionWriter):
         self.group_begin = ""
         """The first value of the vectorised index in the copies that there are."""
         self.found_strides: dict[Atom, list[str]] = {}
-        """What `strides` has said, in the function's beginning, where all else can read it."""
+        """Cache of `strides`, in the function's beginning, where all else can read it."""
 
     @property
     def present(self) -> str | None:
@@ -268,7 +268,7 @@ class Addresses(FunctionWriter):
         return self.stepped(at, steps)
 
     def among_all_points(self, kept: Var, s: Read, width: int) -> Placed:
-        """The same in copies that are kept, of all elements that a read has."""
+        """Address of an element in a hoisted copy, which has all elements of a read."""
         vector, outer = self.schedule.vector, self.schedule.outer_of(s)
         assert vector is not None
         points = self.product([self.number(x)[0] for x in kept.shape[len(outer):-1]])
@@ -325,7 +325,7 @@ class Addresses(FunctionWriter):
         return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
     def short_sum(self) -> str:
-        """Whether all points of a sum are no more than LONG_SUM."""
+        """True if all points of a sum are no more than LONG_SUM."""
         points = self.product([self.number(r.high - r.low)[0] for r in map(self.schedule.range, self.schedule.inner)])
         return self.place(0, f"icmp sle i64 {points}, {LONG_SUM}", ("short", points))
 

@@ -123,7 +123,7 @@ def address(a: np.ndarray) -> int | None:
 
 
 def disjoint(arrays: Sequence[np.ndarray]) -> bool:
-    """Whether no two of the arrays lie in the same memory, as far as that is quickly said."""
+    """True if no two of the arrays lie in the same memory, as far as that is quickly said."""
     spans: list[tuple[int, int]] = []
     for a in arrays:
         place = address(a)

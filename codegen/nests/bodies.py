@@ -102,7 +102,7 @@ class BodyWriter:
         return inverse if by.packed else at.spread(inverse, by.level)
 
     def as_new(self, y: Atom, rows: int, level: int) -> bool:
-        """Whether each register of a tile with so many rows has a divisor of its own, which the innermost loop makes."""
+        """True if each register of a tile with so many rows has a divisor of its own, which the innermost loop makes."""
         if isinstance(y, Lit):
             return False
         by = self.values[y]

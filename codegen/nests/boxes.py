@@ -39,7 +39,7 @@ def cut(schedule: Schedule) -> list[Index]:
 
 
 def counted(schedule: Schedule) -> bool:
-    """Whether a nest must know which box is the first."""
+    """True if a nest must know which box is the first."""
     return bool(cut(schedule)) or (schedule.block is not None and schedule.block.adds)
 
 
@@ -63,7 +63,7 @@ class Boxes(Addresses):
         return self.place(0, f"load i64, ptr {where}", ("box", k))
 
     def first_box(self) -> str | None:
-        """Whether it is the first box; None where there is only one."""
+        """True if it is the first box; None where there is only one."""
         return self.place(0, f"icmp eq i64 {self.of_box(0)}, 0", "first box") if counted(self.schedule) else None
 
 

@@ -55,7 +55,7 @@ LONG_RUN = 2e11
 INT64 = "q"
 """The letter that `array` has for integers of 64 bits."""
 Role = ctypes.c_int64 * 3
-"""What a thread is, as `adcli.codegen.nests.thread_pool` has it."""
+"""Role of a thread: see `adcli.codegen.nests.thread_pool`."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], Any]
 """An array of so many bytes."""
@@ -131,7 +131,7 @@ def numbered(action: CallAction, numbers: Mapping[Hashable, int]) -> CallAction:
 # ---------------------------------------------------------------- what a call needs
 
 class CallInterface(NamedTuple):
-    """What a call must know of a compiled program, whatever the shapes.
+    """Interface of a compiled program, for all shapes.
 
     Of the `inputs` some are `counts`, integers that sizes are made of. Compiled code makes the results `made`; `copies` are
     numbers, or have the position of what they are the same as, among the inputs and these; `whole` are whole numbers. In `env`
@@ -151,7 +151,7 @@ class CallInterface(NamedTuple):
 
 @dataclass(slots=True)
 class CallPlan:
-    """What one set of shapes needs. `cells` is `env` with everything but addresses; `places` are the offsets and bytes of values,
+    """Plan for one set of shapes. `cells` is `env` with everything but addresses; `places` are the offsets and bytes of values,
     and of what checkpoints keep, in the block of `memory` bytes; `needed` are these with those of the results, whose shapes are
     `outputs`. What is to be done are `actions`. A run is worth a team if the one before has ended no longer than `idle_window`
     seconds ago: whenever that was, or so soon that a helper of that one still lingers, or never."""
@@ -170,7 +170,7 @@ class CallPlan:
     windows: dict[object, int] = field(default_factory=dict)
     """The bytes of what has a window, and of what checkpoints keep."""
     spare: list[CallMemory] = field(default_factory=list)
-    """What calls have used and no call uses now."""
+    """Memory of former calls that no call uses now."""
     quick: Quick | None = None
 
 
@@ -184,9 +184,9 @@ class PlannedCode:
                  allocate: Allocate | None = None) -> None:
         self.interface, self.kernel, self.limit, self.allocate = interface, kernel, limit, allocate
         self.remark: Callable[[Note], object] | None = None
-        """What hears of a long run before it begins."""
+        """Callback: told of a long run before it begins."""
         self.spend: Callable[[float], None] | None = None
-        """What hears of the instructions of every run, where the code was made in haste."""
+        """Callback: told of the instructions of every run, where the code was made in haste."""
         self.plans = dict[Shapes, CallPlan]()
         self.real, self.most_whole = self.kind(interface.precision.code), 2.0 ** interface.precision.digits
         self.counts, self.made, self.copies, self.whole = interface.counts, interface.made, interface.copies, interface.whole
@@ -194,7 +194,7 @@ class PlannedCode:
         self.given = slice(0, len(self.inputs) + len(self.made))
 
     def kind(self, code: str) -> Any:
-        """What stands for a kind of elements, by the letter that `array` has for it."""
+        """Type of elements, by the letter that `array` has for it."""
         return code
 
     def plan(self, key: Shapes) -> CallPlan:
@@ -203,7 +203,7 @@ class PlannedCode:
         raise NotImplementedError
 
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
-        """What a run has ended with that set the flag."""
+        """Error of a run that set the flag."""
         raise NotImplementedError
 
     def kept(self, key: Shapes, plan: CallPlan) -> CallPlan:
@@ -256,7 +256,7 @@ class PlannedCode:
         return most if needed <= most or len(self.plans) > 1 else available() // SPARE_PART
 
     def key(self, given: Sequence[Any]) -> Shapes:
-        """What a plan depends on: the shapes of arrays, or of small tensors, and the integers that are sizes where there are
+        """Key of a plan: the shapes of arrays, or of small tensors, and the integers that are sizes where there are
         any."""
         key = tuple([a.shape for a in given])
         if self.counts:
@@ -291,7 +291,7 @@ class PlannedCode:
                 self.arrange(env, places, action)
 
     def arrange(self, env: Any, places: Mapping[Any, int], action: Move | Fill | Base) -> None:
-        """What a plan does with memory between steps."""
+        """Carry out an action on memory between steps."""
         def lies(place: Place) -> int:
             name, at = place
             return at + (int(env[name]) if name not in places else places[name])
@@ -309,7 +309,7 @@ class PlannedCode:
                 ctypes.memset(lies(action.place), 0, size)
 
     def share(self, env: Any, run: Callable[[Any], Result], jobs: int) -> Result:
-        """What `run` gives for the leader of a team, in more parts of a step than there are threads: none waits long for
+        """Result of `run` for the leader of a team, in more parts of a step than there are threads: none waits long for
         another."""
         team = self.interface.team
         assert team is not None
@@ -356,7 +356,7 @@ def seconds(instructions: float) -> float:
 
 
 def long_run(instructions: float) -> Note:
-    """What there is to say before a long run."""
+    """Note before a long run."""
     minutes = seconds(instructions) / 60
     least = plural(round(minutes), "minute") if minutes < 120 else plural(round(minutes / 60), "hour")
     count = quantity(int(instructions))

@@ -33,7 +33,7 @@ Place = tuple[int, int]
 """The number of an equation, and that of a statement in it where it is a loop."""
 ALONE = 0
 CALLED, WRITTEN = 1.4, 2.0
-"""What a function takes for a number, and writing one, in times of what it takes to fetch one from behind the caches."""
+"""Cost of a function of a number, and of writing one, in units of fetching one from memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ def _chosen(program: Program) -> tuple[dict[int, list[Equation]], dict[Place, li
 
 
 def _gain(uses: Collection[tuple[FunctionValue, Collection[ElementRead]]], there: ValuePlace, made: Equation | None) -> float:
-    """What reading values there saves for a point, in statements that read others so; `made` makes the tensor for it."""
+    """Cost saved per point by reading values there, in statements that read others so; `made` makes the tensor for it."""
     saved = 0.0
     for x, reads in uses:
         e = x.equation
@@ -146,7 +146,7 @@ def _written(x: FunctionValue, starts: Collection[Atom]) -> ValuePlace | None:
 
 
 def _lives(x: FunctionValue, reads: Collection[ElementRead]) -> bool:
-    """Whether a value is computed where others of its statement are read."""
+    """True if a value is computed where others of its statement are read."""
     op = x.equation.op
     assert isinstance(op, Comprehension)
     needed: set[Atom] = {_result(x.equation)}
@@ -158,7 +158,7 @@ def _lives(x: FunctionValue, reads: Collection[ElementRead]) -> bool:
 
 
 def _starts(program: Program) -> set[Atom]:
-    """What others start from, in whose place these may lie, and what several statements of a loop write."""
+    """Tensors that others start from, in whose place these may lie, and those that several statements of a loop write."""
     found: set[Atom] = set()
     for e in program.equations:
         if isinstance(e.op, Recurrence):
@@ -258,7 +258,7 @@ def _of_statement(e: Equation, place: Place, own: Collection[Atom]) -> Iterator[
 
 
 def _plain(op: Comprehension) -> bool:
-    """Whether a comprehension names its elements by indices, which have ranges of their own."""
+    """True if a comprehension names its elements by indices, which have ranges of their own."""
     accesses = [op.write, *(s.subscripts for _, s in op.reads())]
     ends = atoms_in([x for r in op.ranges for x in (r.low, r.high)])
     return all(isinstance(x, Affine) for subscripts in accesses for x in subscripts) and ends.isdisjoint(op.indices)
@@ -291,14 +291,14 @@ def _cone(body: Program, value: Atom) -> tuple[Equation, ...]:
 
 
 def _forms(op: Comprehension, args: tuple[Atom, ...], order: tuple[Index, ...]) -> dict[Atom, object]:
-    """What the parameters of a body have in common with those of others, with numbers for indices."""
+    """Canonical forms of a body's parameters, with numbers for indices."""
     by: dict[Index | str, Affine] = {i: affine(f" {k}") for k, i in enumerate(order)}
     return {p.var: (_known(args[s.arg]), *[substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
             for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
 
 
 def _key(cone: tuple[Equation, ...], forms: Mapping[Atom, object], box: Collection[object]) -> Key:
-    """What a value has in common with others that are the same, with numbers for what is computed on the way."""
+    """Hash key of a value, with numbers for intermediate values."""
     lines, number = list[object](), dict[Atom, int]()
     for e in cone:
         lines.append((e.op, *[number[a] if a in number else forms[a] if a in forms else _known(a) for a in e.args]))

@@ -1,4 +1,4 @@
-"""What --fast-math lets statements on tensors and loops be computed as: sums of products by fused operations, and divisions by
+"""The rewrites of --fast-math in statements on tensors and loops: sums of products by fused operations, and divisions by
 what is the same for several dividends as products with its reciprocal.
 
     y(i) = (a(i)*b(i) + c(i))/s        r = 1/s      y(i) = fma(a(i), b(i), c(i))*r

@@ -91,7 +91,7 @@ class FunctionWriter:
         return known[key]
 
     def at_beginning(self, level: int) -> bool:
-        """Whether the text has not left the beginning of frame `level`, so that this may have branches."""
+        """True if the text has not left the beginning of frame `level`, so that this may have branches."""
         frame = self.frames[level]
         return level == len(self.frames) - 1 and self.label == (frame.end or frame.label)
 
@@ -239,11 +239,11 @@ class FunctionWriter:
         return self.place(level, f"sub i64 {q}, {one}", key)
 
     def goes_around_once(self, whole: Affine, by: Affine) -> bool:
-        """Whether an expression is surely from -by on and less than twice `by`."""
+        """True if an expression is surely from -by on and less than twice `by`."""
         return False
 
     def remainder(self, text: str, by: str, level: int, once: bool) -> str:
-        """What is left of a number by a positive one, from 0 on."""
+        """Remainder of a division by a positive number, from 0 on."""
         key = ("%", text, by)
         if key in self.frames[level].known:
             return self.frames[level].known[key]

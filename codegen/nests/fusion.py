@@ -100,12 +100,12 @@ def made_again(program: Program, equations: Iterable[Equation]) -> dict[Atom, in
 
 
 def compares(e: Equation) -> bool:
-    """Whether an operation asks which of two values is larger, or whether they are equal."""
+    """True if an operation asks which of two values is larger, or whether they are equal."""
     return e.op.truth and len({a for a in e.args if isinstance(a, Var) and not a.truth}) > 1
 
 
 def outer(e: Equation, readers: int) -> bool:
-    """Whether a tensor has more dimensions than all that it is made of, and is made again for so many readers."""
+    """True if a tensor has more dimensions than all that it is made of, and is made again for so many readers."""
     op = e.op
     assert isinstance(op, Comprehension)
     length = sum(1 if x.op.llvm else CALL for x in op.body.equations)
@@ -122,7 +122,7 @@ def normalised(e: Equation) -> Equation:
 
 
 def used(e: Equation) -> list[Atom]:
-    """What an equation reads, as often as it reads it; what stays in memory anyway counts as read by many."""
+    """Operands of an equation, as often as it reads them; those that stay in memory anyway count as read by many."""
     if not isinstance(e.op, Comprehension):
         return list(e.args) * (READERS + 1)
     op = e.op
@@ -131,7 +131,7 @@ def used(e: Equation) -> list[Atom]:
 
 
 def elementwise(e: Equation) -> bool:
-    """Whether every element of the result is the body at its own indices."""
+    """True if every element of the result is the body at its own indices."""
     op = e.op
     assert isinstance(op, Comprehension)
     if op.reduction != "=" or op.guards or op.onto is not None or len(op.ranges) != len(op.write):

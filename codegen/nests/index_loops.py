@@ -31,7 +31,7 @@ class IndexLoops(Boxes):
         super().__init__(env, equation, schedule)
         self.undecided = [g for g in schedule.op.guards if indices(g) and not schedule.predicated]
         self.begins = ""
-        """Whether what a piece comes to is not added to what is there."""
+        """True if what a piece comes to is not added to what is there."""
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
@@ -140,7 +140,7 @@ class IndexLoops(Boxes):
         return self.place(level, f"icmp slt {vector('i64', self.lanes)} {lanes}, {end}")
 
     def condition(self) -> str | None:
-        """Whether any lane is left by the guards that are not decided yet; sets the mask of lanes."""
+        """True if any lane is left by the guards that are not decided yet; sets the mask of lanes."""
         v, scalars, masks = self.schedule.vector, [], [self.tail] if self.tail else []
         for g in self.undecided:
             text, level = self.number(g)
@@ -167,7 +167,7 @@ class IndexLoops(Boxes):
     # ------------------------------------------------------------ predicated tiles
 
     def stores_some(self, rows: int, blocks: int) -> str:
-        """Whether any element of a tile may be stored."""
+        """True if any element of a tile may be stored."""
         some = "true"
         for g in self.schedule.store_guards:
             most = self.number(g + self.reach(g, rows, blocks))[0]
@@ -212,7 +212,7 @@ class IndexLoops(Boxes):
         return [(low, first, False), (first, end, True), (end, high, False)]
 
     def row_has_point(self, t: int) -> str:
-        """Whether the guards that differ by rows hold for one."""
+        """True if the guards that differ by rows hold for one."""
         whole, tile = "true", self.schedule.tile
         for g in self.schedule.row_guards:
             x = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)[0]

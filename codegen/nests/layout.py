@@ -111,7 +111,7 @@ def work_slots(program: Program, home: Mapping[Var, Var], beside: Mapping[Var, S
 
 
 def conditions_of(program: Program, slots: Sequence[tuple[Var, int]], loops: Iterable[StepLoop] = ()) -> SizeConditions:
-    """What is asked of sizes, so that the length of `work` does not overflow either; `loops` are those that are run for the
+    """Conditions on sizes, so that the length of `work` does not overflow either; `loops` are those that are run for the
     program's recurrences, whose statements are others."""
     found = size_conditions(program)
     in_loops = {out for e in program.equations if isinstance(e.op, Recurrence) for out in e.outs}

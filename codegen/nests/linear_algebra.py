@@ -1,4 +1,4 @@
-"""Operations on matrices in LLVM IR, for modules that stand alone: the algorithms of `adcli.codegen.c.matrix_functions`, step by step.
+"""Operations on matrices in LLVM IR, for modules that stand alone, as `adcli.codegen.c.matrix_functions` has them in C.
 
 `ALGORITHMS` is their text in a few words of Python: loops over ranges, conditions, and arithmetic on whole numbers and doubles.
 Operations that a processor does in one way only are in the order of the C, so that both give the same bits.
@@ -141,7 +141,7 @@ ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 COMPARISONS = {ast.Gt: ("sgt", "ogt"), ast.Lt: ("slt", "olt"), ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une")}
 IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
 IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
-"""What is written for doubles, and has other words for singles."""
+"""Words of LLVM for doubles that differ for singles."""
 Typed = tuple[str, str]
 """How a value is written, and its type."""
 
@@ -207,7 +207,7 @@ class Translator(FunctionWriter):
         self.known = outside | dict(zip(carried, zip(after, kinds, strict=True), strict=True))
 
     def only(self, holds: str, body: Sequence[ast.stmt]) -> None:
-        """What is done only where something holds: no name is assigned there that is read behind it."""
+        """Conditional block; it assigns no name that is read after it."""
         if body:
             outside = dict(self.known)
             self.open_condition(holds)
@@ -278,7 +278,7 @@ def scratch(e: Equation) -> Var | None:
 
 
 def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, prefix: str) -> list[str]:
-    """What computes one operation at all points of its box, without its head and the cells; `place` is for one matrix. Elements
+    """Body of the function of one operation at all points of its box, without head and cells; `place` is for one matrix. Elements
     that no point writes are 0, or with `stays` what they were."""
     op = e.op
     assert isinstance(op, MatrixOperation)

@@ -36,7 +36,7 @@ class NestWriter(IndexLoops):
     def __init__(self, env: Environment, equation: Equation, schedule: Schedule) -> None:
         super().__init__(env, equation, schedule)
         self.row_holds: list[str] | None = None
-        """Whether each row of a tile has the point, where that differs."""
+        """True if each row of a tile has the point, where that differs."""
         self.out = equation.outs[0]
         value = self.op.body.results[0].atom
         last = self.op.body.equations[-1] if self.op.body.equations else None
@@ -308,7 +308,7 @@ class NestWriter(IndexLoops):
         self.stored(at, value if self.op.reduction == "=" else self.combine(self.loaded(at, self.lanes), value))
 
     def loaded(self, at: str, lanes: int) -> str:
-        """What is at an address, where the text has come to."""
+        """Load from an address, where the text has come to."""
         mask = self.present
         if mask is None or lanes == 1:
             return self.put(f"load {vector(self.scalar, lanes)}, ptr {at}, align {self.bytes}")

@@ -29,7 +29,7 @@ FAILED = -1
 
 
 class MatrixCaller:
-    """What compiled code calls back. The address of a function for one `env` goes into its cell for that."""
+    """Callbacks of compiled code. The address of a function for one `env` goes into its cell for that."""
 
     def __init__(self, equations: Mapping[int, tuple[Equation, bool]], env: Environment, cell: int) -> None:
         self.equations, self.env, self.cell = equations, env, cell

@@ -85,10 +85,10 @@ class TensorModule:
     cells: int
     gathering: Mapping[tuple[Atom, Atom, int], Span | None] = field(default_factory=dict)
     parts: Sequence[StepPart] = ()
-    """What the steps do along the steps of time; none where there is no loop."""
+    """The steps along the steps of time; none where there is no loop."""
     rows: Sequence[RowBlocks] = ()
     sweeps: Sequence[RowSweep] = ()
-    """What of the steps along rows is done in one loop."""
+    """Steps along rows that are done in one loop."""
     threads: bool = False
     schedules: Sequence[int] | None = None
 
@@ -100,7 +100,7 @@ class TensorModule:
         return sum(cells[at + FROM] < cells[at + TO] for at in entered)
 
     def has(self, choices: Sequence[int]) -> bool:
-        """Whether the text has what is needed where nests are chosen so."""
+        """True if the text has what is needed where nests are chosen so."""
         return bool(self.text) and (self.schedules is None or self.schedules == choices)
 
 
@@ -264,7 +264,7 @@ def function(env: Environment, step: ModuleStep, name: str, choice: int, number:
 
 
 def shareable(step: ModuleStep) -> bool:
-    """Whether threads may share a step."""
+    """True if threads may share a step."""
     return any(n.shared is not None for n in step.schedules)
 
 
@@ -365,7 +365,7 @@ def of_nothing(f: NestWriter, step: ModuleStep, name: str) -> list[str]:
 
 
 def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:
-    """Whether the result lies where what it starts from does."""
+    """True if the result lies where what it starts from does."""
     start = None if op.onto is None else e.args[op.onto]
     return isinstance(start, Var) and start in env.tensors and env.tensors[start] == env.tensors[e.outs[0]]
 
@@ -383,7 +383,7 @@ def head(name: str, env: Environment) -> str:
 
 
 def filling(f: NestWriter, op: Comprehension) -> None:
-    """What the result starts from, in all of its elements."""
+    """Fill the result with its initial elements."""
     count = f.product([f.number(x)[0] for x in op.shape])
     out = f.tensor(f.out)
     source = None if op.onto is None else f.schedule.args[op.onto]

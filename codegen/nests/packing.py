@@ -17,7 +17,7 @@ from functools import partial
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.index_loops import IndexLoops
 from adcli.codegen.nests.recurrences import StepLoop
-from adcli.codegen.nests.schedule import BAND, CONSECUTIVE, Schedule, movement
+from adcli.codegen.nests.schedule import BAND, Schedule
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, floor
 from adcli.lang.ir.comprehension import Range, Read, atoms_in
@@ -63,7 +63,7 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
             f.floor, f.undecided = saved[0], list(saved[1])
 
     if mine:
-        panels_copied(f, mine, each_panel)
+        each_panel(lambda count: copied(f, count, mine))
     f.open_loop(None, *f.limits(f.schedule.tile), BAND, ())
     top = f.frames[-1].index
     f.band = top, f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {top}, {BAND}')}, i64 {f.frames[-1].last})")
@@ -73,34 +73,12 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
     f.close_loop([])
 
 
-def panels_copied(f: IndexLoops, reads: Sequence[Read], each_panel: Callable[[Callable[[int], None]], None]) -> None:
-    """All panels of a group are copied: point by point where elements of panels side by side lie together, so that memory is read
-    in its order, else panel by panel."""
-    assert f.schedule.vector is not None
-    if f.undecided or any(movement(s.subscripts, f.schedule.vector) != CONSECUTIVE for s in reads):
-        each_panel(lambda count: copied(f, count, reads))
-        return
-    for index in f.schedule.inner:
-        f.open_loop(index, *f.limits(index), 1, ())
-    each_panel(lambda count: point_copied(f, count, reads))
-    for index in reversed(f.schedule.inner):
-        f.close(index, [])
-
-
 def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
-    """One panel of each of these reads is copied."""
+    """Copy one panel of each of these reads, at the points that are there."""
     saved = f.floor, list(f.undecided)
     for index in f.schedule.inner:
         f.open_loop(index, *f.limits(index), 1, ())
-    point_copied(f, blocks, reads)
-    for index in reversed(f.schedule.inner):
-        f.close(index, [])
-    f.floor, f.undecided = saved
-
-
-def point_copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
-    """What a panel has for a point is copied, where the point is there."""
-    saved, condition = f.floor, f.condition()
+    condition = f.condition()
     if condition is not None:
         f.open_condition(condition)
         f.floor = len(f.frames) - 1
@@ -111,7 +89,9 @@ def point_copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
             f.say(f"store {f.real} {x}, ptr {f.step_over(at, u)}, align {f.bytes}")
     if condition is not None:
         f.close_condition()
-    f.floor, f.mask = saved, None
+    for index in reversed(f.schedule.inner):
+        f.close(index, [])
+    f.mask, (f.floor, f.undecided) = None, saved
 
 
 def one_tile(f: IndexLoops, rows: int, blocks: int, tile: Callable[[int, int], None]) -> None:
@@ -142,7 +122,7 @@ def hoisted_packing(schedules: Sequence[Schedule], loop: StepLoop, lanes: int) -
 
 
 def same_at_every_step(schedule: Schedule, s: Read, step: str) -> bool:
-    """Whether a read has the same elements at every step, at places that no other index limits."""
+    """True if a read has the same elements at every step, at places that no other index limits."""
     ends = atoms_in([x for r in copied_ranges(schedule, s) for x in (r.low, r.high)])
     plain = all(isinstance(x, Affine) for x in s.subscripts) and not schedule.op.guards
     return plain and step not in ends | atoms_in([s]) and ends.isdisjoint(schedule.op.indices)

@@ -41,7 +41,7 @@ OF_A_CALL = 20.0
 WORTH_THREADS = 5.5e-4
 """Seconds of what a team shares of a run beyond which it is worth more than one thread."""
 WORTH_LINGERING, LINGERED = 7e-5, 1e-3
-"""The same where a helper still lingers, and the seconds since the run before within which one may."""
+"""Threshold while a worker is still spinning, and how long (s) it spins after a run."""
 LEAST_SHARED = 0.5
 """The least part of a run that a team shares, if the run is worth one."""
 WORTH_HELP = 5e-6
@@ -51,7 +51,7 @@ HELP = 2e-5
 
 
 class CallPlanner:
-    """What plans the calls of a module.
+    """Planner of the calls of a module.
 
     `counts` are the positions of the integers among the inputs that sizes are made of, `made` the results that compiled code
     makes; `limit` the bytes that a call may take.
@@ -112,7 +112,7 @@ class CallPlanner:
 
     def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
               steps: int = 1) -> list[float]:
-        """What each nest of a step takes, at each of so many steps of a loop. AdError where its whole numbers are too large."""
+        """Costs of the schedules of a step, at each of so many steps of a loop. AdError where its whole numbers are too large."""
         for schedule in step.schedules:
             require_words(self.program, step.equations[0], schedule.op, sizes, found)
         if step.calls:
@@ -179,7 +179,7 @@ class CallPlanner:
         return sum(t for at, t in zip(before, taken, strict=True) if cells[at + FROM] >= cells[at + TO])
 
     def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """What says that a step goes along all steps of time, and which rows are done together."""
+        """Cells for whole ranges: a step goes along all steps of time; and the rows done together."""
         found: dict[str, int] = {}
         for g in self.module.rows:
             found |= g.cells(sizes, self.size, EVERYTHING)
@@ -190,7 +190,7 @@ class CallPlanner:
         return found
 
     def segmented(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> SegmentPlan:
-        """What is to be done in which order."""
+        """Actions in order."""
         module = self.module
         if not module.parts:
             together = {k: range(g.first, g.last) for g in module.rows for k in range(g.first, g.last)}

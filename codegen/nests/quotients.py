@@ -35,7 +35,7 @@ TOGETHER = 4
 
 
 def suits(e: Equation, on: Instructions) -> bool:
-    """Whether an equation on registers is a division that can be multiplied out, and that LLVM does not know better."""
+    """True if an equation on registers is a division that can be multiplied out, and that LLVM does not know better."""
     if e.op is not TABLE["div"] or not on.wide or on.precision is not DOUBLE:
         return False
     y, most = e.args[1], LARGEST_DIVISOR

@@ -48,15 +48,15 @@ class StepLoop:
     histories: tuple[Var, ...]
     homes: Mapping[Var, Var]
     starts: Mapping[Var, float]
-    """What each history enters with that enters with a number."""
+    """Initial number of each history that has one."""
     until: Var | None = None
     """The history that is 1 behind the step after which others copy: see `Recurrence.until`."""
     stored: bool = False
-    """Whether all histories lie in memory, because the loop goes on there after some of its steps."""
+    """True if all histories lie in memory, because the loop goes on there after some of its steps."""
 
     @property
     def own(self) -> list[Var]:
-        """What lies in memory beside the histories that somebody reads behind the loop."""
+        """Tensors in memory besides the histories that are read after the loop."""
         if in_registers(self):
             return [h for h in self.histories if self.stored or h not in self.starts]
         return list(dict.fromkeys(out for e in self.equations for out in e.outs))
@@ -112,12 +112,12 @@ def copied(b: Builder, a: Var) -> Atom:
 
 
 def used_outside(program: Program, e: Equation) -> set[Atom]:
-    """What is read behind or before the recurrence, or is a result."""
+    """Values read outside of the recurrence, and results."""
     return {*(r.atom for r in program.results), *(a for other in program.equations if other is not e for a in other.args)}
 
 
 def written_wholly(e: Equation, k: int, steps: Collection[int] = ()) -> bool:
-    """Whether the loop assigns every element of history k, but for those of some `steps` that something before it assigned,
+    """True if the loop assigns every element of history k, but for those of some `steps` that something before it assigned,
     before anything else is done with them."""
     op, out = e.op, e.outs[k]
     assert isinstance(op, Recurrence)
@@ -176,7 +176,7 @@ def moved_range(op: Comprehension, s: Subscript) -> tuple[Range, Affine] | None:
 
 
 def one_holds(cases: list[frozenset[Affine]]) -> bool:
-    """Whether all conditions of one of the cases hold, whatever the values in them are: they are told apart by conditions and
+    """True if all conditions of one of the cases hold, whatever the values in them are: they are told apart by conditions and
     their opposites."""
     known = {g for case in cases for g in case}
     if not cases or not all(cases):
@@ -221,7 +221,7 @@ def boundary(e: Equation, k: int, before: Equation) -> int | None:
 
 
 def covers(op: Comprehension, shape: tuple[Affine, ...], place: int) -> bool:
-    """Whether an operation writes every element that has its subscript in dimension `place`, whatever the sizes are."""
+    """True if an operation writes every element that has its subscript in dimension `place`, whatever the sizes are."""
     whole = {r.index: r.high for r in op.ranges if r.low == affine(0)}
     others = [(s, n) for d, (s, n) in enumerate(zip(op.write, shape, strict=True)) if d != place]
     indices = [s.index if isinstance(s, Affine) else None for s, _ in others]
@@ -409,7 +409,7 @@ def neutral(s: Equation) -> Equation:
 # ---------------------------------------------------------------- loops over numbers
 
 def in_registers(loop: StepLoop) -> bool:
-    """Whether all that the loop computes are numbers, at constant distances from the step; under a condition on the step one may
+    """True if all that the loop computes are numbers, at constant distances from the step; under a condition on the step one may
     be assigned or added to, of what is there also where the condition does not hold."""
     for e in loop.equations:
         op = e.op

@@ -47,7 +47,7 @@ class RegisterLoop(NestWriter):
     def __init__(self, env: Environment, loop: StepLoop, kept: Collection[Atom]) -> None:
         self.loop, self.kept = loop, kept
         self.holds = ""
-        """Whether the condition of the equation holds, where it has one."""
+        """True if the condition of the equation holds, where it has one."""
         self.take(env, loop.equations[0], first=True)
         self.move = -1 if loop.down else 1
         self.windows: dict[Place, StepWindow] = {}
@@ -78,7 +78,7 @@ class RegisterLoop(NestWriter):
         self.fused = last if product and e.op.reduction == "+" else None
 
     def condition(self) -> str:
-        """Whether all that the equation's guards say holds at the step."""
+        """True if all that the equation's guards say holds at the step."""
         level, found = len(self.frames) - 1, ""
         for g in self.op.guards:
             one = self.place(level, f"icmp sge i64 {self.number(g)[0]}, 0", ("holds", g))
@@ -140,7 +140,7 @@ class RegisterLoop(NestWriter):
     # ------------------------------------------------------------ leaving early
 
     def written(self, e: Equation) -> tuple[Place, int]:
-        """What an equation of a history writes, by its distance from the step."""
+        """Element of a history that an equation writes, by its distance from the step."""
         assert isinstance(e.op, Comprehension)
         found = place(self.loop, e.outs[0], e.op.write)
         assert found is not None
@@ -156,7 +156,7 @@ class RegisterLoop(NestWriter):
         return found
 
     def repeats(self, e: Equation, ending: tuple[Place, int]) -> bool:
-        """Whether an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
+        """True if an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
         op, (out,) = e.op, e.outs
         assert isinstance(op, Comprehension)
         made: dict[Atom, Equation] = {x.outs[0]: x for x in op.body.equations}
@@ -230,7 +230,7 @@ class RegisterLoop(NestWriter):
         self.say(f"store {self.scalar} {value}, ptr {at}, align {self.bytes}")
 
     def old(self, start: Atom) -> str:
-        """What a statement adds to."""
+        """Value that a statement adds to."""
         if isinstance(start, Lit):
             return self.scalars.constant(start.value)
         found = place(self.loop, start, self.op.write) if start in self.loop.histories else None

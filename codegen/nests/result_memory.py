@@ -20,7 +20,7 @@ def references(arrays: Sequence[object]) -> list[int]:
 
 
 HELD_ONCE = references([object()])[0]
-"""What `references` says of an array that is in its list and nowhere else."""
+"""`references` of an array that is in its list and nowhere else."""
 
 
 class ResultMemory:

@@ -69,7 +69,7 @@ class RowBlocks:
         return (*block, *map(self.name, ("rows", "blocks", "parts")), *map(self.bytes_of_sum, self.sums))
 
     def cells(self, sizes: Mapping[str, int], bytes_of: Callable[[Var], int], everything: int) -> dict[str, int]:
-        """What the cells have at these sizes."""
+        """Contents of the cells at these sizes."""
         def bytes_in(v: Var, shape: Sequence[Affine]) -> int:
             return bytes_of(v) * prod([number(x, sizes) for x in shape])
 
@@ -103,7 +103,7 @@ class Touched:
         self.writes |= step.writes
 
     def clashes(self, step: RowStep) -> bool:
-        """Whether a step must stay behind one of these."""
+        """True if a step must stay behind one of these."""
         return not (step.writes.isdisjoint(self.reads) and step.writes.isdisjoint(self.writes)
                     and step.reads.isdisjoint(self.writes))
 
@@ -140,7 +140,7 @@ class _Group:
         self.index: dict[int, Index] = {}
         self.touched = Touched()
         self.sums = set[Var]()
-        """What has no element before all rows are done."""
+        """Sums over rows, complete only after all of them."""
         self.many, self.last = 0, k
         """The steps that read the tensor, or another one as large, and the last of them."""
         if len(tensor.shape) < 2:
@@ -164,7 +164,7 @@ class _Group:
         self.large = {v: None for v in self.large if v not in made}
 
     def parted(self) -> tuple[list[int], list[int], list[int]]:
-        """What is done before the group, the group, and what is done behind it."""
+        """Steps before the group, in it, and after it."""
         return self.before, [n for n in self.index if n <= self.last], self.behind
 
     def add(self, m: int, i: Index) -> None:
@@ -183,7 +183,7 @@ class _Group:
             self.large[out] = None
 
     def adds(self, m: int) -> bool:
-        """Whether a step is a sum over rows."""
+        """True if a step is a sum over rows."""
         return not any(self.index[m] in indices(s) for s in _comprehension(self.steps[m]).write)
 
     def along(self, step: RowStep) -> Index | None:
@@ -220,13 +220,13 @@ class _Group:
                 if (v in self.large or v.shape == self.shape) and self.whole(_comprehension(step), s, i)]
 
     def whole(self, op: Comprehension, subscripts: Sequence[Subscript], i: Index) -> bool:
-        """Whether an access has a row for the index, and all other indices are within a row."""
+        """True if an access has a row for the index, and all other indices are within a row."""
         plain = len(subscripts) > 1 and subscripts[0] == affine(i)
         return plain and {r.index for r in op.ranges} <= {j for s in subscripts for j in indices(s)}
 
 
 def does(i: Index, schedule: Schedule) -> bool:
-    """Whether a schedule can do some values of an index."""
+    """True if a schedule can do some values of an index."""
     whole = schedule.scatter or any(p.along is i for p in schedule.powers)
     return not whole and any(r.index is i for r in schedule.op.ranges)
 

@@ -52,7 +52,7 @@ class SweepStep:
 
     @property
     def elements(self) -> set[Atom]:
-        """What it reads by rows and columns."""
+        """Tensors read by rows and columns."""
         return {self.equation.args[s.arg] for _, s in self.op.reads() if len(s.subscripts) > 1}
 
 
@@ -100,7 +100,7 @@ def sweep_step(number: int, step: RowStep, row: Index) -> SweepStep | None:
 
 
 def go_together(members: Sequence[SweepStep]) -> bool:
-    """Whether all have the same columns, the last reads an element that another one does, and one loop is not too long."""
+    """True if all have the same columns, the last reads an element that another one does, and one loop is not too long."""
     *others, last = members
     columns = {(m.column.low, m.column.high) for m in members}
     shared = not others or not last.elements.isdisjoint(set[Atom]().union(*[m.elements for m in others]))
@@ -112,7 +112,7 @@ def go_together(members: Sequence[SweepStep]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SweptResult:
-    """What a statement of a sweep writes, where, and which value of the body it is, with the equations that no statement before
+    """Result of a statement of a sweep: where it lies, which value of the body it is, with the equations that no statement before
     it has. A `product` is none of these: it goes into a sum by a fused operation."""
 
     kind: str
@@ -211,7 +211,7 @@ class SweepWriter(NestWriter):
                 self.say(f"store {self.scalar} {total}, ptr {at}, align {self.bytes}")
 
     def one_register(self, rows: int, sums: Sequence[str]) -> list[str]:
-        """What is written for a register of each of the rows; the sums of rows with it."""
+        """Write a register of each of the rows; returns the sums of rows with it."""
         body, after = BodyWriter(self, rows, 1), list[str]()
         body.read_sources()
         for r in self.results:

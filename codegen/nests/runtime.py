@@ -31,9 +31,9 @@ from adcli.lang.sizes.binding import counts, elements, no_subscript
 HASTY_FROM = 20_000
 """Characters of a text from which on it is worth while to compile it in haste first."""
 COMPILE_SECONDS = 0.8e-6
-"""What a character of it takes to be compiled well, longer than in haste."""
+"""Extra time per character to compile it well, compared with in haste."""
 HASTY_SECONDS = 1.5e-9
-"""What a vector instruction takes longer in code that was made in haste."""
+"""Extra time per vector instruction in code that was made in haste."""
 Compiled = Callable[[TensorModule, bool], Kernel]
 """The code of a module, made in haste or well."""
 
@@ -65,7 +65,7 @@ class TensorKernel(PlannedKernel):
         self.earlier: list[Kernel] = []
         """Code that other threads may be in."""
         self.succession: TierUp | None = None
-        """What makes code well that was made in haste."""
+        """Tier-up of code that was made in haste."""
         self.hasty = hasty
         matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
         self.caller = MatrixCaller(matrices, module.env, module.env.flag + FLAG) if matrices else None
@@ -143,7 +143,7 @@ class TensorKernel(PlannedKernel):
         return plan, plan.quick
 
     def outside(self, plan: CallPlan, env: Any) -> AdError:
-        """What to say of a gathered subscript that is no subscript."""
+        """Error for a gathered subscript that is out of range."""
         flag = self.module.env.flag
         e, s, tensor, d = self.module.env.gathers[env[flag] - 1]
         source = e.args[s.arg]
@@ -168,7 +168,7 @@ def instructions_worth(text: str) -> float:
 
 
 def interface_of(module: TensorModule) -> tuple[CallInterface, list[Var]]:
-    """What calls of a module must know, and the results that its code makes."""
+    """Interface of a module's calls, and the results that its code makes."""
     program, env = module.program, module.env
     inputs = [p.var for p in program.params]
     names = {r.atom: r.name for r in reversed(program.results) if isinstance(r.atom, Var) and r.atom not in inputs}

@@ -95,7 +95,7 @@ class Schedule:
 
     @cached_property
     def reduces(self) -> bool:
-        """Whether lanes are added up."""
+        """True if lanes are added up."""
         return self.vector is not None and not self.scatter and self.vector not in self.fixed
 
     @cached_property
@@ -109,7 +109,7 @@ class Schedule:
 
     @cached_property
     def packed_reads(self) -> list[Read]:
-        """What is copied."""
+        """Reads that are copied."""
         moving = self.vector if self.packed else None
         return [s for _, s in self.op.reads() if moving is not None and movement(s.subscripts, moving) != STILL]
 
@@ -133,11 +133,11 @@ class Schedule:
 
     @property
     def adds(self) -> bool:
-        """Whether several calls add to a result."""
+        """True if several calls add to a result."""
         return self.block is not None and self.block.adds
 
     def limits_last(self, g: Affine) -> bool:
-        """Whether a guard limits the innermost index by rows, step by step, and no other that is reduced or vectorised."""
+        """True if a guard limits the innermost index by rows, step by step, and no other that is reduced or vectorised."""
         last = self.inner[-1] if self.inner else None
         return (last is not None and slope(g, last).number in (1, -1)
                 and not indices(g) & {*self.inner[:-1], *([self.vector] if self.vector else [])})
@@ -232,6 +232,6 @@ def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
 
 
 def writes_fixed(op: Comprehension) -> bool:
-    """Whether an element that is written fixes every index of its subscripts."""
+    """True if an element that is written fixes every index of its subscripts."""
     fixed = fixed_indices(op.ranges, op.write)
     return all(isinstance(s, Affine) and indices(s) <= fixed for s in op.write)

@@ -86,8 +86,8 @@ def packing(s: Schedule, lengths: Mapping[Index, int], sizes: Mapping[str, int],
 
 
 def far(s: Schedule, r: Read, lengths: Mapping[Index, int], sizes: Mapping[str, int]) -> float:
-    """What a register of a read takes longer that comes from a cache, if all that the loops inside of those over `outer` read
-    comes again for each tile: by how many numbers may lie from the first to the last."""
+    """Extra cost of a register of a read that comes from a cache, if all that the loops inside of those over `outer` read comes
+    again for each tile: by how many numbers may lie from the first to the last."""
     stride, spread = 1, 0
     for x, extent in reversed(list(zip(r.subscripts, shape_of(s.args[r.arg]), strict=True))):
         steps = sum(lengths[i] - 1 for i in indices(x) - {*s.outer})

@@ -139,7 +139,7 @@ def inside(op: Comprehension) -> Comprehension:
 
 
 def _vectorises(op: Comprehension, v: Index, scatter: bool) -> bool:
-    """Whether the lanes of a register can be values of an index."""
+    """True if the lanes of a register can be values of an index."""
     if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) and not scatter else (CONSECUTIVE,)):
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
@@ -185,7 +185,7 @@ def _predicated(op: Comprehension, args: tuple[Atom, ...], candidates: Sequence[
 
 
 def reads_inside(op: Comprehension, args: tuple[Atom, ...], but: Collection[Atom] = ()) -> bool:
-    """Whether every read, but those of some tensors, is inside of its tensor at all points of the ranges, whatever the sizes
+    """True if every read, but those of some tensors, is inside of its tensor at all points of the ranges, whatever the sizes
     are."""
     box = Domain(op.ranges, (), ())
     def inside(s: Read) -> bool:
@@ -194,7 +194,7 @@ def reads_inside(op: Comprehension, args: tuple[Atom, ...], but: Collection[Atom
 
 
 def _gathers(op: Comprehension) -> bool:
-    """Whether any subscript is read."""
+    """True if any subscript is read."""
     return any(isinstance(s, Read) for access in accesses(op) for s in access)
 
 
@@ -284,7 +284,7 @@ def _tiles(op: Comprehension, elements: list[Index], v: Index | None, inner: Seq
 
 
 def goes_inside(subscripts: tuple[Subscript, ...], i: Index, inner: Sequence[Index]) -> bool:
-    """Whether an inner index has a dimension behind that of an index."""
+    """True if an inner index has a dimension behind that of an index."""
     place = max([d for d, s in enumerate(subscripts) if i in indices(s)], default=len(subscripts))
     return any(not indices(s).isdisjoint(inner) for s in subscripts[place + 1:])
 

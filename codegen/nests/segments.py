@@ -93,14 +93,14 @@ def of_blocks(sweeps: Sweeps, n: int, ks: Sequence[int]) -> list[Action]:
 
 
 def started(sweeps: Sweeps, v: Var) -> float | None:
-    """What elements of a tensor are that nothing writes; None where a step fills it."""
+    """Initial value of elements that nothing writes; None where a step fills them."""
     mine = [sweeps.parts[k] for k in sweeps.writers[v]]
     found = [dict(p.starts).get(v) for p in mine if p.kind in (LOOP, EACH, ELEMENT)]
     return next((x for x in found if x is not None), None)
 
 
 def filled(sweeps: Sweeps, ks: Sequence[int], whole: set[Var]) -> list[Action]:
-    """What is filled before parts that are the first to write whole tensors."""
+    """Fills before parts that are the first to write whole tensors."""
     first = [v for k in ks for v in dict.fromkeys(a.tensor for a in sweeps.parts[k].accesses if a.writes)
              if v in whole and sweeps.writers[v][0] == k]
     return [Fill((v, 0), prod(sweeps.shapes[v]), x) for v in first if (x := started(sweeps, v)) is not None]
@@ -128,7 +128,7 @@ def planned(sweeps: Sweeps, checkpointed: set[int], own: set[Var]) -> SegmentPla
 
 
 def _along(sweeps: Sweeps, v: Var, groups: set[int]) -> bool:
-    """Whether all that touches a tensor goes along the step, in one of these groups, or touches single elements; its step is the
+    """True if all that touches a tensor goes along the step, in one of these groups, or touches single elements; its step is the
     first dimension, so that what a block touches lies together."""
     for p in sweeps.parts:
         mine = [a for a in p.accesses if a.tensor is v]
@@ -217,11 +217,11 @@ class _Planner:
                         raise self.unfit(min(early), v)
 
     def unfit(self, k: int, v: Var) -> _Unfit:
-        """What part `k` makes again can be whole, or else what it reads."""
+        """Fault: the tensor that part `k` makes again, or else reads, must be whole."""
         return _Unfit(next((a.tensor for a in self.sweeps.parts[k].accesses if a.writes and a.tensor in self.windowed), v))
 
     def wanted(self, v: Var, k: int, n: int) -> bool:
-        """Whether another part than loop `k` reads a tensor in sweep `n` or behind it, when the loop has begun again."""
+        """True if another part than loop `k` reads a tensor in sweep `n` or behind it, when the loop has begun again."""
         for p in self.sweeps.parts:
             if p.k != k and any(a.tensor is v and not a.writes for a in p.accesses):
                 alone = self.alone(p)
@@ -252,7 +252,7 @@ class _Planner:
                     raise _Unfit(a.tensor)
 
     def concerns(self, p: StepPart, v: Var, element: int) -> bool:
-        """Whether a part may write an element."""
+        """True if a part may write an element."""
         return p.kind != ELEMENT or any(a.tensor is v and a.writes and a.element is not None
                                         and number(a.element, self.sweeps.sizes) == element for a in p.accesses)
 

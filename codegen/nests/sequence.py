@@ -84,7 +84,7 @@ def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows
 
 
 def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
-    """What a thread does that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
+    """Work of a thread that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
     are flushed."""
     at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
     number = f.put(f"load i64, ptr {at}")
@@ -235,6 +235,6 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
 
 
 def of_team(f: FunctionWriter, team: ThreadPool, number: int) -> list[str]:
-    """What the cells have of something that a team may share."""
+    """Contents of the cells of something that a team may share."""
     return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}")
             for k in (FROM, TO, WHOLE)]

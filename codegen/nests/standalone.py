@@ -63,7 +63,7 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
 
 
 def beside(step: ModuleStep) -> list[Var]:
-    """What lies in memory while a step is run, beside its results."""
+    """Tensors in memory while a step is run, besides its results."""
     places = [x.place for x in (step, *step.each) if x.place is not None]
     return places if step.loop is None else [*step.loop.own, *places]
 

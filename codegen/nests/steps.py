@@ -105,7 +105,7 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
 
 
 def of_its_own(step: ModuleStep) -> list[Var]:
-    """What lies in memory for a step alone: its place, and the copies for its nests that are kept."""
+    """Tensors in memory for a step alone: its place, and hoisted copies."""
     copies = [v for n in step.schedules for _, v in n.hoisted]
     return [*([] if step.place is None else [step.place]), *copies]
 
@@ -182,7 +182,7 @@ def stored(s: ModuleStep) -> ModuleStep:
 
 
 def covered(schedule: Schedule) -> bool:
-    """Whether a nest writes every element of the result, whatever the sizes are, if no range is empty."""
+    """True if a nest writes every element of the result, whatever the sizes are, if no range is empty."""
     op = schedule.op
     if schedule.scatter:
         return False

@@ -1,4 +1,4 @@
-"""What the steps of a module do at the steps of time: which elements of histories each of them reads and writes.
+"""The steps of a module along the steps of time: which elements of histories each of them reads and writes.
 
 A history is a tensor with one dimension for the step of a loop. Beside loops, operations on tensors are `stepwise` where they go
 along the step, too: at step t they read and write elements a constant number of steps from t. So they can be done for some steps
@@ -18,7 +18,7 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.recurrence import Recurrence, step_offset, whole_statements
 
 PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
-"""What a step of a module is: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same
+"""Kinds of steps of a module: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same
 into a history; an assignment of one element of a history."""
 ZERO = affine(0)
 
@@ -51,7 +51,7 @@ class StepPart:
     again: bool = True
     adds: bool = False
     starts: Mapping[Var, float | None] = ()  # type: ignore[assignment]
-    """What the elements of a history are that nothing writes; None where all that are read are written."""
+    """Initial value of elements that nothing writes, by history; None where all that are read are written."""
 
     @property
     def written(self) -> Var:
@@ -103,7 +103,7 @@ class _Places:
             self.learn(s, op.step)
 
     def learn(self, e: Equation, i: Index) -> None:
-        """What is read and written at a distance from index `i`."""
+        """Note the tensors read and written at a distance from index `i`."""
         for a, subscripts in self.accesses(e):
             having = [d for d, s in enumerate(subscripts) if i in indices(s)]
             if having:
@@ -191,7 +191,7 @@ class _Places:
                         starts=starts)
 
     def touched(self, e: Equation, i: Index | None) -> Iterator[StepAccess]:
-        """What an operation reads and writes."""
+        """Accesses of an operation."""
         assert isinstance(e.op, Boxed)
         for n, (a, subscripts) in enumerate(((e.outs[0], e.op.write), *elements_read(e, e.op))):
             if not isinstance(a, Var) or a in self.given:

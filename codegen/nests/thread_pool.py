@@ -36,7 +36,7 @@ TAKEN_APART = 64
 YIELD = "sched_yield"
 """The system's function that lets others run, which a thread calls while it waits."""
 ALONE, LEADS, HELPS, WAITS, POSTS = 1, 2, 3, 4, 5
-"""What a thread is: it has no team, or leads one, or helps, or waits until others have, or asks one that lingers to help."""
+"""Roles of a thread: alone, leader of a team, helper, waiting for helpers, posting to a thread that lingers."""
 ROLE, NUMBER, MAILBOX = range(3)
 """Cells of a role: what the thread is; the first part it takes, or for how many it waits, or whether it has asked; and its own
 mailbox, where it lingers with it, or that which it posts."""
