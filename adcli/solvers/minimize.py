@@ -193,10 +193,9 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
 
 # ---------------------------------------------------------------- solvers
 
-def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | None = None, most: str = "maxiter",
-                 conditions: str = "") -> Callable[[Evaluations, Vector], Found]:
-    """A method of scipy.optimize.minimize, which takes a dense Hessian, products with it, or no `second` derivatives, and
-    `conditions` as dictionaries or as objects."""
+def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | None = None,
+                 most: str = "maxiter") -> Callable[[Evaluations, Vector], Found]:
+    """A method of scipy.optimize.minimize, which takes a dense Hessian, products with it, or no `second` derivatives."""
     def solve(e: Evaluations, y0: Vector) -> Found:
         from scipy import optimize
         more: dict[str, Any] = {}
@@ -208,11 +207,10 @@ def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | No
             more["hess"] = lambda y: e.hess(y, e.no_weights(y))
         if np.isfinite(e.bounds.low).any() or np.isfinite(e.bounds.high).any():
             more["bounds"] = optimize.Bounds(e.bounds.low, e.bounds.high)
-        if len(e.bounds.c_low) and conditions == "objects":
-            more["constraints"] = optimize.NonlinearConstraint(
-                e.c, e.bounds.c_low, e.bounds.c_high, jac=e.jac, hess=lambda y, v: e.hess(y, v, 0.0))
-        elif len(e.bounds.c_low) and conditions:
-            more["constraints"] = as_dictionaries(e)
+        if len(e.bounds.c_low) and method in CONDITIONED:
+            own: dict[str, Any] = {"jac": lambda y: dense(e.jac(y))} if method == "SLSQP" else {
+                "jac": e.jac, "hess": lambda y, v: e.hess(y, v, 0.0)}
+            more["constraints"] = optimize.NonlinearConstraint(e.c, e.bounds.c_low, e.bounds.c_high, **own)
         if method.startswith("trust-") and method != "trust-constr":
             more["callback"] = Watcher(e)
         found = optimize.minimize(e.f, y0, jac=e.g, method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
@@ -232,16 +230,6 @@ class Watcher:
         self.lowest = min(f, self.lowest)
         if self.idle > IDLE or float(np.max(np.abs(y))) > FAR_OUT:
             raise StopIteration
-
-
-def as_dictionaries(e: Evaluations) -> list[dict[str, Any]]:
-    """Conditions as SLSQP and COBYLA take them: equations, and values that are not negative."""
-    low, high = e.bounds.c_low, e.bounds.c_high
-    equal, below, above = low == high, (low < high) & np.isfinite(low), (low < high) & np.isfinite(high)
-    parts = [("eq", equal, 1.0, low), ("ineq", below, 1.0, low), ("ineq", above, -1.0, high)]
-    return [{"type": kind, "fun": lambda y, which=which, s=sign, b=bound: s * (e.c(y) - b)[which],
-             "jac": lambda y, which=which, s=sign: s * dense(e.jac(y))[which]}
-            for kind, which, sign, bound in parts if which.any()]
 
 
 def pattern(matrix: Any) -> tuple[Vector, ...]:
@@ -298,8 +286,8 @@ SOLVERS: dict[str, Callable[[Evaluations, Vector], Found]] = {
     "BFGS": scipy_method("BFGS", "", {"gtol": 1e-13}),
     "L-BFGS-B": scipy_method("L-BFGS-B", "", {"ftol": 1e-15, "gtol": 1e-10, "maxfun": 10 * ITERATIONS, "maxcor": 20}),
     "TNC": scipy_method("TNC", "", {"ftol": 1e-15, "gtol": 1e-10}, most="maxfun"),
-    "SLSQP": scipy_method("SLSQP", "", {"ftol": 1e-13, "maxiter": 300}, conditions="dictionaries"),
-    "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 1000}, conditions="objects"),
+    "SLSQP": scipy_method("SLSQP", "", {"ftol": 1e-13, "maxiter": 300}),
+    "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 1000}),
     "ipopt": ipopt,
 }
 BOUNDED, CONDITIONED = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt"), ("SLSQP", "trust-constr", "ipopt")

@@ -9,7 +9,7 @@ from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
-from adcli.solvers.minimize import SOLVERS, Evaluations, as_dictionaries, stated
+from adcli.solvers.minimize import SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 
 PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 150]
@@ -255,22 +255,6 @@ def test_a_failure_ends_with_its_reason(program, at, piece):
     ended = run("minimize", "-e", program, "--at", at, "--solver", "L-BFGS-B")
     assert ended.code == 1
     assert piece in ended.err
-
-
-# ---------------------------------------------------------------- what solvers are given
-
-def test_conditions_become_equations_and_inequalities_of_scipy():
-    """Each bound once: an equation is no pair of inequalities, and what is not bounded is not there."""
-    asked = ["x + y == 3", "x*y >= 0.5", "x - y <= 2", "-1 <= 2*x + y <= 7"]
-    problem = stated(adcli.compile("v = x*x + y*y")._program, None, None, asked, False, {"x": 4.0, "y": 0.5})
-    e, at = Evaluations(problem, problem.start), np.array([2.0, 3.0])
-    (equal, *inequalities), (x, y) = as_dictionaries(e), at * e.scale   # what solvers see is scaled
-    assert [d["type"] for d in (equal, *inequalities)] == ["eq", "ineq", "ineq"]
-    assert equal["fun"](at) == pytest.approx([x + y - 3])
-    assert equal["jac"](at) == pytest.approx(np.array([[1, 1]]) * e.scale)
-    values, slopes = (np.concatenate([d[what](at) for d in inequalities]) for what in ("fun", "jac"))
-    assert values == pytest.approx([x * y - 0.5, 2 * x + y + 1, 2 - (x - y), 7 - (2 * x + y)])
-    assert slopes == pytest.approx(np.array([[y, x], [2, 1], [-1, 1], [-2, -1]]) * e.scale)
 
 
 @pytest.mark.parametrize("solver", ["SLSQP", "trust-constr"])
