@@ -4,6 +4,9 @@ The program is evaluated once and each sweep is run on numbers (`lang/analyse/nu
 one goes back for as long as it is merely passed on, to the operation that made it; what made its operands so is a question
 of the same kind, asked only when somebody wants to know (`Cause.because`). Every step goes back in the program and is taken
 once, so all explanations together take time linear in the program and in the number of values asked about.
+
+Of a number that is 0 in doubles one operation is computed again at the same operands in multiple precision (python-flint, an
+extra): a root or stationary point is 0 there too, and of underflow and rounding some digits are left.
 """
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from adcli.lang.analyse.exact_zeros import ROUNDING, UNDERFLOW, UNVERIFIED, ZERO, nature
-from adcli.lang.analyse.numeric_rules import contribution, met
+from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
+from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, precise_arithmetic, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.primitives import TABLE
 
+ZERO_DIGITS = 400
+ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unverified"
+"""Kinds of zeros: exact; smaller than any other number; lost to rounding; one or the other of these, where that is not known."""
 SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
     TABLE[n] for n in ("select", "add", "sub", "mul", "div", "fma", "clamp", "fdim"))
 PRODUCTS = {MUL, FMA}
@@ -376,3 +381,30 @@ class Explainer:
         if e.op.pieces in EXTREMA:
             return "not the winner"
         return "hinge" if e.op.pieces == "hinge" else "step"
+
+
+# ---------------------------------------------------------------- zeros of doubles that are none
+
+def nature(e: Equation, values: ValuesAt, position: int | None = None) -> str:
+    """Kind of the 0 of an operation, or of its partial derivative with respect to an argument; operands are finite."""
+    args = arguments(e, values)
+    far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even there
+    try:
+        x = exactly(e, args, position)
+    except ModuleNotFoundError:
+        return UNVERIFIED
+    if x is None or x != x:
+        return UNVERIFIED
+    if x == 0 and not (e.op.saturates and (far or position is not None)):   # what levels off never reaches its limit
+        return ZERO
+    return UNDERFLOW if abs(x) < values.arithmetic.least else ROUNDING
+
+
+def exactly(e: Equation, args: list[Any], position: int | None) -> Any:
+    """An operation, or its partial derivative, in multiple precision; None where that is not known."""
+    numbers = precise_arithmetic(ZERO_DIGITS)
+    exact = [x if isinstance(x, bool) else numbers.constant(x) for x in args]
+    z = numbers.apply(e.op, exact, e.args)
+    if position is None:
+        return z
+    return by_rule(e, position, numbers.constant(1.0), z, exact, numbers)

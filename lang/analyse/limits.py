@@ -5,21 +5,25 @@ The program is evaluated in interval arithmetic (`lang/analyse/enclosure.py`) at
 the values are certain, and that they go on in the same way is assumed: they have a limit where all agree to 60 bits, 0 or an
 infinity where they fall or grow like a power of the distance, or grow like a power of its logarithm. Anything slower, such as
 1/log(x), is not settled. Distances have irregular digits, so that no period of the function hides between them.
+
+`Contradictions` are numbers that a program cannot have at a point: near neither its value in multiple precision nor any limit. A
+rewritten program may be the same function everywhere but there: sin(x)/x is 1 at 0, but floor(sin(x)/x) has the limit 0.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from adcli.lang.analyse.enclosure import available, blamed_operation, precision
+from adcli.lang.analyse.enclosure import available, blamed_operation, have_intervals, precision
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.right_digits import decimal
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import Arithmetic, every_value, read
+from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
@@ -54,6 +58,12 @@ MOST_LIMITS = 60
 """Limits that are looked for at one point."""
 MULTIPLES_OF_PI = {m: Fraction(k, 2 ** e) for k in (1, 3, 5, 7) for m, e in [math.frexp(k * math.pi)]}
 """The doubles from ½ to 1 that one gets for simple multiples of π, and for these times any power of 2, which rounds nothing."""
+CONTRADICTION_DIGITS = 400
+LONGEST_CONTRADICTED = 500
+"""Operations of the longest program whose limits are worth looking for here."""
+MOST_DIRECTIONS = 6
+NEAR = 1e-6
+"""Relative difference up to which a number and a limit are the same, and the root of the absolute one."""
 UNKNOWN = "it is not settled: digits cancel, or numbers are out of reach"
 NOW_AND_THEN = "it has no value at some distances"
 RIGHT, LEFT = 1, -1
@@ -334,3 +344,55 @@ def shown(t: Any) -> str:
     if t != 0 and not arb(10) ** -MOST_SHOWN < abs(t) < arb(10) ** MOST_SHOWN:
         return f"{'-' * (t < 0)}1e{'+' if abs(t) > 1 else '-'}{MOST_SHOWN} or {'more' if abs(t) > 1 else 'less'}"
     return decimal(t, SHOWN)
+
+
+# ---------------------------------------------------------------- what contradicts a limit
+
+class Contradictions:
+    """Knowledge of the values and derivatives of a program at a point."""
+
+    def __init__(self, primal: Program, at: Mapping[str, float], wrt: Sequence[str]) -> None:
+        self.primal, self.at, self.wrt = primal, at, wrt
+
+    @cached_property
+    def derived(self) -> Program:
+        return gradient(self.primal, self.wrt, None, "reverse")
+
+    @cached_property
+    def values(self) -> Program:
+        return simplify(self.primal)
+
+    def contradicted(self, f: Finding, x: float) -> bool:
+        """True if a number cannot be what `f` is about: with a limit along some input it would agree."""
+        if not have_intervals():
+            return False
+        program = self.derived if f.wrt else self.values
+        exact = self.exactly(program, f.name)
+        if exact is not None:
+            return not near(x, exact, exact)
+        if len(program.equations) > LONGEST_CONTRADICTED:
+            return False
+        found = list(self.between(program, f))
+        return bool(found) and not any(near(x, *each) for each in found)
+
+    def exactly(self, program: Program, result: str) -> float | None:
+        """The value at the point, where multiple precision has one; a 0 may be all that cancellation left."""
+        numbers = precise_arithmetic(CONTRADICTION_DIGITS)
+        at = {name: numbers.constant(y) for name, y in self.at.items()}
+        x = float(evaluate(with_outputs(program, [result]), at, numbers)[result])
+        return x if x and math.isfinite(x) else None
+
+    def between(self, program: Program, f: Finding) -> Iterator[tuple[float, float]]:
+        """The smaller and the larger one-sided limit along each input that has any."""
+        for name in (f.wrt or tuple(self.wrt))[:MOST_DIRECTIONS]:
+            if self.at[name] == self.at[name]:
+                known = limits(program, f.name, self.at, name).known.values()
+                if known:
+                    yield min(known), max(known)
+
+
+def near(x: float, low: float, high: float) -> bool:
+    """True if a number is between two that are finite, or as good as one of them."""
+    if math.isfinite(high - low) and low <= x <= high:
+        return True
+    return any(math.isclose(x, y, rel_tol=NEAR, abs_tol=NEAR ** 2) for y in (low, high))

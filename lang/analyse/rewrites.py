@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from adcli.lang.analyse.contradictions import Contradictions
 from adcli.lang.analyse.explain import Explainer
 from adcli.lang.analyse.findings import Finding
+from adcli.lang.analyse.limits import Contradictions
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var

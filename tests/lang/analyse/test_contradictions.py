@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.lang.analyse.contradictions import Contradictions, near
 from adcli.lang.analyse.findings import Finding
+from adcli.lang.analyse.limits import Contradictions, near
 from adcli.lang.analyse.rewrites import REWRITE_RULES
 from adcli.lang.lower.frontend import parse
 from command import succeeds

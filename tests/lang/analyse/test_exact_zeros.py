@@ -76,7 +76,7 @@ def test_kinds(text, at, kinds):
 
 def test_without_python_flint_nothing_is_claimed(monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
-    monkeypatch.setattr("adcli.lang.analyse.exact_zeros.precise_arithmetic", lambda digits: __import__("flint"))
+    monkeypatch.setattr("adcli.lang.analyse.explain.precise_arithmetic", lambda digits: __import__("flint"))
     text = succeeds("why", "-e", "v = gamma(x)", "--at", "x=-190.5").out
     assert "is -0.0: exactly, or by underflow: python-flint, which is not installed, would tell" in text
     assert "root" not in text and "stationary" not in text
