@@ -1,4 +1,4 @@
-"""What a sweep costs, counted on the program before it is made.
+"""Cost of sweeps, counted on the program before they are made.
 
 A rule is written out once for each operation and argument (`adcli.lang.ir.rule_programs`): equations that depend on the seed
 are paid for in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by
@@ -46,7 +46,7 @@ def operations(program: Program) -> int:
 
 @record
 class Prices:
-    """What the rule of each argument of an operation costs; None where it is zero by construction."""
+    """The price of the rule of each argument of an operation; None where it is zero by construction."""
 
     op: Primitive
     rules: tuple[Price | None, ...]
@@ -128,7 +128,7 @@ def _tangent_line(priced: Prices, reached: tuple[int, ...]) -> tuple[int, int, t
 
 
 def shared(e: Equation, positions: Iterable[int], paid: Paid) -> int:
-    """What is owed for the parts of rules of these arguments that are paid for once."""
+    """The cost owed for the parts of these arguments' rules that are paid for once."""
     cost, rules = 0, prices(e).rules
     for i in positions:
         rule = rules[i]

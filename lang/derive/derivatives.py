@@ -183,7 +183,7 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
 
 
 def size(program: Program) -> int:
-    """What one more order has to go through."""
+    """Equations and results that one more order has to go through."""
     return len(program.equations) + len(program.results)
 
 
@@ -237,8 +237,8 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
 
 
 def written_sweeps(needed: Program, plan: SweepPlan) -> int:
-    """What the sweeps of a plan add to a program with tensors: those for all elements of one are written once. What they
-    compute is known with the sizes, when memory and time are asked for."""
+    """Operations that the sweeps of a plan add to a program with tensors: those for all elements of one are written once. What
+    they compute is known with the sizes, when memory and time are asked for."""
     return plan.sweeps * len(needed.equations) * OF_A_STATEMENT
 
 
@@ -288,7 +288,7 @@ def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]
 
 
 class PartialNames:
-    """What the derivatives of a program are called: dv_dx, or dv_dx_1 where the program has a dv_dx. Of a program of elements
+    """Names of the derivatives of a program: dv_dx, or dv_dx_1 where the program has a dv_dx. Of a program of elements
     they are elements of what the derivatives of the tensors are called."""
 
     def __init__(self, program: Program) -> None:

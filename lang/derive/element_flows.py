@@ -1,4 +1,4 @@
-"""What the equations of a program with tensors hand on between elements, at the sizes of a point.
+"""Data flow between elements of tensors, at the sizes of a point.
 
 What a comprehension reads and writes at all points of its box is arrays of the numbers of elements. So a statement takes some
 operations on whole arrays, and nothing is written out. What a body does with the numbers that it reads is the pattern of a
@@ -43,7 +43,7 @@ MANY_POINTS = 1 << 18
 
 
 class Flow(NamedTuple):
-    """What an equation hands on to elements `to` of its result, or several do: of `reads`, arguments with the elements that are
+    """The flow from an equation, or several, to elements `to` of a result: of `reads`, arguments with the elements that are
     read, one for each of `to`. `meetings` are for each read the reads beside it that its map depends on; under a `reduction`
     whose terms meet it depends on other terms too. What the elements held before is gone where they are written `afresh`."""
 
@@ -91,7 +91,7 @@ Links = Iterator[tuple[Var, set[Var], set[Var]]]
 
 
 class FlowsOnce(NamedTuple):
-    """What is there once."""
+    """Flows outside of loops."""
 
     found: list[Block]
 
@@ -147,14 +147,14 @@ class LoopFlows(NamedTuple):
 
 
 def _listed(blocks: Sequence[Block]) -> tuple[list[object], list[tuple[Var, np.ndarray]]]:
-    """What there is to flows but elements, and the elements in all of them."""
+    """The structure of flows without elements, and the elements in all of them."""
     flows = [f for block in blocks for f in block]
     return ([(f.out, [a for a, _ in f.reads], f.meetings, f.reduction, len(f.to)) for f in flows],
             [each for f in flows for each in ((f.out, f.to), *f.reads)])
 
 
 def flows_of(e: Equation, active: set[Atom], here: KnownPoint) -> Iterator[FlowsOnce | LoopFlows]:
-    """What an equation hands on of active values."""
+    """The flows of active values through an equation."""
     if active.isdisjoint(e.args) or e.op.truth:
         return
     if isinstance(e.op, Recurrence):

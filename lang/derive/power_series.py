@@ -169,7 +169,7 @@ class Expansion:
         return s.slopes
 
     def by_rules(self, s: PowerSeries) -> Iterator[SlopeSeries]:
-        """What the rules of s make of the derivatives of its arguments, where that is not zero by construction."""
+        """The rules of s applied to the derivatives of its arguments, where that is not zero by construction."""
         assert s.op is not None
         e, scratch, read = Equation((s.value.var,), s.op, tuple([a.value.atom for a in s.args])), Builder(), 0
         here: dict[Atom, PowerSeries] = {s.value.atom: s, **{a.value.atom: a for a in s.args}}
@@ -188,7 +188,8 @@ class Expansion:
                 yield SlopeSeries(self.in_rule(here, found.atom), [])
 
     def in_rule(self, here: dict[Atom, PowerSeries], atom: Atom) -> PowerSeries:
-        """What a rule reads. A NaN there says that the point is outside the domain, where no coefficient is a number."""
+        """The series of an operand of a rule. A NaN there says that the point is outside the domain, where no coefficient is a
+        number."""
         if atom in here or isinstance(atom, Var):
             return here[atom]
         return self.outside if math.isnan(atom.value) else self.literal(atom)

@@ -104,7 +104,7 @@ def _results(program: Program, names: Sequence[str]) -> list[Atom]:
 
 
 def _pattern(rows: Sequence[Atom], columns: Sequence[Atom], sweep: Callable[[Sets], Sets]) -> Pattern:
-    """What a sweep finds for `rows` of sets of `columns`, so many columns at once."""
+    """The pattern that a sweep finds for `rows` of sets of `columns`, so many columns at once."""
     parts: list[list[PartOfRow]] = [[] for _ in rows]
     entries = 0
     for first in range(0, len(columns), AT_ONCE):
@@ -209,7 +209,7 @@ def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int,
 
 
 def _of_many(op: Primitive, count: int) -> tuple[tuple[int, ...], ...]:
-    """The same for many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
+    """The interactions of many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
     rule, common = map_rule(op, 0, (), count), shared_rule(op, count)
     assert rule is not None, "the row has maps"
     varies = common is not None and bool(_read_by(common, range(count)))

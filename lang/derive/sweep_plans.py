@@ -256,7 +256,7 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
 
 
 def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:
-    """What stands for the seeds of tensors."""
+    """Placeholders of the seeds of tensors."""
     return {name: Var("e", True, shape=shapes[name]) for group in groups for name in group if shapes[name]}
 
 

@@ -1,4 +1,4 @@
-"""What a propagation of uncertainty gives beside the outputs, and the correlations it starts from: what must be known of it
+"""Figures of a propagation of uncertainty, and the correlations it starts from: all that must be known of it
 where nothing is differentiated any more.
 """
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Figure(NamedTuple):
 
 def figures(outputs: Sequence[str], wrt: Sequence[str], order: int, correlations: Sequence[Correlation],
             dof: bool = False) -> list[Figure]:
-    """What a propagation gives beside the outputs, in the order of its results."""
+    """The figures of a propagation, in the order of its results."""
     pairs = [(x, y) for x, y, r in correlations if r]
     return [*(Figure("u", v) for v in outputs), *(Figure("dof", v) for v in outputs if dof),
             *(Figure("share", v, along) for v in outputs for along in (*((x,) for x in wrt), *pairs)),

@@ -262,7 +262,7 @@ def counts(program: Program) -> Mapping[Primitive, int]:
 
 
 def operations(program: Program) -> Set[Primitive]:
-    """What its equations do: a long program does the same few things again and again."""
+    """The different operations of its equations: few, also in a long program."""
     return counts(program).keys()
 
 

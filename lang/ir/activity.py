@@ -1,4 +1,4 @@
-"""What is differentiated: the inputs and outputs that a caller names, and the values in between that carry derivatives.
+"""Activity analysis: the inputs and outputs that a caller names, and the values in between that carry derivatives.
 
 A value is active if it depends on an input that is differentiated with respect to; only those have tangents and adjoints.
 """
@@ -57,7 +57,7 @@ def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
 
 
 def element_named(program: Program, name: str) -> str | None:
-    """What to write for elements of an output: y[0][1], y[0:2]."""
+    """Advice for elements named as outputs: y[0][1], y[0:2]."""
     from adcli.lang.ir.affine import text  # start-up: for a fault only
     from adcli.lang.ir.names import Names, subscripted
     whole, element = parted(name)
@@ -163,7 +163,7 @@ def positions(mask: int) -> Iterable[int]:
 
 
 def one_by_one(mask: int) -> Iterator[int]:
-    """The same of any set."""
+    """The numbers of the groups in a set of any length, lowest first."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

@@ -48,7 +48,7 @@ class Product:
 
 @value_record
 class Modulo:
-    """What is left of an expression when multiples of a positive expression of sizes are taken away: from 0 to the divisor - 1,
+    """The remainder of an expression by a positive expression of sizes: from 0 to the divisor - 1,
     also where `whole` is negative."""
 
     whole: Affine
@@ -272,7 +272,8 @@ def exact_quotient(x: Affine, divisor: Affine) -> Affine | None:
 
 
 def slope(x: Affine, i: Index) -> Affine:
-    """What an expression gains when an index grows by 1, as far as it is linear in it: a number, or an expression of sizes."""
+    """The increase of an expression when an index grows by 1, as far as it is linear in it: a number, or an expression of
+    sizes."""
     whole = Affine()
     for a, c in x.terms:
         if a is i:

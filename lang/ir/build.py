@@ -190,7 +190,7 @@ def many(op: Primitive, count: int) -> ManyArguments | None:
 
 
 def mapped(b: Builder, e: Equation, position: int, seed: Expr) -> Expr | When | None:
-    """What the map of one argument of `e`, a row of the table, makes of a seed; None where that is zero by construction."""
+    """The map of one argument of `e`, a row of the table, applied to a seed; None where that is zero by construction."""
     written, out = many(e.op, len(e.args)), b.expr(e.outs[0])
     if written is not None:
         made: Expr | When | None = written.map(seed, out, b.expr(e.args[position]), *shared(b, e))
@@ -200,7 +200,7 @@ def mapped(b: Builder, e: Equation, position: int, seed: Expr) -> Expr | When | 
 
 
 def shared(b: Builder, e: Equation) -> tuple[Expr, ...]:
-    """What the maps of an operation of many arguments have in common, emitted once."""
+    """The common part of the maps of an operation of many arguments, emitted once."""
     written = many(e.op, len(e.args))
     if written is None or written.shared is None:
         return ()

@@ -58,7 +58,7 @@ def check_linear(program: Program) -> Program:
 
 
 def _at(program: Program, i: int) -> Require:
-    """What is required at equation `i`."""
+    """Assertions about equation `i`."""
     def require(holds: bool, message: str) -> None:
         if not holds:
             raise CheckError("\n".join([f"equation {i}: {message}", *_around(program, i)]))

@@ -37,7 +37,7 @@ from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.records import named_record, record
 
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf"), "lse": float("-inf")}
-"""What each reduction starts from."""
+"""The neutral value of each reduction."""
 COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max", "lse": "logaddexp"}
 """The row of the table that combines two values. (Many values under "lse" are `adcli.lang.ir.reductions`.)"""
 MOST_DIMENSIONS = 32
@@ -68,7 +68,7 @@ Subscript = Affine | Read
 """Where in one dimension: an affine expression, or an element of a tensor of integers."""
 
 BodySource = Read | Affine
-"""What feeds a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
+"""The source of a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
 
 
 def nested_reads(sources: Iterable[BodySource]) -> Iterator[Read]:

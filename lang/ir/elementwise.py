@@ -20,7 +20,7 @@ Element = tuple[Atom, tuple[Subscript, ...]]
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
-    """What is said at the first statement of a program with a tensor, where `what` is of numbers."""
+    """The error at the first tensor statement of a program, where `what` needs scalars."""
     first = next((e for e in program.equations if on_tensors(e)), None)
     return AdError(f"{what} needs a program of numbers; this one has tensors or loops", first.span if first else None, help,
                    program.source)
@@ -71,8 +71,8 @@ def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:
 
 
 def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension without operations of the body that its result does not need, sources that are unused then, and
-    unused arguments."""
+    """Dead code elimination of a comprehension: no operations of the body that its result does not need, sources that are unused
+    then, and unused arguments."""
     used = {r.atom for r in op.body.results}
     for e in reversed(op.body.equations):
         if not used.isdisjoint(e.outs):

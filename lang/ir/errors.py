@@ -1,4 +1,4 @@
-"""What is said when a program is wrong: one exception type, with the place, the reason and the fix.
+"""The error of a wrong program: one exception type, with the place, the reason and the fix.
 
 `lang` raises `AdError` and nothing else for bad programs. An error knows its source text and the span (half-open
 character offsets) it speaks of; `str(error)` is the whole diagnostic, so that a Python user sees what a shell user sees.
@@ -45,13 +45,13 @@ LONGEST_WORD, LONGEST_PART = 1000, 4000
 """Characters without a blank, and characters of a message or a help, that a diagnostic shows; what is longer is cut."""
 
 UNSEEN = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
-"""What a terminal obeys instead of showing it: control characters, changes of the direction of writing, line separators, and
+"""Characters that a terminal obeys instead of showing: controls, changes of the direction of writing, line separators, and
 what is no character. Line ends and tabs are none of these. (A pattern that few runs make.)"""
 
 
 class Fix(NamedTuple):
-    """What mends a fault: the text `start`..`end` of the source becomes `text`. One that is not certain is a guess at what was
-    meant: a question to the user, and no part of another fix."""
+    """A change that mends a fault: the text `start`..`end` of the source becomes `text`. One that is not certain is a guess at
+    what was meant: a question to the user, and no part of another fix."""
 
     start: int
     end: int

@@ -17,12 +17,13 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, step_place
 
 Form = tuple[tuple[object, ...], list[Atom]]
-"""What must be equal for two operations to be the same, and the arguments in the order in which it names them."""
+"""A hashable form, equal for equal operations, and the arguments in the order in which it names them."""
 
 
 def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, ...]]:
-    """The same for two recurrences; and the results in the order in which the statements name them. Statements stand in their
-    order, whatever histories and constants are called. Where a loop may end early is no part of it: that changes no value."""
+    """The form of a recurrence, its arguments, and the results in the order in which the statements name them. Statements stand
+    in their order, whatever histories and constants are called. Where a loop may end early is no part of it: that changes no
+    value."""
     op = e.op
     assert isinstance(op, Recurrence)
     place: dict[Atom, int] = {}
@@ -45,7 +46,7 @@ def form_of(e: Equation) -> Form | None:
 
 
 def matrix_form(e: Equation) -> Form:
-    """The same for an operation on matrices."""
+    """The form of an operation on matrices."""
     op, args = e.op, e.args
     assert isinstance(op, MatrixOperation)
     by = numbered(op, op.sources)
@@ -57,7 +58,7 @@ def matrix_form(e: Equation) -> Form:
 
 
 def form(e: Equation) -> Form:
-    """What must be equal for two comprehensions to be the same, and the arguments in the order in which it names them."""
+    """The form of a comprehension."""
     op, args = e.op, e.args
     assert isinstance(op, Comprehension)
     nodes, order = terms(op, args)
@@ -70,7 +71,7 @@ def form(e: Equation) -> Form:
 
 
 def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], dict[Index | str, Affine]]:
-    """What must be equal for two comprehensions to have the same value at every point, whatever they make of it; and the names
+    """A form, equal for comprehensions with equal values at every point, whatever they make of them; and the names
     that the indices have in it."""
     op = replace(op, write=(), shape=())
     nodes, order = terms(op, args)
@@ -144,7 +145,7 @@ def numbered(op: Boxed, order: Sequence[BodySource]) -> dict[Index | str, Affine
 
 
 def role(x: Affine, i: Index) -> object:
-    """What an index is in an expression: its coefficient, where it has no more than that."""
+    """The role of an index in an expression: its coefficient, where it has no more than that."""
     if linear(x) and (c := slope(x, i).number) is not None:
         return c
     return repr(substituted(x, {j: affine("#here" if j is i else "#else") for j in x.indices()}))

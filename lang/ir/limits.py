@@ -46,7 +46,7 @@ def too_much(what: str, count: int, noun: str, help: str | None, most: int = LIM
 
 
 def said(value: object) -> str:
-    """What was given for a whole number, for a message: an integer may have more digits than Python writes."""
+    """A given whole number as a message shows it: an integer may have more digits than Python writes."""
     if not isinstance(value, int) or isinstance(value, bool):
         return repr(value)
     return ("-" if value < 0 else "") + quantity(abs(value))

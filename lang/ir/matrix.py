@@ -87,7 +87,7 @@ def no_value(op: MatrixOperation, pivot: int | None, count: int, result: float) 
 
 
 Boxed = Comprehension | MatrixOperation
-"""What is done at every point of a box of indices."""
+"""An operation at every point of a box of indices."""
 BoxedOp = TypeVar("BoxedOp", Comprehension, MatrixOperation)
 
 
@@ -125,7 +125,7 @@ def trailing(e: Equation) -> tuple[Affine, ...]:
 
 
 def compacted(op: MatrixOperation, args: tuple[Atom, ...]) -> tuple[MatrixOperation, tuple[Atom, ...]]:
-    """The same without arguments that it does not use."""
+    """The operation and its arguments without those that it does not use."""
     needed = sorted({s.arg for s in nested_reads((*op.sources, *op.write))})
     if len(needed) == len(args):
         return op, args

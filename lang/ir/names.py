@@ -16,7 +16,7 @@ RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "no
 
 
 ALONG = re.compile(r":(?![^(\[]*[)\]])")
-"""What stands between an output and the inputs of a partial derivative: a colon that is not within the brackets of an element."""
+"""The separator of an output and the inputs of its partial derivative: a colon outside of the brackets of an element."""
 
 
 def composed(text: str) -> str:
@@ -33,7 +33,7 @@ def tensor_of(name: str) -> str:
 
 
 def look(name: str) -> str:
-    """What a name looks like (NFKC): a text cannot have two names that only their code points tell apart."""
+    """The compatibility form of a name (NFKC): a text cannot have two names that only their code points tell apart."""
     if name.isascii():
         return name
     import unicodedata

@@ -63,8 +63,8 @@ class Precision:
         return math.isinf(self.rounded(value)) == math.isinf(value)
 
     def nearest(self, value: float) -> float:
-        """The same for a constant. The smallest normal double, where rules tell numbers that keep their digits from those that do
-        not, is the smallest normal number. AdError where only infinity or zero is near."""
+        """The nearest number to a constant. The smallest normal double, where rules tell numbers that keep their digits from
+        those that do not, is the smallest normal number. AdError where only infinity or zero is near."""
         if self.code == "d":
             return value
         if value == DOUBLE.smallest:

@@ -23,7 +23,7 @@ def record(kind: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def named_record(kind: type[T]) -> type[T]:
-    """The same, where every field is given by its name."""
+    """A record known by identity whose fields are given by name."""
     return _shown(dataclass(slots=True, eq=False, repr=False, kw_only=True)(kind))
 
 

@@ -130,7 +130,8 @@ class Meeting(NamedTuple):
 
 
 def meetings(e: Equation) -> Iterator[Meeting]:
-    """What the offsets of the subscripts do not settle, in the statements as operations over all steps."""
+    """Pairs of accesses whose order the offsets of the subscripts do not settle, in the statements as operations over all
+    steps."""
     op = e.op
     assert isinstance(op, Recurrence)
     statements = whole_statements(e)

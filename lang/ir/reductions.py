@@ -106,7 +106,7 @@ def _logarithm() -> Program:
 
 
 def _shift(m: Expr) -> Expr:
-    """What is taken out of the exponents."""
+    """The shift of the exponents: the largest value where that is finite, else 0."""
     return select(abs_(m) < INF, m, 0)
 
 
@@ -142,7 +142,7 @@ def running(b: Builder, terms: Comprehension, args: tuple[Atom, ...], down: bool
 
 
 def _nothing_yet(b: Builder, reduction: str, others: list[Range], write: tuple[Affine, ...], shape: tuple[Affine, ...]) -> Atom:
-    """What the results start from: the neutral value behind no point."""
+    """The initial results: the neutral value where there is no point yet."""
     first = Comprehension(ranges=tuple(others), write=write, shape=shape,
                           body=constant_body(NEUTRAL[reduction]))
     return emit(b, first, ()).atom

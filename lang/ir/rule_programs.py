@@ -47,11 +47,11 @@ def told(e: Equation) -> Statics:
 
 
 FORGET: list[Callable[[], None]] = []
-"""What forgets all that is known by operation, for who changes a row."""
+"""Functions that clear the caches by operation, for tests that change a row."""
 
 
 def by_operation(known: Callable[[Primitive, Statics, int], T]) -> Callable[[Equation], T]:
-    """What is known of equations by their operation, its constants and the number of its arguments, worked out once for each."""
+    """Cache a property of equations by operation, constants and number of arguments."""
     found = cache(known)
     plain: dict[Primitive, T] = {}   # of operations that are the same in every equation, as most are
     FORGET.extend((found.cache_clear, plain.clear))
@@ -83,7 +83,7 @@ def map_rule(op: Primitive, position: int, static: Statics, count: int) -> Rule 
 
 
 def shared_rule(op: Primitive, count: int) -> Rule | None:
-    """What the maps of an operation have in common that is computed once; None where there is nothing."""
+    """The common part of the maps of an operation, computed once; None where there is nothing."""
     several = many(op, count)
     if several is None or several.shared is None:
         return None
@@ -93,7 +93,7 @@ def shared_rule(op: Primitive, count: int) -> Rule | None:
 
 
 def read_by(op: Primitive, position: int, args: Sequence[T], shared: Callable[[], T | None]) -> Sequence[T]:
-    """What stands for the `args` of a map's rule: all arguments of the operation, or of many the one with what is `shared`."""
+    """The values of the `args` of a map's rule: all arguments of the operation, or of many the one with what is `shared`."""
     if many(op, len(args)) is None:
         return args
     common = shared()

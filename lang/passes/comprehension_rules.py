@@ -303,7 +303,7 @@ def _under(b: Builder, term: Term | None, more: Guard) -> Term | None:
 
 
 def _of_the_whole(b: Builder, body: BodyBuilder, guard: Guard) -> Guard:
-    """What of a guard in the body is the same at all points: that a scalar, the flag of a gate, is not zero."""
+    """The part of a guard in the body that all points share: that a scalar, the flag of a gate, is not zero."""
     defined = {x.outs[0]: x for x in body.b.equations if x.op is NE and isinstance(x.args[1], Lit) and x.args[1].value == 0}
     scalars: dict[Atom, Atom] = {
         p.var: body.args[s.arg] for p, s in zip(body.params, body.sources, strict=True)
@@ -376,7 +376,7 @@ def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
 
 
 def _started_extremal(b: Builder, e: Equation, seed: Term) -> Term | None:
-    """The same for what a minimum or maximum started from, which counts as often as it has ties itself."""
+    """The share of the value that a minimum or maximum started from, which counts as often as it has ties itself."""
     op, (z, n, _) = e.op, count_ties(b, e)
     assert isinstance(op, Comprehension) and op.onto is not None
     start, own = e.args[op.onto], _ties_before(b, e)

@@ -26,7 +26,7 @@ def copied_values(program: Program) -> dict[Atom, int]:
 
 
 def copy_name(value: Var, number: int) -> str:
-    """What the copy of a value with this number is called; they are numbered as they are made, two at a time."""
+    """The name of a numbered copy of a value; they are numbered as they are made, two at a time."""
     return f"{value.name or 'i'}{number}"
 
 
@@ -50,7 +50,7 @@ class _Copies:
             self.ready[value] = self.split(value, value, span)
 
     def read(self, args: tuple[Atom, ...], span: Span | None) -> tuple[Atom, ...]:
-        """What serves these uses."""
+        """The copies that serve these uses."""
         return args if self.ready.keys().isdisjoint(args) else tuple([self.use(a, span) for a in args])
 
     def split(self, origin: Var, value: Var, span: Span | None) -> list[Var]:
@@ -76,7 +76,7 @@ class _Copies:
 
 
 def duplicate(program: Program) -> Program:
-    """The same program with every value used at most once."""
+    """Bring a program into explicit-duplication form: every value used at most once."""
     copies = _Copies(program)
     for p in program.params:
         copies.open(p.var, None)

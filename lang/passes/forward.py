@@ -44,7 +44,7 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
 
 
 def jvp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
-    """The same, with the sweep, which has the tangents of all values."""
+    """The tangent program and its sweep, which has the tangents of all values."""
     names, b = Names.of(program), Builder()
     seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
     inputs = {p.name: p.var for p in program.params}

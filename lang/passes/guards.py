@@ -29,7 +29,7 @@ LONGEST_GUARD = 4
 ONE = Lit(1.0)
 """The seed of a sweep whose derivatives are partial ones: what the rules make of it is emitted simplified."""
 ABSENT_TERM = -0.0
-"""What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
+"""The addend of a term that does not exist: the one double with x + ABSENT_TERM = x for every x, −0 included."""
 
 
 @record
@@ -57,13 +57,13 @@ class Term:
         return self.exists is None and self.builder is b
 
     def named(self, b: Builder, hint: Hint, start: int) -> Term:
-        """The same under a name, where an equation since `start` makes it."""
+        """The term under a name, where an equation since `start` makes it."""
         atom = b.rename(self.value, hint, start).atom
         return self if atom is self.atom else Term(b, atom, self.guard, self.exists)
 
 
 def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
-    """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
+    """Apply the rule of `equation`, a row of the table, to `seed` at one argument; None where that is zero by
     construction. The value gets its printing hint where the last line makes it."""
     guard: Guard | None = seed.guard
     written = written_sum(equation)((position,), ONE_UNIT if seed.atom is ONE else NO_UNITS, False)
@@ -118,7 +118,7 @@ def infinite_values(program: Program) -> set[Atom]:
 
 
 def op_can_be_infinite(e: Equation) -> bool:
-    """The same of an operation on tensors: of its body, or its statements; a matrix may be singular."""
+    """Whether an operation on tensors can be infinite: its body, or its statements; a matrix may be singular."""
     statements, body = getattr(e.op, "statements", None), getattr(e.op, "body", None)
     if statements is not None:
         return any(map(op_can_be_infinite, statements))
@@ -188,7 +188,7 @@ Sums = Callable[[tuple[int, ...], Units, bool], WrittenSum | None]
 
 @by_operation
 def written_sum(op: Primitive, static: Statics, count: int) -> Sums:
-    """What gives the sum for the arguments of an equation at some positions: simplified for seeds of which some are 1, and where
+    """A factory of the sums for arguments of an equation at some positions: simplified for seeds of which some are 1, and where
     the first and the last argument are the same one."""
     return cache(partial(_written_sum, op, static, count))
 
@@ -270,7 +270,7 @@ def either(b: Builder, first: Guard, second: Guard) -> Guard:
 
 
 def split(first: Guard, second: Guard) -> tuple[Guard, Guard, Guard]:
-    """What two guards share, and what is left of each."""
+    """The common part of two guards, and the rest of each."""
     common = tuple(x for x in first if x in second)
     return common, tuple(x for x in first if x not in common), tuple(x for x in second if x not in common)
 

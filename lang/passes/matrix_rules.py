@@ -172,7 +172,7 @@ class _Points:
         return self.op.write
 
     def triangle(self, i: Affine, j: Affine) -> tuple[Affine, ...]:
-        """What is not negative where a triangular solve reads element i, j of its matrix."""
+        """Guards of the elements i, j that a triangular solve reads of its matrix."""
         return {"solve_lower": (i - j,), "solve_upper": (j - i,)}.get(self.op.name, ())
 
     def alike(self, source: int) -> bool:

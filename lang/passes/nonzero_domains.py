@@ -122,7 +122,7 @@ def written(op: Comprehension) -> tuple[Affine, ...] | None:
 
 
 def without_index(conditions: Iterable[Affine], i: Index) -> list[Affine] | None:
-    """What holds of the others if conditions hold for some value of an index: every lower bound is at most every upper one. That
+    """The projection of conditions without an index: every lower bound is at most every upper one. That
     is exact for coefficients 1 and -1; None for others."""
     lows, highs, rest = list[Affine](), list[Affine](), list[Affine]()
     for c in conditions:
@@ -151,7 +151,7 @@ def any_element(shape: Shape) -> tuple[Ends, list[Affine]]:
 
 
 def cleared(zeros: tuple[Affine, ...] | None, before: Support, shape: Shape) -> Support | None:
-    """What is left of a support where elements become zero: known if one condition says which."""
+    """The support that is left where elements become zero: known if one condition says which."""
     zeros = within(zeros, shape)
     guards, numbers = split(before)
     left = within((*guards, -zeros[0] - 1), shape) if zeros is not None and len(zeros) == 1 else None

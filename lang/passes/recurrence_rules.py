@@ -42,7 +42,7 @@ from adcli.lang.sizes.histories import Box, box_of, missing
 
 ADD = TABLE["add"]
 Named = Callable[[Var], Hint]
-"""What the derivative of a value is called."""
+"""The printing hint of the derivative of a value."""
 
 
 def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward,
@@ -103,15 +103,15 @@ def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], po
 
 
 def settled(b: Builder, term: Term) -> Term:
-    """The same derivative without a guard: 0 where it does not exist, which `exists` says."""
+    """A derivative without its guard: 0 where it does not exist, which `exists` says."""
     if not term.guard:
         return term
     return Term.of(gate(b, term.value, term.guard, 0.0), (), present(b, term, term.guard))
 
 
 class _Certainty(NamedTuple):
-    """What one statement gives of a derivative: whether all of it is `certain` to exist, and the box of the elements that it is
-    sure to write, if it is known."""
+    """The contribution of one statement to a derivative: whether all of it is `certain` to exist, and the box of the elements
+    that it is sure to write, if it is known."""
 
     certain: bool
     box: Box | None
@@ -227,7 +227,7 @@ class _Derivatives:
             self.clear(s.outs[0], plain)
 
     def adjoint(self, s: Equation, active: Collection[Atom], pull_back: PullBack) -> None:
-        """What the reads of a statement add to the adjoints of what they read."""
+        """Add the contributions of a statement's reads to the adjoints of what they read."""
         assert isinstance(s.op, Boxed)
         for k, source in s.op.reads():
             target = s.args[source.arg]

@@ -31,7 +31,7 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
 
 
 def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
-    """The same, with the sweep, which has the adjoints of all values and of all their copies."""
+    """The adjoint program and its sweep, which has the adjoints of all values and of all their copies."""
     names, b = Names.of(program), Builder()
     b.infinite = infinite_values(program) if has_tensors(program) else ()
     b.equations.extend(program.equations)
@@ -128,7 +128,7 @@ class AdjointSums:
         self.later: Adjoints = {}   # of the others, as far as the sweep has come
 
     def receive(self, value: Atom, use: int, term: Term, span: Span | None) -> None:
-        """What one use gives, in an equation of this span."""
+        """Enter the adjoint that one use gives, in an equation of this span."""
         if use == 1:
             self.first[value] = term
         elif not use:
@@ -173,7 +173,7 @@ class AdjointSums:
 
 
 def numbered_hint(value: Atom, number: int) -> Hint:
-    """What the adjoint of the copy of a value with this number is called."""
+    """The printing hint of the adjoint of a numbered copy."""
     assert isinstance(value, Var), "constants are not copied"
     return f"d_d{copy_name(value, number)}", True
 
@@ -242,11 +242,11 @@ def receive(adjoints: Adjoints, value: Atom, term: Term) -> None:
 
 
 def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int] | None) -> Hint:
-    """What the adjoint is called that an argument gets from an equation."""
+    """The printing hint of the adjoint that an argument gets from an equation."""
     value = e.args[position]
     return numbered_hint(value, serving(uses[position], copied[value])) if copied and value in copied else adjoint_hint(value)
 
 
 def adjoint_hint(value: Atom) -> Hint:
-    """What the adjoint of a value is called."""
+    """The printing hint of the adjoint of a value."""
     return (f"d_d{value.name}" if value.name else None, value.temp) if isinstance(value, Var) else NO_HINT

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from adcli.lang.passes.nonzero_domains import Support
 
 ValueKey = tuple[object, ...]
-"""What two equations have in common that compute the same value."""
+"""A value number: equal for equations that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
 TWO = Lit(2.0)
 NO_LINE = Equation((), DUP, ())
-"""What no line of a program is."""
+"""Sentinel equation: matches no line of a program."""
 of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
 """The part for operations on tensors, which programs of scalars never load."""
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> Program:
-    """The same program, bit for bit at every point, with no equation that another one makes needless.
+    """Simplify a program without changing a bit of its results: no equation that another one makes needless.
 
     `known` says of inputs what they are: a constant, or another input; `truths` which value a condition has.
     """
@@ -46,7 +46,7 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths:
 
 
 def simplify_behind(program: Program, simple: Program) -> Program:
-    """The same of a program of numbers that has the lines of a `simple` one, in their order, and its results: these lines are
+    """Simplify a scalar program that has the lines of a `simple` one, in their order, and its results: these lines are
     simplified already. Where it begins with them they stay."""
     start = len(simple.equations)
     if program.equations[:start] != simple.equations:
@@ -272,7 +272,7 @@ class Folder:
 # ---------------------------------------------------------------- what is the same
 
 def identity(constant: Lit) -> object:
-    """What tells constants apart: their bits, and the meaning of what was rounded."""
+    """The identity of a constant: its bits, and its meaning where it was rounded."""
     return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
 
 
@@ -311,7 +311,7 @@ def _is(atom: Atom, value: float) -> bool:
 
 
 def _binary(constants: Fold, variables: Fold) -> Fold:
-    """What an operation of two arguments comes to: as one of constants alone, by what is exact where one is a constant, by the
+    """The fold of an operation of two arguments: as one of constants alone, by what is exact where one is a constant, by the
     signs of variables."""
     def rule(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         x, y = args

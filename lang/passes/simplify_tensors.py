@@ -49,7 +49,7 @@ def needed_part(e: Equation, needed: Collection[Atom]) -> Equation:
 
 
 def structure(op: Boxed) -> ValueKey:
-    """What two operations over boxes have in common that compute the same of the same arguments, whatever their indices are
+    """A value number of operations over boxes: equal for those that compute the same of their arguments, whatever indices are
     called."""
     by: dict[Index | str, Affine] = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
     if isinstance(op, MatrixOperation):
@@ -168,7 +168,7 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
 
 def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, limited: Limited | None = None
            ) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. A statement
+    """Simplify a comprehension: its body, without sources, arguments and guards that it does not need. A statement
     of a loop, where elements that no point writes are not 0, has no numbers that are `limited`."""
     known = decided(op, args, supports) if supports else {}
     op = replace(op, guards=needed_guards(op.guards, op.ranges), body=simplify(op.body, _sources_known(op, args, known)))
@@ -181,7 +181,7 @@ def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHI
 
 
 def _sources_known(op: Comprehension, args: tuple[Atom, ...], known: Mapping[Atom, Atom]) -> dict[Atom, Atom]:
-    """What is known of the parameters of a body, with those that are constants, or the same as others."""
+    """Known values of the parameters of a body, with those that are constants, or the same as others."""
     found, first = dict(known), dict[object, Var]()
     for p, s in zip(op.body.params, op.sources, strict=True):
         constant = known.get(p.var) or _constant(s, args)
@@ -208,7 +208,7 @@ def _constant(s: BodySource, args: tuple[Atom, ...]) -> Lit | None:
 
 
 def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
-    """What two sources have in common that are the same value: the argument is known by its value."""
+    """A key, equal for sources of equal value: the argument is known by its value."""
     return (id(args[s.arg]), *[read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
 
 
@@ -222,7 +222,7 @@ def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
 Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
 """An operation with its arguments in simplified form."""
 Key = Callable[[Boxed, tuple[Atom, ...]], object]
-"""What is equal for comprehensions that compute the same of the same arguments."""
+"""A key, equal for comprehensions that compute the same of the same arguments."""
 
 
 def living(e: Equation, needed: Collection[Atom]) -> Equation:

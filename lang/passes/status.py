@@ -95,7 +95,7 @@ class Levels:
         return self.b.expr(truth(self.b, guard)) & condition if guard else condition
 
     def atoms(self) -> list[Atom]:
-        """What was met."""
+        """The truth values and levels that were met."""
         return [x.atom for x in (*self.met.values(), *self.numbers, *([] if self.explained is None else [self.explained]))]
 
     def over(self, env: Mapping[Atom, Atom]) -> None:
@@ -147,7 +147,7 @@ class _Copy:
 
     @cached_property
     def computed(self) -> set[Var]:
-        """What the primal computes: looked at only where a condition reads something."""
+        """The values that the primal computes: looked at only where a condition reads something."""
         return {o for e in self.primal.equations for o in e.outs}
 
     def take(self, atoms: Collection[Atom]) -> None:
@@ -168,7 +168,7 @@ class _Copy:
 
     @contextmanager
     def taken_over(self, levels: Levels) -> Iterator[None]:
-        """What is written within the block."""
+        """Take over the equations written within the block."""
         start = len(self.b.equations)
         yield
         written = self.b.equations[start:]
@@ -265,7 +265,7 @@ class Activity(NamedTuple):
 
 
 def activity(program: Program, wrt: Collection[str]) -> Activity:
-    """What inputs in `wrt` make active; where there are none all inputs that are no `param` move something."""
+    """The activity from the inputs in `wrt`; where there are none all inputs that are no `param` move something."""
     return Activity(active_values(program, wrt),
                     active_values(program, wrt or [p.name for p in program.params if p.active], steps=False))
 
@@ -305,7 +305,7 @@ def possible(op: Primitive, static: Statics, count: int) -> tuple[Status, ...]:
 
 
 def truth_by_construction(rule: Rule) -> bool | None:
-    """What a condition is at every point, where that is known."""
+    """The value of a condition that is the same at every point, where that is known."""
     folder = Folder()
     folder.lines(rule.equations)
     return folder.known.get(rule.value)

@@ -90,7 +90,7 @@ def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom
 
 
 def _read_always(s: Equation) -> set[Atom]:
-    """What a statement reads for every point, whatever it chooses."""
+    """The values that a statement reads at every point, whatever it chooses."""
     return {a for a, use in _read_by(Builder(), s, Liveness()) if use == Liveness(still=use.still)}
 
 
@@ -228,7 +228,7 @@ def ties(b: Builder, e: Equation) -> tuple[Atom | None, int]:
 # ---------------------------------------------------------------- the inside of a comprehension
 
 class Inside:
-    """What is inside of a comprehension `e` that reaches a result: its body, walked backwards."""
+    """The body of a comprehension `e` that reaches a result, walked backwards."""
 
     def __init__(self, b: Builder, e: Equation, use: Liveness) -> None:
         assert isinstance(e.op, Comprehension)
@@ -293,7 +293,7 @@ class Inside:
         return emit(self.b, op, tuple(self.body.args))
 
     def operands(self) -> Iterator[tuple[Var, Liveness]]:
-        """What the comprehension reads, each with when it reaches a result through it."""
+        """The operands of the comprehension, each with when it reaches a result through it."""
         if self.op.onto is not None and isinstance(start := self.e.args[self.op.onto], Var):
             yield start, self.started()
         for k, s in self.op.reads():

@@ -20,7 +20,7 @@ from adcli.lang.ir.matrix import Boxed, elements_read
 from adcli.lang.ir.recurrence import Recurrence, signature_of, step_offset, step_place, whole_statements
 
 UNWRITTEN = Lit(0.0)
-"""What a history starts from that nothing has written."""
+"""The initial value of a history that nothing has written."""
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +36,7 @@ class SystemPart:
     statements: list[tuple[int, Equation]] = field(default_factory=list)
 
     def reads(self) -> Iterator[Atom]:
-        """What it depends on, itself too where a statement reads it."""
+        """Its dependencies, itself too where a statement reads it."""
         if self.start is not None:
             yield self.start
         for _, s in self.statements:
@@ -230,7 +230,7 @@ def covers_a_step(op: Boxed, step: Index, place: int) -> bool:
 
 
 def apart(op: Comprehension, step: Index, place: int) -> Comprehension:
-    """The same comprehension with the step in no subscript of its write but the one at `place`: elsewhere an index of its own
+    """A comprehension with the step in no subscript of its write but the one at `place`: elsewhere an index of its own
     stands, which guards make equal."""
     write: list[Subscript] = []
     ranges, guards = op.ranges, op.guards

@@ -246,7 +246,7 @@ class Directions:
 
     def term(self, e: Equation, op: Comprehension, keys: Mapping[int, Subscripts | None], key: Subscripts | None,
              part: tuple[Program, ...], extents: Shape) -> tuple[Comprehension, tuple[Atom, ...]]:
-        """What the seeds that are read in one way give."""
+        """The term of the seeds that are read in one way."""
         (body,), sources, args = part, list(op.sources), list(e.args)
         ranges, lead = ((), key) if key is not None else directions(extents)
         known: dict[Atom, Atom] = {}
@@ -339,7 +339,7 @@ def directions(extents: Shape) -> tuple[tuple[Range, ...], tuple[Affine, ...]]:
 
 
 def inside(at: Iterable[Subscript], extents: Shape) -> tuple[Affine, ...]:
-    """What is not negative where these are subscripts of a direction."""
+    """Guards that say that these are subscripts of a direction."""
     return tuple([g for x, n in zip(at, extents, strict=True) if isinstance(x, Affine) for g in (x, n - 1 - x)])
 
 

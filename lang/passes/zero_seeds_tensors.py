@@ -176,7 +176,7 @@ Applied = tuple[Comprehension, tuple[Atom, ...]]
 
 
 def in_parts(b: Builder, op: Comprehension, args: tuple[Atom, ...], exists: Var) -> Applied | None:
-    """What is not zero where a sum has a term for which the truth value `exists` of its body holds, made of sums over fewer
+    """A tensor that is not zero where a sum has a term for which `exists`, a truth value of its body, holds: sums over fewer
     indices, which are emitted; None where there are none."""
     kept = indices_of(op.write)
     if op.reduction != "+" or not all(isinstance(s, Affine) for s in op.write) or not closed(op.ranges, kept):
@@ -259,7 +259,7 @@ def indices_of(sources: Iterable[BodySource]) -> set[Index]:
 
 
 def inside(r: Range) -> tuple[Affine, Affine]:
-    """What holds of an index in its range."""
+    """The conditions on an index in its range."""
     return affine(r.index) - r.low, r.high - 1 - affine(r.index)
 
 

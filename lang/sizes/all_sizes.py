@@ -52,7 +52,7 @@ class Condition:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SizeConditions:
-    """What sizes must satisfy.
+    """Conditions on sizes.
 
     The product of each tuple of `products` must be at most the largest word divided by `divisor`, as must every size; then every
     sum is a word. `loose` has the subscripts that are not proved, by the result of the equation, with the extents.
@@ -65,7 +65,7 @@ class SizeConditions:
 
 
 def size_conditions(program: Program) -> SizeConditions:
-    """What is left to be asked of sizes before a program may run."""
+    """The conditions that sizes must meet before a program may run."""
     found = SizeConditions()
     known: list[Affine] = []
     seen: set[object] = set()
@@ -156,7 +156,7 @@ def inside(e: Equation, op: Boxed, known: Sequence[Affine], found: SizeCondition
 # ---------------------------------------------------------------- proofs
 
 def in_doubt(access: Access, domain: Domain) -> list[Affine]:
-    """What must not be negative for all subscripts to be inside, and is not proved for the points of a domain."""
+    """The expressions whose sign decides whether all subscripts are inside, and is not proved over a domain."""
     return [end for end in ends_in_doubt(access, domain) if not proved(end, domain.known())]
 
 

@@ -58,7 +58,7 @@ def together(first: Pieces[T], second: Pieces[T]) -> Pieces[T]:
 
 
 def known_where(pieces: Pieces[Affine]) -> Where:
-    """What is known where one of the pieces is; nothing where they are too many."""
+    """Facts that hold in one of the pieces; none where they are too many."""
     return ((UNTOLD,),) if pieces is None else tuple([tuple(dict.fromkeys(p)) for p in pieces])
 
 

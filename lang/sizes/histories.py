@@ -36,7 +36,7 @@ class WrittenElements:
 
 
 def joined(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
-    """The same elements in as few intervals as that shows. None is of negative length."""
+    """The union of intervals in as few as that shows. None is of negative length."""
     left, found = list(intervals), list[Interval]()
     while left:
         low, high = left.pop(0)
@@ -90,7 +90,7 @@ Box = tuple[Interval, ...]
 ELEMENT = tuple([Index(f"e{d}") for d in range(MOST_DIMENSIONS)])
 """The subscripts of an element."""
 Region = tuple[Affine, ...]
-"""What is not negative for the subscripts of an element that is written."""
+"""Expressions of the subscripts of an element, not negative where it is written."""
 MOST_REGIONS, MOST_PROOFS = 8, 200
 """Regions that a read is looked for in, and proofs that are tried for it."""
 

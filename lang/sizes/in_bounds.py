@@ -96,7 +96,7 @@ def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, 
 
 
 def divisors(op: Boxed) -> Iterator[Affine]:
-    """What remainders are taken by in the expressions of a comprehension."""
+    """The divisors of remainders in the expressions of a comprehension."""
     return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Modulo))
 
 
@@ -169,7 +169,7 @@ def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach
 
 
 def longer_history(loop: Equation, history: Var, d: int) -> str:
-    """What is said where a loop goes beyond the end of a tensor that an earlier statement has made."""
+    """Advice where a loop goes beyond the end of a tensor that an earlier statement has made."""
     shape = list(history.shape)
     for s in whole_statements(loop):
         if isinstance(s.op, Boxed) and s.outs[0] is history and d < len(s.op.write) and isinstance(at := s.op.write[d], Affine):
@@ -178,7 +178,7 @@ def longer_history(loop: Equation, history: Var, d: int) -> str:
 
 
 def larger_shape(name: str | None, shape: Iterable[Affine]) -> str:
-    """What is said where a tensor has fewer elements than statements behind its first one ask for."""
+    """Advice where a tensor has fewer elements than statements behind its first one ask for."""
     return (f"'{name}' has the shape that its first statement gives it; declare a larger one there: "
             f"where float({', '.join(map(text, shape))}) {name}")
 
@@ -284,7 +284,7 @@ class Quotients:
         return affine(quotient)
 
     def between(self, left: Affine, by: int) -> Affine:
-        """What a quotient leaves, which is from 0 to the divisor - 1."""
+        """The remainder of a quotient, from 0 to the divisor - 1."""
         self.rows += [left, -left + (by - 1)]
         return left
 

@@ -1,4 +1,4 @@
-"""What follows from what: inequalities between whole numbers, and expressions that are never negative where others are not.
+"""Proofs: inequalities between whole numbers, and expressions that are never negative where others are not.
 
 Everything here is sound and incomplete: what it says holds, what it does not say may hold, too.
 """
@@ -87,7 +87,7 @@ def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
 
 
 def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list[Constraint] | None:
-    """What constraints say without some of their indices, by Fourier and Motzkin's elimination with coefficients cut to
+    """The projection of constraints without some indices, by Fourier and Motzkin's elimination with coefficients cut to
     integers: it holds wherever there are values for these. A constraint without indices that is below 0 says that there are none.
     None where too many would have to be put together."""
     rows, left = [_cut(row, constant) for row, constant in constraints], dict.fromkeys(away)
@@ -115,7 +115,7 @@ def _exact(i: Index, rows: Sequence[Constraint]) -> bool:
 
 
 def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:
-    """What two constraints say together without index `i`."""
+    """The consequence of two constraints without index `i`."""
     p, n = positive[0][i], -negative[0][i]
     row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in {*positive[0], *negative[0]}}
     return _cut(row, n * positive[1] + p * negative[1])

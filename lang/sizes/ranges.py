@@ -71,7 +71,7 @@ class Domain:
     agreements: tuple[Agreement, ...]
 
     def known(self) -> list[Affine]:
-        """What is not negative at its points."""
+        """Expressions that are not negative at its points."""
         return [*(x for r in self.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *self.guards]
 
     def last(self, x: Affine) -> Affine:
@@ -236,7 +236,7 @@ class _Inference:
         return floor(least_rest, -c) + 1 if high else -floor(least_rest, c)
 
     def known(self) -> Iterator[Affine]:
-        """What is not negative where conditions are asked for."""
+        """Expressions that are not negative where conditions are asked for."""
         for r in self.ranges.values():
             yield affine(r.index) - r.low
             yield r.high - 1 - affine(r.index)
@@ -344,7 +344,7 @@ def surely_inside(access: Access, domain: Domain) -> bool:
 
 
 def ends_in_doubt(access: Access, domain: Domain) -> list[Affine]:
-    """What must not be negative for all subscripts to be inside, where that does not show without numbers."""
+    """Expressions that must not be negative for all subscripts to be inside, where that does not show without numbers."""
     ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
     found = []
     for x, extent in zip(access.subscripts, access.extents, strict=True):

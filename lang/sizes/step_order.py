@@ -47,8 +47,8 @@ def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
 
 
 def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]:
-    """What is at least 0 at a point of each where they are the same element and the write is not over before the other; and the
-    ranges of both points, the other's with indices of its own."""
+    """Expressions that are at least 0 at a point of each where they are the same element and the write is not over before the
+    other; and the ranges of both points, the other's with indices of its own."""
     writer, other = each.writer.op, each.other.op
     assert isinstance(writer, Boxed) and isinstance(other, Boxed)
     again = {r.index: Index(r.index.name) for r in other.ranges}
