@@ -163,7 +163,7 @@ class Task:
     def keep(self, entry: EntryPoint, code: bytes) -> None:
         """Put the code into the cache, if there is one."""
         if self.slot:
-            self.slot.store.put(self.slot.key, pack(self.slot.key, self.signature, entry, code))
+            self.slot.store.put(self.slot.key, pack(self.signature, entry, code))
 
 
 def prepared(request: Request, options: ResultOptions, whole: Program | None = None) -> Task:
@@ -188,7 +188,7 @@ def prepared(request: Request, options: ResultOptions, whole: Program | None = N
     except OSError:   # our own files cannot be looked at
         return made(request, None, tier, options.jobs)
     data = slot.store.get(slot.key)
-    found = unpack(request, slot.key, data) if data is not None else None
+    found = unpack(request, data) if data is not None else None
     if found is None or tier == ("compiled" if found.recorded else "tape"):
         return made(request, slot, tier, options.jobs)
     return replace(found, slot=slot, tier=tier, jobs=options.jobs)
@@ -202,24 +202,17 @@ def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | No
 
 # ---------------------------------------------------------------- entries of the cache
 
-Name, Number, Place = str | None, float | None, int | None
-HEAD = {"key": str, "entry": (str, int, int, int, int, [str], str), "wrt": [str], "outputs": [str],
-        "results": [(str, Name, [str])], "notes": [(str, Place, Place)], "counts": [str],
-        "inputs": [(str, Number, Number, Number, bool, Name, [([(str, int)], int)], bool)]}
-"""Form of the first line of an entry; see `fits`."""
 TAPE, TENSORS = "tape", "tensors"
 """Names of the entry of a tape, and of a program with tensors, whose code has entries of its own."""
-LANES, MOST_WORK = (1, 2, 4, 8, 16), 1 << 40
-"""Numbers of rows in a vector, and bytes of working memory that no program needs."""
 LETTERS = {"double": "d", "single": "f"}
 """The letters that `array` has for the precisions."""
 
 
-def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes, counts: Sequence[str] = ()) -> bytes:
+def pack(signature: Signature, entry: EntryPoint, code: bytes, counts: Sequence[str] = ()) -> bytes:
     """Entry of the cache: a line of JSON, then the object code or the tape. Of a program with tensors it is the line, with
     the integers that are `counts`."""
     head = {
-        "key": key, "entry": list(entry), "counts": counts, "wrt": signature.wrt, "outputs": signature.outputs,
+        "entry": list(entry), "counts": counts, "wrt": signature.wrt, "outputs": signature.outputs,
         "results": signature.results,
         "inputs": [[p.name, p.default, p.low, p.high, p.active, p.seed,
                     [(x.terms, x.constant) for x in p.var.shape], p.var.integer] for p in signature.inputs],
@@ -228,16 +221,10 @@ def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes, counts:
     return json.dumps(head).encode() + b"\n" + code
 
 
-def unpack(request: Request, key: str, data: bytes) -> Task | None:
-    """The Task of an entry; None where this machine cannot run its code after all, and where the entry holds what `pack` has not
-    put there for this request, by whomever it was signed."""
+def unpack(request: Request, data: bytes) -> Task | None:
+    """The Task of an entry; None where this machine cannot run its code after all."""
     text, _, code = data.partition(b"\n")
-    try:
-        head: dict[str, Any] = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not fits(head, HEAD) or head["key"] != key:
-        return None
+    head = json.loads(text)
     signature = Signature(
         inputs=tuple(Param(Var(p[0], shape=extents(p[6]), integer=p[7]), *p[:6]) for p in head["inputs"]),
         outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
@@ -245,14 +232,10 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
         notes=tuple(Note(said, None if start is None else (start, end), request.source) for said, start, end in head["notes"]))
     *entry, externals, kind = head["entry"]
     point = EntryPoint._make([*entry, tuple(externals), kind])
-    sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
-    if not (sizes and kind == LETTERS[request.precision] and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK):
-        return None
     if point.name == TENSORS:
-        return None if code else Task(request, signature._replace(tensors=True), counts=head["counts"])
+        return Task(request, signature._replace(tensors=True), counts=head["counts"])
     if point.name == TAPE:
-        tape = unpacked(code, kind)
-        return Task(request, signature, recorded=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
+        return Task(request, signature, recorded=unpacked(code, kind))
     kernel = kept(code, point)
     return None if kernel is None else Task(request, signature, linked=kernel)
 
@@ -270,15 +253,4 @@ def keep_tensors(task: Task, counts: Sequence[str]) -> None:
     signature, code = task.signature, LETTERS[task.request.precision]
     if task.slot and all(isinstance(a, str) for p in signature.inputs for x in p.var.shape for a, _ in x.terms):
         entry = EntryPoint(TENSORS, 1, 0, len(signature.inputs), len(signature.results) + 1, (), code)
-        task.slot.store.put(task.slot.key, pack(task.slot.key, signature, entry, b"", counts))
-
-
-def fits(value: object, form: object) -> bool:
-    """Test of a JSON value against a form: a type, [form of each element], (form of the first, …) or {name: form}."""
-    if isinstance(form, list):
-        return isinstance(value, list) and all(fits(x, form[0]) for x in value)
-    if isinstance(form, tuple):
-        return isinstance(value, list) and len(value) == len(form) and all(map(fits, value, form))
-    if isinstance(form, dict):
-        return isinstance(value, dict) and value.keys() == form.keys() and all(fits(value[name], form[name]) for name in form)
-    return isinstance(value, form)  # type: ignore[arg-type]  # a type
+        task.slot.store.put(task.slot.key, pack(signature, entry, b"", counts))

@@ -17,9 +17,8 @@ END, RESULT = 0, 1
 HEADER = CACHE_LINE
 """Bytes of the interpreter's memory before the slots: the addresses of code and constants, the number of constants and of
 inputs."""
-COUNTS = struct.Struct("=7q")
-"""The head of a tape as bytes: words of code, constants, then the numbers in `Tape`."""
-WORD = array("i").itemsize
+COUNTS = struct.Struct("=6q")
+"""The head of a tape as bytes: the number of constants, then the numbers in `Tape`."""
 
 
 class Tape(NamedTuple):
@@ -38,20 +37,16 @@ class Tape(NamedTuple):
 
     def packed(self) -> bytes:
         """The tape as bytes of this machine."""
-        counts = COUNTS.pack(len(self.code), len(self.constants), self.inputs, self.outputs, self.slots,
+        counts = COUNTS.pack(len(self.constants), self.inputs, self.outputs, self.slots,
                              self.instructions, self.length)
         return counts + self.constants.tobytes() + self.code.tobytes()
 
 
-def unpacked(data: bytes, kind: str = "d") -> Tape | None:
-    """The tape in `packed` bytes, whose constants are of this type of `array`; None where their number is not that of one."""
-    if len(data) < COUNTS.size:
-        return None
-    words, values, *numbers = COUNTS.unpack_from(data)
+def unpacked(data: bytes, kind: str = "d") -> Tape:
+    """The tape in `packed` bytes, whose constants are of this type of `array`."""
+    values, *numbers = COUNTS.unpack_from(data)
     code, constants = array("i"), reals(kind)
     middle = COUNTS.size + constants.itemsize * values
-    if words < 1 or values < 0 or min(numbers) < 0 or len(data) != middle + WORD * words:
-        return None
     constants.frombytes(data[COUNTS.size:middle])
     code.frombytes(data[middle:])
     return Tape(code, constants, *numbers)

@@ -102,18 +102,6 @@ def test_explaining_a_long_program_keeps_its_compiled_code(folder, begins, compi
     assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == kept
 
 
-def test_a_tape_that_is_no_tape_of_this_program_is_not_used(folder, compiles):
-    request = Request("grad", Source("f.ad", "v = x*y\n"))
-    slot = tasks.Slot(tasks.cache.Store(str(folder), pytest.fail), request.key())
-    kept = tasks.made(request, slot, "tape")
-    _ = kept.kernel
-    data = slot.store.get(slot.key)
-    assert tasks.unpack(request, slot.key, data).recorded == kept.tape
-    for spoilt in (data[:-1], data[:-40] + data[-36:], data.replace(b'"tape"', b'"tapes"')):
-        found = tasks.unpack(request, slot.key, spoilt)
-        assert found is None
-
-
 def test_rows_that_keep_coming_leave_compiled_code_in_the_cache(folder, begins, compiles, monkeypatch):
     monkeypatch.setattr(tiers, "blocks_worth", lambda tape: 3)
     rows = b"x,y\n" + b"".join(b"%d,%d\n" % (i % 7, i % 5) for i in range(20_000))

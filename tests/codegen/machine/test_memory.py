@@ -50,7 +50,7 @@ from adcli.main import run
 lines = {"grad": ["grad", "-e", "x*sin(x)", "--at", "x=2", "--no-cache"],
          "tensors": ["eval", "-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=[1,2]", "--no-cache"]}
 space, data = resource.RLIMIT_AS, resource.RLIMIT_DATA
-for limit, kib in ((space, 30_000), (space, 150_000), (data, 13_000), (data, 40_000)):
+for limit, kib in ((space, 30_000), (space, 150_000), (data, 14_000), (data, 40_000)):
     for line in lines.values():
         child = os.fork()
         if not child:

@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 
-import pytest
 from adcli.codegen.machine.kernel import run
-from adcli.codegen.machine.tape import COUNTS, TapeKernel, unpacked
+from adcli.codegen.machine.tape import TapeKernel, unpacked
 from adcli.codegen.rows import tiers
 from native_programs import long_program
 
@@ -18,14 +16,6 @@ def test_a_tape_travels_as_bytes() -> None:
     interpreter = tiers.interpreter(None)
     at = [[0.1, -2.0, 3.0]] * 5
     assert run(TapeKernel(again, interpreter), at) == run(TapeKernel(tape, interpreter), at)
-
-
-@pytest.mark.parametrize("spoil", [
-    lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0", lambda data: data[:COUNTS.size],
-    lambda data: struct.pack("=q", -1) + data[8:], lambda data: data[:8] + struct.pack("=q", 1 << 40) + data[16:],
-    lambda data: data[:32] + struct.pack("=q", -1) + data[40:]])
-def test_bytes_that_are_no_tape(spoil) -> None:
-    assert unpacked(spoil(tiers.recorded(long_program(20)).packed())) is None
 
 
 def test_memory_is_of_each_caller_and_as_long_as_the_live_values() -> None:
