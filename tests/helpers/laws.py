@@ -70,7 +70,7 @@ def check_format(text: str) -> None:
 
 def stages(program: Program) -> list[Program]:
     """The program at every stage of the compiler."""
-    return [check(make(program)) for make in pipeline.STAGES.values() if make is not None]
+    return [check(make(program)) for name, make in pipeline.STAGES.items() if make is not None and name not in ("anf", "ranges")]
 
 
 # ---------------------------------------------------------------- the two modes
