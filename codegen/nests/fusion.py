@@ -134,16 +134,17 @@ def elementwise(e: Equation) -> bool:
     """True if every element of the result is the body at its own indices."""
     op = e.op
     assert isinstance(op, Comprehension)
-    if op.reduction != "=" or op.guards or op.onto is not None or len(op.ranges) != len(op.write):
-        return False
-    ranges = {r.index: r for r in op.ranges}
-    found = set()
-    for s, extent in zip(op.write, op.shape, strict=True):
-        i = s.index if isinstance(s, Affine) else None
-        if i is None or ranges[i].low != affine(0) or ranges[i].high != extent:
-            return False
-        found.add(i)
-    return len(found) == len(op.ranges)
+    plain = op.reduction == "=" and not op.guards and op.onto is None and len(op.ranges) == len(op.write)
+    return plain and own_indices(op) is not None
+
+
+def own_indices(op: Comprehension, but: int | None = None) -> list[Index] | None:
+    """The indices of an element of the result, but for one dimension, where each subscript is another index that runs over all
+    elements; else None."""
+    ends = {r.index: r.high for r in op.ranges if r.low == affine(0)}
+    others = [(s, n) for d, (s, n) in enumerate(zip(op.write, op.shape, strict=True)) if d != but]
+    found = [i for s, n in others if isinstance(s, Affine) and (i := s.index) is not None and ends.get(i) == n]
+    return found if len(set(found)) == len(others) else None
 
 
 def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[Atom, int], again: Mapping[Atom, int]) -> Equation:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from adcli.codegen.nests.fusion import in_machine_terms, needed
+from adcli.codegen.nests.fusion import in_machine_terms, needed, own_indices
 from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, own_starts
 from adcli.codegen.nests.rings import with_rings
 from adcli.lang.ir import Equation, Program, Var
@@ -37,15 +37,10 @@ def placed(program: Program, registers: bool = False) -> Program:
 
 
 def elements(op: Comprehension) -> list[Index] | None:
-    """The indices of an element of the result, where it fixes them, they run over all elements, and each is computed at once."""
-    ranges = {r.index: r for r in op.ranges}
-    found = [s.index if isinstance(s, Affine) else None for s in op.write]
-    plain = len(set(found)) == len(found) and all(
-        i is not None and ranges[i].low == affine(0) and ranges[i].high == extent
-        for i, extent in zip(found, op.shape, strict=True))
-    if not plain or (op.reduction == "=" and (op.guards or len(found) < len(op.ranges)) and op.shape):
-        return None
-    return [i for i in found if i is not None]
+    """The indices of an element of the result, where they run over all elements, and each is computed at once."""
+    found = own_indices(op)
+    several = op.reduction == "=" and op.shape and (op.guards or len(found or ()) < len(op.ranges))
+    return None if several else found
 
 
 def without_start(e: Equation) -> Equation:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
+from adcli.codegen.nests.fusion import fused, in_machine_terms, needed, own_indices
 from adcli.codegen.nests.schedule import writes_fixed
 from adcli.codegen.nests.schedule_search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
@@ -217,17 +217,13 @@ def boundary(e: Equation, k: int, before: Equation) -> int | None:
         return None
     place = step_place(statement, e.op.step)[0]
     at = op.write[place]
-    return at.number if isinstance(at, Affine) and covers(op, op.shape, place) else None
+    return at.number if isinstance(at, Affine) and covers(op, place) else None
 
 
-def covers(op: Comprehension, shape: tuple[Affine, ...], place: int) -> bool:
+def covers(op: Comprehension, place: int) -> bool:
     """True if an operation writes every element that has its subscript in dimension `place`, whatever the sizes are."""
-    whole = {r.index: r.high for r in op.ranges if r.low == affine(0)}
-    others = [(s, n) for d, (s, n) in enumerate(zip(op.write, shape, strict=True)) if d != place]
-    indices = [s.index if isinstance(s, Affine) else None for s, _ in others]
-    return (not op.guards and len(set(indices)) == len(indices)
-            and all(i is not None and whole.get(i) == n for i, (_, n) in zip(indices, others, strict=True))
-            and (len(op.ranges) == len(indices) or op.reduction != "="))
+    found = own_indices(op, place)
+    return found is not None and not op.guards and (len(op.ranges) == len(found) or op.reduction != "=")
 
 
 # ---------------------------------------------------------------- tensors of one step
@@ -282,7 +278,7 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
             b.equations.append(s)
             continue
         assert isinstance(s.op, Comprehension)
-        adds = s.op.onto is not None or (s.op.reduction == "=" and out in places and not covers(s.op, out.shape, places[out]))
+        adds = s.op.onto is not None or (s.op.reduction == "=" and out in places and not covers(s.op, places[out]))
         if out in places and out not in now and adds:
             now[out] = start = made(b, without(out.shape, places[out]), starts[out])
             versions.setdefault(out, []).append(start)

@@ -99,7 +99,7 @@ def starts(program: Program, e: Equation, k: int, count: int) -> list[Var] | Non
     a: Atom | None = e.args[k]
     while isinstance(a, Var):
         x = made.get(a)
-        if x is None or not isinstance(x.op, Comprehension) or uses(program, a) != 1 or not covers(x.op, a.shape, d):
+        if x is None or not isinstance(x.op, Comprehension) or uses(program, a) != 1 or not covers(x.op, d):
             return None
         distance = apart(x.op.write[d], at)
         if distance is None or not 0 < (distance if op.down else -distance) < count:
