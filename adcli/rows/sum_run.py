@@ -45,7 +45,7 @@ class SumReading(Reading):
     def work_of(task: Task) -> type[Work]:
         if not task.signature.tensors:
             return SumBlocks
-        from adcli.rows.tensor_sums import TensorSumWork
+        from adcli.rows.tensor_rows import TensorSumWork
         return TensorSumWork
 
 

@@ -117,7 +117,7 @@ class Task:
                 return on_tape(self.tape, self.tier, self.compiled, self.slot and self.slot.store)
             return self.compiled()
         except NoExecutableMemory as refused:
-            from adcli.codegen.rows.interpreted import Interpreted
+            from adcli.codegen.rows.compiled import Interpreted
             cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
             from adcli.lang.ir.precision import PRECISIONS
             return Interpreted(self.expanded, PRECISIONS[self.request.precision])

@@ -2,11 +2,12 @@
 has the code, and without native code where the system allows none."""
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory, Pointers
 from adcli.codegen.machine.loader import LoadError, load, supported
 from adcli.lang.ir.records import paused
 
@@ -38,7 +39,6 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     try:
         return kept_or_made(["module", str(level), *(texts if store else ())], made, store)
     except NoExecutableMemory:
-        from adcli.codegen.rows.interpreted import Interpreted
         return Interpreted(program, real)
 
 
@@ -116,3 +116,36 @@ def kept(code: bytes, entry: EntryPoint) -> Kernel | None:
         return load(code, entry) if supported() else linked(code, entry)
     except (LoadError, CodegenError, NoExecutableMemory):
         return None
+
+
+# ---------------------------------------------------------------- without native code
+
+class Interpreted(Kernel):
+    """A Kernel by the reference evaluator, where a system refuses executable memory: called as native code is, one row at a time,
+    thousands of times slower."""
+
+    __slots__ = ("arithmetic", "program")
+
+    def __init__(self, program: Program, precision: Precision) -> None:
+        from adcli.lang.evaluate import rounded_arithmetic
+        self.program, self.arithmetic = program, rounded_arithmetic(precision)
+        self.entry = EntryPoint("interpreted", 1, 0, len(program.params), len(program.results), (), precision.code)
+        self.lanes, self.work_bytes = 1, 0
+
+    def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
+        from adcli.lang.evaluate import evaluate
+        names = [p.name for p in self.program.params]
+        code = self.entry.code
+        given, found = columns(inputs, len(names), code), columns(outputs, len(self.program.results), code)
+        for row in range(begin, end):
+            at = {name: column[row] for name, column in zip(names, given, strict=True)}
+            results = evaluate(self.program, at, self.arithmetic)
+            for column, r in zip(found, self.program.results, strict=True):
+                column[row] = results[r.name]
+
+
+def columns(pointers: Pointers, count: int, code: str) -> list[Any]:
+    """The columns behind an array of pointers, which is a ctypes array or an address; of numbers with this letter."""
+    kind = ctypes.c_double if code == "d" else ctypes.c_float
+    address = pointers if isinstance(pointers, int) else ctypes.addressof(pointers)
+    return list((ctypes.POINTER(kind) * count).from_address(address)) if count else []

@@ -203,7 +203,7 @@ class InterpretedSums(Kernel):
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, 0
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
-        from adcli.codegen.rows.interpreted import columns
+        from adcli.codegen.rows.compiled import columns
         factors = self.entry.inputs - 1
         given, (held,) = columns(inputs, factors + 1, "d"), columns(outputs, 1, "d")
         which = ctypes.cast(given.pop(), ctypes.POINTER(ctypes.c_int32))

@@ -22,7 +22,7 @@ from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.call_layout import API
-from adcli.codegen.rows.interpreted import Interpreted
+from adcli.codegen.rows.compiled import Interpreted
 from adcli.lang.ir.precision import DOUBLE, SINGLE
 from outcomes import outcome
 from session_seed import drawn
@@ -486,7 +486,7 @@ def test_vectors_without_builtins_have_the_same_bits(monkeypatch):
 
 def test_the_evaluator_in_the_place_of_code_has_no_builtins():
     program = adcli.compile(TEXT).program
-    assert direct.by_name(Interpreted(program), ["k", "x", "y"], ["v", "w"], {}, 9) == (direct.never, direct.never)
+    assert direct.by_name(Interpreted(program, DOUBLE), ["k", "x", "y"], ["v", "w"], {}, 9) == (direct.never, direct.never)
 
 
 def test_what_is_assumed_of_objects_holds_here():

@@ -7,8 +7,8 @@ import sys
 import polars
 import pytest
 from adcli.codegen.machine.kernel import run
-from adcli.codegen.rows.compiled import compile_program
-from adcli.codegen.rows.interpreted import Interpreted
+from adcli.codegen.rows.compiled import Interpreted, compile_program
+from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.lower.frontend import parse
 from places import ROOT
 
@@ -81,9 +81,9 @@ def test_code_of_a_machine_with_native_code_is_interpreted_elsewhere(tmp_path):
 def test_it_is_called_as_native_code_is():
     program = parse("v = x*exp(-y)\nw = x < y ? 1 : 2")
     rows = [[1.0, 2.5, -0.0], [0.0, 3.0, -1.5]]
-    assert json.dumps(run(Interpreted(program), rows)) == json.dumps(run(compile_program(program), rows))
-    assert run(Interpreted(parse("v = 3")), [], rows=2) == [[3.0, 3.0]]
-    assert Interpreted(program).workspace() is None
+    assert json.dumps(run(Interpreted(program, DOUBLE), rows)) == json.dumps(run(compile_program(program), rows))
+    assert run(Interpreted(parse("v = 3"), DOUBLE), [], rows=2) == [[3.0, 3.0]]
+    assert Interpreted(program, DOUBLE).workspace() is None
 
 
 @needs_refusal

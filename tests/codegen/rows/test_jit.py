@@ -10,8 +10,7 @@ import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows import compiled, jit, llvm
-from adcli.codegen.rows.compiled import compile_program
-from adcli.codegen.rows.interpreted import Interpreted
+from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.lang.ir import Lit, Program, Result
 from native_programs import everything, long_program
 

@@ -11,10 +11,9 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.arrays import of_doubles, run_arrays
 from adcli.codegen.machine.kernel import Kernel, run
 from adcli.codegen.rows import jit, tiers
-from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
-from adcli.codegen.rows.interpreted import Interpreted
 from adcli.codegen.rows.long_kernel import LongKernel
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, rounded_arithmetic

@@ -14,9 +14,8 @@ from adcli.codegen.machine.cache import Store
 from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.codegen.machine.tape import TapeKernel
 from adcli.codegen.rows import jit, tier_up, tiers
-from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.codegen.rows.interpreted import Interpreted
 from adcli.codegen.rows.llvm import compile_length
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
