@@ -187,7 +187,7 @@ class Against:
         return [entry for entry in found if entry[1]]
 
     def explanation(self, worst: Compared) -> Blame | None:
-        """What explains the worst entry, or all elements of its derivative, at every point; None where nothing known does."""
+        """Explanation of the worst entry, or of all elements of its derivative, that holds at every point; None without one."""
         if (whole := tensor_of(worst.name)) != worst.name and (found := self.of_all_elements(whole)):
             return found
         key = next((k for k in self.held if called(k) == worst.name), None)
@@ -257,7 +257,7 @@ class Against:
         return None
 
     def words(self, key: EntryKey, found: WrongTerm) -> Blame:
-        """What is wrong with a part, in its own words."""
+        """Message about a wrong part of the formula, quoted from the source."""
         source, name = self.subject.primal.source, called(key)
         place = found.computed or found.used
         span, operation = (None, None) if place is None else (place.span, place.op.spelled or place.op.name)
@@ -286,7 +286,7 @@ def digits_and_decimals(numbers: Sequence[float]) -> tuple[int, int]:
 
 
 def is_single(x: float) -> bool:
-    """Whether a number is one of single precision."""
+    """Test for a number of single precision."""
     try:
         return bool(struct.unpack("f", struct.pack("f", x))[0] == x)
     except OverflowError:
@@ -296,7 +296,7 @@ def is_single(x: float) -> bool:
 # ---------------------------------------------------------------- which entries numbers are
 
 class Returned:
-    """What a function of `primal` may return, differentiated by `wrt`; `what` it does return, where that is said."""
+    """Possible results of a function of `primal`, differentiated by `wrt`; `what` it returns, where that is said."""
 
     def __init__(self, primal: Program, wrt: Sequence[str], what: str | None) -> None:
         self.primal, self.wrt, self.what = primal, list(wrt), what
@@ -315,7 +315,7 @@ class Returned:
         return min(MOST, sum(self.sizes[part] for part in ("values", "first", "whole")))
 
     def possible(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What numbers without names may be, and its parts. Half a Hessian alone is one where that is said: three numbers are
+        """Readings of numbers without names, with their parts. Half a Hessian alone is one where that is said: three numbers are
         rather a value and two derivatives."""
         every: list[tuple[str, tuple[str, ...]]] = [
             ("value", ("values",)), ("gradient", ("first",)), ("hessian", ("whole",)), ("all", ("values", "first")),
@@ -354,7 +354,7 @@ class Returned:
         return {i: keys[name] for i, name in enumerate(names) if name in keys}
 
     def counts(self) -> str:
-        """How many numbers there can be, for a message."""
+        """Possible counts of numbers, for a message."""
         said: dict[str, list[str]] = {}
         for what, parts in self.possible():
             if (number := str(self.count(parts))) not in said.setdefault(what, []):

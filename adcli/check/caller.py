@@ -44,7 +44,7 @@ class Unusable(Exception):
 
 
 class Wrong(Exception):
-    """What a function does that it must not do."""
+    """Broken contract of a function that was called."""
 
 
 Called = Callable[[Sequence[float]], dict[str, Any]]
@@ -291,7 +291,7 @@ def array(point: Sequence[float]) -> Any:
 
 
 def record(returned: Any, arrays: bool = False) -> dict[str, Any]:
-    """What a function returns as numbers in order; those of a mapping have names, and may be arrays."""
+    """Numbers that a function returned, in order; those of a mapping have names, and may be arrays."""
     if hasattr(returned, "items") and hasattr(returned, "keys"):
         pairs = list(returned.items())
         if all(isinstance(name, str) for name, _ in pairs):
@@ -329,7 +329,7 @@ def flat(x: Any, depth: int = 0) -> Iterator[float]:
 
 
 def sequence(x: Any) -> bool:
-    """Whether something is an array of a kind that is not known here."""
+    """Test for an array of an unknown kind."""
     return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (str, bytes, dict))
 
 

@@ -39,12 +39,12 @@ SAMPLES = 10
 TIME_LIMIT, MOST_SECONDS = 60, 86_400
 """Seconds for somebody's function."""
 RETURNS = ("value", "gradient", "hessian", "all")
-"""What somebody's function may return: the outputs, their first or second derivatives alone, or one after another."""
+"""Contents of a result of somebody's function: the outputs, their first or second derivatives alone, or one after another."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(Options):
-    """What check is told."""
+    """Options of check."""
 
     samples: int
     seed: int

@@ -97,7 +97,7 @@ class DirectionalCheck:
     # ---------------------------------------------------------------- sweeps
 
     def swept(self, kernel: TensorKernel, seeds: Arrays, some: Collection[str]) -> list[dict[str, np.ndarray]]:
-        """What a kernel gives at all points; of the seeds `some` are not 0."""
+        """Results of a kernel at all points; of the seeds `some` are not 0."""
         given = {p.name: seeds[p.seed] * (p.seed in some) for p in kernel.program.params if p.seed}
         return [kernel({**at, **given}) for at in self.near]
 
@@ -242,6 +242,6 @@ def settle(tally: Tally, name: str, at: Point, derivative: Bounded, quotient: Qu
 
 
 def holds(program: Program) -> bool:
-    """Whether there is a `stop` in a program."""
+    """Test for a `stop` in a program."""
     found = with_statements(program.equations)
     return any(inner.op is STOP for e in found for inner in (e.op.body.equations if isinstance(e.op, Comprehension) else (e,)))

@@ -86,21 +86,21 @@ class TensorDerivatives:
 
     @cached_property
     def decisions(self) -> Program | None:
-        """What is computed to decide which elements are read and where loops end, whole numbers among it; None where nothing
-        is."""
+        """Program of the whole numbers and conditions that decide which elements are read and where loops end; None without
+        any."""
         ends = [e.outs[e.op.until] for e in self.primal.equations if isinstance(e.op, Recurrence) and e.op.until is not None]
         found = [*(v for e in self.primal.equations for v in e.outs if v.whole), *ends]
         return replace(self.primal, results=tuple([Result(f"decision {k}", v) for k, v in enumerate(found)])) if found else None
 
     def decided_alike(self, at: Point) -> bool:
-        """Whether code in the other precision decides so, too."""
+        """Test that code in the other precision decides alike."""
         if self.decisions is None:
             return True
         first, second = (native(self.decisions, precision=p.name)(at) for p in (DOUBLE, self.precision))
         return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first)
 
     def finite(self, at: Point) -> list[bool]:
-        """Which of the inputs and then of the outputs are finite in all elements; an output without any is not. AdError where
+        """Finiteness of the inputs, then of the outputs, in all elements; an output without any is not. AdError where
         shapes or subscripts do not fit."""
         inputs = [bool(np.isfinite(x).all()) for x in at.values()]
         sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
@@ -171,7 +171,7 @@ class ElementSubject(Subject):
         return named(written_out(self.tape, program, {**self.numbers, **ones})), made
 
     def program(self, results: Sequence[Result], seeds: Sequence[Param] = ()) -> Program:
-        """What is on the tape, with the inputs and some seeds."""
+        """Program on the tape, with the inputs and some seeds."""
         return simplify(self.tape.program(results, (*self.params, *seeds)))
 
     def derived(self, mode: str) -> Derived:
@@ -191,8 +191,8 @@ class ElementSubject(Subject):
         return Derived.of(self.program(results), any_order=True, errors=self.errors)
 
     def errors(self, precision: Precision) -> dict[str, float]:
-        """What rounding in a precision may have done to the values that a `stop` holds, which are inputs here: found by going
-        through what leads to them."""
+        """Rounding errors, in a precision, of the values that a `stop` holds, which are inputs here: bounds from the program
+        that computes them."""
         found = dict[str, float]()
         if precision not in self.known_errors:
             for _ in range(HELD_BY_HELD if self.tape.held else 0):

@@ -36,24 +36,24 @@ SOURCES = {".c": "cc -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so -lm", 
            **dict.fromkeys((".cc", ".cpp", ".cxx"), "c++ -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so"),
            ".f90": "gfortran -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so",
            ".rs": "rustc --crate-type cdylib -O {0} -o lib{1}.so"}
-"""What a user may take for a library, and what makes one of it."""
+"""Files that are no libraries, and the commands that make libraries of them."""
 BETWEEN = re.compile(r"\s*;\s*|\s+")
-"""What other programs write between numbers."""
+"""Separators of numbers in the output of other programs."""
 CALLER = Path(__file__).with_name("caller.py")
 MOST_BYTES = 64 << 20
-"""What is read of an answer."""
+"""Bytes of an answer that are read."""
 LAST_BYTES = 4000
-"""What is kept of standard error."""
+"""Bytes of standard error that are kept."""
 LAST_WORDS = 2.0
 """Seconds in which pipes of a process that has ended are read to their ends."""
 NOT_RUN = (126, 127)
-"""What a shell ends with where there is no such command, or it cannot be run."""
+"""Exit codes of a shell for a missing command and one that cannot be run."""
 KINDS = "⟦--against⟧ takes ./libmodel.so, a library; model.py:grad, a Python function; or a command that reads and writes rows"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for a point: numbers, with `names` where they have names, or what went wrong (`everywhere`: with all points
+    """Answer for a point: numbers, with `names` where they have names, or what went wrong (`everywhere`: with all points
     at once). `unread` says by their places of those that are no numbers what they are."""
 
     numbers: tuple[float, ...] = ()
@@ -65,8 +65,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Foreign:
-    """What is asked, as the command line says it, and the seconds it has. A command is a text for the shell; a file that is
-    called has the `names` to try in it."""
+    """Somebody's function or command, as on the command line, and its time limit in seconds. A command is a text for the shell;
+    a file that is called has the `names` to try in it."""
 
     what: str
     seconds: float
@@ -136,8 +136,8 @@ class Foreign:
 # ---------------------------------------------------------------- what the command line says
 
 def foreign(what: str, names: Sequence[str], given: str | None, seconds: float) -> Foreign:
-    """What --against names; `names` are those of functions of a library to try where --symbol gives none. AdError where there is
-    no such file."""
+    """Function or command that --against names; `names` are those of functions of a library to try where --symbol gives none.
+    AdError where there is no such file."""
     python = PYTHON.fullmatch(what)
     path = python[1] if python else what
     kind = "python" if python else "library" if LIBRARY.fullmatch(what) else "command"
@@ -254,7 +254,7 @@ class Ended:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def how(self, when: str = "") -> str:
-        """How it ended, and when, with its last words."""
+        """Cause and time of its end, with its last line."""
         if self.late is not None:
             return f"gives no answer within {self.late:g} s{when}"
         if self.flood:

@@ -46,7 +46,7 @@ EXACTLY = 1e-15
 TINY = 1e-25
 """A part of a number that is too small to show in a double."""
 BELOW_ROUNDING = 1e-60
-"""What multiple precision makes of a rounding error in doubles."""
+"""Size of a rounding error in multiple precision, relative to one in doubles."""
 
 Settled = tuple[Any, Any]
 """A derivative in multiple precision, and its error bar."""
@@ -186,8 +186,8 @@ def by_rules(subject: Subject, s: Seen, known: dict[EntryKey, Settled]) -> dict[
 
 
 def nothing_left(bounded: Bounded, size: float, lengths: Sequence[Any]) -> Any:
-    """How far from 0 an entry may be that counts as 0, times the scales of its inputs: as far as its rounding can have carried
-    it; where nothing was rounded, a small part of it, or of the value it is the derivative of, whose terms have this size."""
+    """Distance from 0 up to which an entry counts as 0, times the scales of its inputs: its rounding error; where nothing was
+    rounded, a small part of it, or of the value it is the derivative of, whose terms have this size."""
     got, bound = bounded
     if bound < math.inf and (got or bound):
         return math.prod((max(bound, TINY * abs(got)), *lengths))
@@ -234,8 +234,8 @@ def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
 # ---------------------------------------------------------------- where operations are not smooth
 
 def statuses(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
-    """What the row of each operation says of its smoothness, against values on both sides: at the operands that it has at the
-    points, at zeros and ties of them, and at special ones. One comparison for each operation, the first that disagrees."""
+    """Claims of the table about the smoothness of each operation, against values on both sides: at the operands that it has at
+    the points, at zeros and ties of them, and at special ones. One comparison for each operation, the first that disagrees."""
     tally = Tally("status of operations", derivatives=False)
     if not has_precision():
         tally.note = f"not run: {install('python-flint')}"
@@ -299,7 +299,7 @@ def taylor(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
 
 
 def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) -> dict[str, Remainder | None]:
-    """What is left of every output along a direction."""
+    """Taylor remainders of every output along a direction."""
     from adcli.lang.analyse.taylor_remainder import remainders
     machine = expand(subject.primal)
     rounding = Rounding(machine, s.at, near=True, arithmetic=NATIVE)
@@ -313,7 +313,7 @@ METHODS: tuple[Callable[[Subject, Sequence[Seen]], list[Tally]], ...] = (
 
 
 def has_precision() -> bool:
-    """Whether multiple precision is installed."""
+    """Test for an installed mpmath."""
     return find_spec("flint") is not None
 
 

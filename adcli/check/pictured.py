@@ -1,4 +1,4 @@
-"""What is left of Taylor's expansion as a picture: on logarithmic axes a remainder of order k is a line of slope k + 1."""
+"""Taylor remainders as a picture: on logarithmic axes a remainder of order k is a line of slope k + 1."""
 from __future__ import annotations
 
 import math
@@ -58,7 +58,7 @@ def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:
 
 
 def slopes(name: str, rows: Sequence[Sequence[float]]) -> Iterator[str]:
-    """How steep each remainder is between its smallest steps."""
+    """Slopes of the remainders between their smallest steps."""
     for k, order in enumerate(ORDERS[:len(rows[0])]):
         a, b = rows[0][k], rows[2][k]
         found = f"slope {math.log10(b / a):.3f}, right is {k + 1} or more" if a > 0 and b > 0 else "nothing is left"

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from adcli.lang.analyse.wrong_rules import Culprit
 
 OVERHEAD = 200
-"""What a point costs beside, in operations."""
+"""Further cost of a point, in operations."""
 AT_ALL_POINTS = 8_000
 """Operations of the programs that are written out at all points together, and entries that are looked at there; one point is
 looked at in any case."""
 
 
 def of_scalars(program: Program) -> bool:
-    """Whether a program has operations on scalars alone."""
+    """Test for a program of operations on scalars alone."""
     plain = all(type(e.op) is Primitive for e in program.equations)
     return plain and not any(p.var.shape or p.var.integer for p in program.params)
 
 
 @dataclass
 class Check:
-    """What is looked at, and the figures: `agreed` is the relative difference up to which multiple precision takes an entry for
+    """Check of a program at points: `agreed` is the relative difference up to which multiple precision takes an entry for
     settled, `against` has somebody else's derivatives."""
 
     primal: Program
@@ -111,7 +111,7 @@ class Check:
         return found
 
     def at_point(self, at: Point, seed: int) -> tuple[list[Tally], int]:
-        """What all methods find at a point, and what that took: of single elements, or along directions where the point is too
+        """Figures of all methods at a point, and their cost: of single elements, or along directions where the point is too
         large for that."""
         from adcli.check import elements
         from adcli.lang.evaluate.recording import TooLong
@@ -157,12 +157,12 @@ class Check:
 
     @property
     def too_large(self) -> bool:
-        """Whether a point was too large for single elements."""
+        """Presence of a point too large for single elements."""
         return bool(self.large)
 
     @property
     def whole(self) -> bool:
-        """Whether every entry is looked at."""
+        """Coverage of every entry."""
         return not self.large and all(s.whole for s in self.subjects)
 
     def entries(self, order: int) -> list[EntryKey]:
@@ -170,7 +170,7 @@ class Check:
         return [key for s in self.subjects for key in s.entries(order)]
 
     def coverage(self) -> str:
-        """Which entries are looked at, in words."""
+        """Entries looked at, in words."""
         if self.large:
             most = max(d.effort for d in self.large)
             return f"along random directions, every output by every input; {most:,} operations are too many for single elements"
@@ -188,7 +188,7 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, by every method that was asked for, and nothing failed."""
+        """Success: a comparison by every method that was asked for, and no failure."""
         return not self.failed and any(t.compared for t in self.tallies) and self.unanswered is None
 
     @property

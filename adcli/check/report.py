@@ -1,4 +1,4 @@
-"""What `check` found, as a table with a verdict, and as JSON."""
+"""Results of `check`, as a table with a verdict, and as JSON."""
 from __future__ import annotations
 
 import math
@@ -26,7 +26,7 @@ PREFERRED = ("status", "multiple", "differences", "program", "forward", "native"
 MOST_FINDINGS = 5
 """Findings and entries that are listed."""
 EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULAR: "slopes without bound"}
-"""What values on both sides of a point show."""
+"""Evidence from values on both sides of a point."""
 
 
 def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
@@ -40,7 +40,7 @@ def text_report(check: Check, points: dict[str, Any], columns: int | None = None
 
 
 def html_report(check: Check, points: dict[str, Any]) -> str:
-    """The same for notebooks."""
+    """Report for notebooks."""
     from adcli.output import html
     parts = [*map(html.paragraph, heading(check, points)),
              html.table("Methods", [*HEADINGS[:-1], "remarks"], [[*map(row, check.tallies)]], SIDES)]
@@ -52,7 +52,7 @@ def html_report(check: Check, points: dict[str, Any]) -> str:
 
 
 def not_compared(check: Check) -> Counter[str]:
-    """How often methods could not compare, by reason."""
+    """Counts of entries not compared, by method and reason."""
     skipped: Counter[str] = Counter()
     for t in check.tallies:
         skipped.update({f"{t.method}: {reason}": n for reason, n in t.skipped.items()})
@@ -60,7 +60,7 @@ def not_compared(check: Check) -> Counter[str]:
 
 
 def heading(check: Check, points: dict[str, Any]) -> list[str]:
-    """How many points and which entries."""
+    """Number of points, and entries."""
     if points["how"] == "drawn":
         lines = [f"points: {points['usable']} drawn (seed {points['seed']})"]
         if points["unusable"]:
@@ -125,7 +125,7 @@ def worst(check: Check) -> Tally:
 
 
 def fault_of(check: Check, t: Tally) -> Blame | None:
-    """What the worst entry of a method comes from; None where nothing explains it."""
+    """Source of the worst entry of a method; None without an explanation."""
     assert t.worst is not None
     if not t.derivatives:
         return misjudged(t)
@@ -160,7 +160,7 @@ def place(at: dict[str, float]) -> str:
 
 
 def finding_lines(t: Tally) -> list[str]:
-    """What is wrong where there are no numbers, each once, with the first of its points."""
+    """Findings without numbers, each once, with its first point."""
     lines, met = [], Counter(f.message for f in t.findings)
     for f in {f.message: f for f in reversed(t.findings)}.values():
         more = f", and at {plural(met[f.message] - 1, 'other point')}" if met[f.message] > 1 else ""
@@ -170,12 +170,12 @@ def finding_lines(t: Tally) -> list[str]:
 
 
 def foreign(check: Check, t: Tally) -> bool:
-    """Whether a method compares with somebody else's derivatives."""
+    """Test for the method that compares with somebody else's derivatives."""
     return check.against is not None and t is check.against.tally
 
 
 def foreign_lines(check: Check, w: Compared, found: Blame | None) -> list[str]:
-    """What is wrong on their side: how far, and where else."""
+    """Error on their side: its size, and its other places."""
     against = check.against
     assert against is not None
     lines, wrong = [], against.wrong()
@@ -190,7 +190,7 @@ def foreign_lines(check: Check, w: Compared, found: Blame | None) -> list[str]:
 
 
 def blame(found: Culprit) -> Blame:
-    """What is wrong with a rule, and where the operation stands."""
+    """Message about a wrong rule, with the place of its operation."""
     shown, e = ", ".join(f"{letter(i)} = {shortest(x)}" for i, x in enumerate(found.operands)), found.equation
     which = f" for {letter(found.position)}" if len(found.operands) > 1 else ""
     return Blame(f"the rule of {described(e, '')}{which} gives {shortest(found.got)} at {shown};"
@@ -198,7 +198,7 @@ def blame(found: Culprit) -> Blame:
 
 
 def misjudged(t: Tally) -> Blame:
-    """What is wrong with a status, and where the operation stands."""
+    """Message about a wrong status, with the place of its operation."""
     e, operands, found = t.misjudged[0]
     at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
     along = f" along {letter(found.position)}" if found.position is not None and len(operands) > 1 else ""
@@ -223,7 +223,7 @@ def elsewhere(check: Check) -> str:
 # ---------------------------------------------------------------- JSON
 
 Written = Callable[[float], object]
-"""How a number stands in a record: as JSON has it, or as it is."""
+"""Form of a number in a record: as JSON has it, or as it is."""
 
 
 def number(x: float) -> object:

@@ -123,7 +123,7 @@ class Subject:
 
     @property
     def whole(self) -> bool:
-        """Whether every entry is looked at."""
+        """Coverage of every entry."""
         return len(self.some_wrt) == len(self.wrt) and len(self.some_of) == len(self.primal.results)
 
     # ---------------------------------------------------------------- programs, made once
@@ -254,7 +254,7 @@ class Subject:
         return set.intersection(*(self.outputs_reached[x] for x in wrt))
 
     def sizes(self, s: Seen) -> dict[str, float]:
-        """How large the numbers are that a value is made of."""
+        """Sizes of the numbers that each value is made of."""
         return {n: tamed(bounded) / ULP for n, bounded in s.values.items()}
 
     def length(self, s: Seen, x: str, local: bool) -> float:
@@ -275,18 +275,18 @@ class Subject:
         return s.scales[x]
 
     def shown(self, s: Seen, name: str, wrt: Iterable[str]) -> bool:
-        """Whether there is a length for an output in each of some inputs."""
+        """Test that an output has a length in each of some inputs."""
         return name not in self.some_of or all(self.scales(s, x)[name] is not None for x in wrt)
 
     def same_pieces(self, s: Seen) -> bool:
-        """Whether comparisons and steps come out in multiple precision as they do in doubles."""
+        """Test that comparisons and steps come out in multiple precision as in doubles."""
         exact = precise_arithmetic(DIGITS)
         there = every_value(self.chosen, {n: exact.constant(x) for n, x in s.at.items()}, exact)
         return decided(self.chosen, every_value(self.chosen, s.at, NATIVE), NATIVE) == decided(self.chosen, there, exact)
 
 
 def evaluated(program: Program) -> int:
-    """What it costs to evaluate a program, in operations: inputs are read and outputs written, too."""
+    """Cost of evaluating a program, in operations: inputs are read and outputs written, too."""
     return len(program.params) + len(program.equations) + len(program.results)
 
 

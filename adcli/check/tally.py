@@ -1,4 +1,4 @@
-"""What a method of checking has compared: counts, reasons for what it could not compare, and its worst entry."""
+"""Results of one method: counts, reasons for missing comparisons, and the worst entry."""
 from __future__ import annotations
 
 import math
@@ -41,7 +41,7 @@ class Compared:
 
     @property
     def severity(self) -> tuple[int, float]:
-        """What makes an entry the worst: a wrong one of low order before one of high order, since that may come from it."""
+        """Rank of an entry among the worst: a wrong one of low order before one of high order, since that may come from it."""
         return (-self.order if self.ratio > 1 else -10), self.ratio
 
     def relative(self, x: float) -> float:
@@ -51,7 +51,7 @@ class Compared:
 
 
 class Blame(NamedTuple):
-    """What is wrong, and the operation of the program that it comes from."""
+    """Error message, and the operation of the program that is at fault."""
 
     message: str
     span: Span | None = None
@@ -59,7 +59,7 @@ class Blame(NamedTuple):
 
 
 class ForeignFault(NamedTuple):
-    """What is wrong at a point where there are no numbers to compare."""
+    """Error at a point that has no numbers to compare."""
 
     message: str
     at: dict[str, float]
@@ -95,7 +95,7 @@ class Tally:
         self.enter(Compared(name, at, got, expected, allowed, order))
 
     def require(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float, order: int = 1) -> None:
-        """The same where anything but a number is wrong."""
+        """Enter a comparison; anything but a number fails it."""
         if math.isfinite(got):
             self.compare(name, at, got, expected, allowed, order)
         else:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def explanation(task: Task, at: Mapping[str, Any] | None = None) -> str:
-    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken; and by which code. Of
-    tensors how the results are computed; `at` is a point, whose shapes say how much there is to do."""
+    """Plan of a derivative, order by order: the ways, their costs, the one taken; and the code that computes it. For tensors the
+    plan of the results; `at` is a point, whose shapes say how much there is to do."""
     if task.signature.tensors:
         lines = list(of_tensors(task.program, at, task.tier, task.request.fast))
     else:

@@ -23,7 +23,7 @@ def json_object(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Map
 
 
 def record(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> dict[str, Any]:
-    """The same with the numbers themselves."""
+    """Object of a point with plain numbers."""
     return {name: list(x) if name == "lines" else x for name, x in _Object(writer, float).members(at, seeds, level)}
 
 

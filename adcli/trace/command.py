@@ -62,7 +62,7 @@ READABLE = "%.6g"
 
 @dataclass(frozen=True, kw_only=True)
 class TraceOptions(Options):
-    """What trace is told."""
+    """Options of trace."""
 
     tangent: str | None
     cotangent: str | None
@@ -115,7 +115,7 @@ Seeds = str | Mapping[str, Any] | None
 
 
 def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | None = None) -> list[Task]:
-    """What is evaluated beside the trace for its status: the forward and the reverse derivative at the given seeds, or the
+    """Tasks evaluated for the status of the trace: the forward and the reverse derivative at the given seeds, or the
     program alone."""
     seeds = {"jvp": tangent, "vjp": cotangent}
     found = [seeded(task(asked._replace(verb=verb), whole), spec) for verb, spec in seeds.items() if spec is not None]
@@ -152,7 +152,7 @@ class Tables:
             yield self.object(writer, point, level) if self.form == "json" else "".join(self.lines(writer, point, headed, i))
 
     def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
-        """What writes each trace, with its point and the worst status there."""
+        """Writer of each trace, with its point and the worst status there."""
         at = (rounded_point(point, self.precision) for point in at)
         if self.tasks[0].signature.tensors:
             yield from self.of_tensors(at)
@@ -169,7 +169,7 @@ class Tables:
             raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
 
     def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
-        """The same of a program with tensors."""
+        """Writers of the traces of a program with tensors."""
         from adcli.trace.tensors import StatementRows, traced_tensors
         for point in at:
             found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds, self.precision)
@@ -215,7 +215,7 @@ class Tables:
         return {p.name: writer.trace.values[p.var] for p in writer.trace.program.params}, {}
 
     def record(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> dict[str, Any]:
-        """The same with the numbers themselves, those of formulas with all their digits."""
+        """Object of a point with plain numbers, those of formulas with all their digits."""
         if isinstance(writer, Writer):
             exact = Writer(writer.trace, self.names, Unicode(number_format(None, False, self.precision.name)))
             return record(exact, *self.told(writer, point), level)

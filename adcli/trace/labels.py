@@ -1,4 +1,4 @@
-"""What the tables of `adcli trace` call values: v₋₁, v₀, v₁, … as the books do, and names of the program."""
+"""Labels of values in the tables of `adcli trace`: v₋₁, v₀, v₁, … as the books do, and names of the program."""
 from __future__ import annotations
 
 import re
@@ -31,7 +31,7 @@ def labels(program: Program, own: bool) -> dict[Var, Label]:
 
 
 def element_labels(trace: Trace, element_of: Mapping[Atom, str], inputs: Collection[str]) -> dict[Var, Label]:
-    """What the values of elements are called: a name of their own, v₁, v₂, … on the way to one, and of other elements what has no
+    """Labels of the values of elements: a name of their own, v₁, v₂, … on the way to one, and of other elements what has no
     name is told by the element."""
     letter, numbers = free_letter(inputs), count(1)
     names = {x: label_of(x.name or element_of[x]) for x in trace.values if not x.temp}

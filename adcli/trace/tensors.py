@@ -211,7 +211,7 @@ class StatementRows:
         return self.notation.number(x)[0]
 
     def record(self, at: Mapping[str, Any], seeds: Seeds, status: str, written: Any) -> dict[str, Any]:
-        """The same as an object; `written` is how an array or a number is."""
+        """Rows as an object; `written` is how an array or a number is."""
         def rows(those: list[tuple[str, Atom]]) -> list[dict[str, Any]]:
             return [self.one(name, atom, [VALUE, *kinds], written) for name, atom in those]
         kinds = [kind for kind, seed in ((TANGENT, TANGENT), (ADJOINT, "cotangent")) if seed in seeds]
@@ -267,7 +267,7 @@ def computed(found: TracedTensors) -> dict[str, tuple[int, ...]]:
 
 
 def pattern(wanted: str) -> re.Pattern[str]:
-    """What the names of the wanted elements match: ':' is every subscript, and a name alone all elements."""
+    """Pattern of the names of wanted elements: ':' is every subscript, and a name alone all elements."""
     name, parenthesis, places = wanted.replace(" ", "").rstrip(")").partition("(")
     inner = ", ".join(r"\d+" if p == ":" else re.escape(p) for p in places.split(","))
     return re.compile(re.escape(name) + (rf"\({inner}\)" if parenthesis else r"(\(.*\))?"))

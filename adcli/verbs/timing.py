@@ -1,4 +1,4 @@
-"""How bench takes times."""
+"""Timing for bench."""
 from __future__ import annotations
 
 import time
@@ -36,7 +36,7 @@ def best(run: Callable[[], object], seconds: float) -> float:
 
 
 class Timing(NamedTuple):
-    """What is timed, and how."""
+    """Subject of a timing, and its settings."""
 
     source: Source
     wrt: list[str] | None

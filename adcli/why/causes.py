@@ -20,7 +20,7 @@ LONGEST = 40
 MOST_READ = 6
 """Values of elements that a sentence names."""
 DEEPEST = 3
-"""How often `since` is asked in one line."""
+"""Depth of `since` in one line."""
 
 SELECT, DIV, ADD, CLAMP = (TABLE[n] for n in ("select", "div", "add", "clamp"))
 
@@ -37,7 +37,7 @@ class Words:
     # -- pieces of text
 
     def of_numbers(self, text: str) -> str:
-        """What is said of doubles, of the numbers that there are."""
+        """Text about doubles, adapted to the precision."""
         return text.replace(DOUBLE.name, self.precision.name)
 
     def shown(self, x: Any) -> str:
@@ -89,7 +89,7 @@ class Words:
     # -- sentences
 
     def sentence(self, cause: Cause) -> str:
-        """What a cause is, in one sentence without its end."""
+        """Sentence about a cause, without its full stop."""
         e = cause.equation
         if e is None:
             return self.without_operation(cause)
@@ -111,7 +111,7 @@ class Words:
         return SENTENCES[cause.kind].format(name=cause.name, value=self.shown(cause.partial))
 
     def undefined_matrix(self, op: NoValue, cause: Cause, e: Equation) -> str:
-        """Which pivot or element of its matrix an operation on matrices has no value for."""
+        """Sentence about the pivot or element for which an operation on matrices has no value."""
         result, blamed = self.shown(self.explainer.values[e.outs[0]]), self.shown(self.explainer.number(e.args[0]))
         operation = self.written(e).rpartition(" = ")[2]
         if op.name == "logdet" and op.pivot is None and math.isfinite(self.explainer.number(e.args[0])):
@@ -121,7 +121,7 @@ class Words:
         return SENTENCES["matrix"].format(operation=operation, place=place, value=blamed, result=result, how=HOW[how])
 
     def numbers_read(self, e: Equation) -> list[str]:
-        """What an operation in an element of a tensor was computed from: elements and inputs with their values, as far as the
+        """Operands of an operation in an element of a tensor: elements and inputs with their values, as far as the
         sentence on it does not say them."""
         found: dict[str, str] = {}
         waiting = [a for a in e.args if isinstance(a, Var) and a in self.explainer.defined and a.temp]
@@ -141,7 +141,7 @@ class Words:
         return list(dict.fromkeys(filter(None, reversed(names))))[1:-1]
 
     def how(self, cause: Cause, e: Equation) -> str:
-        """How the result of an operation of the program itself came about."""
+        """Reason for the result of an operation of the program itself."""
         if cause.kind == "pole" and e.op is DIV:
             return HOW["division"]
         if cause.kind == "domain" and cause.because and e.op.periodic:

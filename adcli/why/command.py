@@ -51,7 +51,7 @@ NOTHING_LARGE = "nothing to explain: all values and derivatives here are finite 
 
 @dataclass(frozen=True, kw_only=True)
 class WhyOptions(Options):
-    """What why is told."""
+    """Options of why."""
 
     mode: str
     order: int
@@ -97,7 +97,7 @@ def command(options: WhyOptions) -> int:
 
 
 def number_of(asked: WhyAt) -> Number:
-    """How numbers are written."""
+    """Number format of the precision."""
     return number_format(None, False, asked.precision.name)
 
 
@@ -112,7 +112,7 @@ def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> It
 
 
 def paragraphs(found: Sequence[Explanation]) -> list[str]:
-    """What each group says."""
+    """Paragraphs, one a group."""
     told: set[str] = set()
     return ["\n".join(paragraph(g, told)) for g in found]
 
@@ -125,7 +125,7 @@ def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
 
 
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
-    """What a group says: the numbers, the operation with its place, where its operands came from, what helps. `told` holds
+    """Paragraph of a group: the numbers, the operation with its place, where its operands came from, what helps. `told` holds
     the rewrites that were shown before."""
     number = group.words.number
     yield heading(group.findings, number)

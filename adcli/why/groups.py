@@ -1,4 +1,4 @@
-"""What there is to explain at a point, grouped by the cause."""
+"""Numbers to explain at a point, grouped by their cause."""
 from __future__ import annotations
 
 import math
@@ -27,7 +27,7 @@ MOST_SWEPT = 2_000_000
 
 
 class WhyAt(NamedTuple):
-    """What is to be explained at every point."""
+    """Question to be answered at every point."""
 
     primal: Program
     wrt: list[str]
@@ -38,7 +38,7 @@ class WhyAt(NamedTuple):
 
     @property
     def arithmetic(self) -> Arithmetic:
-        """What numbers are computed in."""
+        """Arithmetic of the precision."""
         return native_arithmetic(self.precision)
 
 
@@ -99,7 +99,7 @@ def groups_of(asked: WhyAt, program: Program, at: Mapping[str, float], wrt: list
 
 
 def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
-    """Whether a point is too large to be written out. AdError where something is asked that needs it written out."""
+    """Test for a point too large to be written out. AdError where something is asked that needs it written out."""
     from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length
     if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
         return False
@@ -137,7 +137,7 @@ def whole_zeros(found: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[As
 
 
 def operation(cause: Cause) -> Hashable:
-    """What is the same of a cause in all elements of a tensor."""
+    """Key of a cause, equal in all elements of a tensor."""
     e = cause.equation
     position = None if e and isinstance(e.op, NoValue) else cause.position   # an element of the matrix
     return (cause.kind, position, cause.sweep, tensor_of(cause.name or ""), e and (e.span, e.op.name))

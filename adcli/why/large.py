@@ -1,4 +1,4 @@
-"""What why says of a point that is too large to be written out: where a value that is not finite was made.
+"""Explanations at points too large to be written out: the element in which a value that is not finite was made.
 
 Native code computes every value; from a result that is not finite one goes back, element by element, through the elements that
 passed it on, to the statement that made it. That statement alone is written out and explained as any program of numbers.
@@ -29,7 +29,7 @@ from adcli.why.groups import Explanation, WhyAt, rank
 LONGEST_WAY = 20_000
 """KnownValues that may have passed a number on."""
 MOST_CAUSES = 3
-"""How often it is asked where the infinities come from that a NaN was made of."""
+"""Infinities followed back from a NaN made of them."""
 
 
 class MadeAt(NamedTuple):
@@ -41,7 +41,7 @@ class MadeAt(NamedTuple):
 
 
 def groups_of_large(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
-    """What is not finite, first among the values; where all of them are finite, among the derivatives of each output."""
+    """Numbers that are not finite, first among the values, then among the derivatives of each output."""
     found = explanations(asked, asked.primal, at, {r.name: r.name for r in asked.primal.results})
     for output in [] if found else asked.primal.results:
         found += of_derivatives(asked, at, output.name)
@@ -100,7 +100,7 @@ def origin_of(elements: KnownValues, x: Element) -> MadeAt:
 
 
 def made(elements: KnownValues, x: Element) -> MadeElement:
-    """How an element is made. AdError where that is too long."""
+    """Operations that make an element. AdError where there are too many."""
     try:
         return elements.made(x)
     except TooLong:
@@ -109,7 +109,7 @@ def made(elements: KnownValues, x: Element) -> MadeElement:
 
 
 def told(asked: WhyAt, elements: KnownValues, origin: MadeAt, findings: Sequence[Finding]) -> Iterator[Explanation]:
-    """What made an element, and where the infinities come from that a NaN was made of."""
+    """Cause of an element, and the causes of the infinities that a NaN was made of."""
     ((explainer, (found, *_)),) = explained(origin.how.program, origin.how.at, [], False, 1,
                                               arithmetic=asked.arithmetic)
     own = [replace(found, name=f.name, value=f.value) for f in findings]

@@ -1,4 +1,4 @@
-"""What each rule of the grammar makes of its parts: nodes of the source tree, built at once, so no parse tree exists."""
+"""Actions of the rules of the grammar: nodes of the source tree, built at once, so no parse tree exists."""
 from __future__ import annotations
 
 from typing import Any
@@ -320,7 +320,7 @@ def item(name: Token, default: Any, low: Node | None = None, high: Node | None =
 
 
 def not_in_loop(inner: Statement) -> AdError:
-    """What is said of a statement that a loop cannot have."""
+    """Fault of a statement that a loop cannot have."""
     if isinstance(inner, For):
         return AdError("a loop inside of a loop", (inner.start, inner.brace),
                        "write the inner one as a statement with an index of its own, "

@@ -26,7 +26,7 @@ MEANT = {"%": "for a remainder write x - y*floor(x / y), or fmod(x, y) for one w
 COMPARED_BEFORE, COMPARED = re.compile(r"[=!]=\s*(?:\w+)?\Z"), re.compile(rf"[^\n{QUOTATION_MARKS}]*[{QUOTATION_MARKS}]\s*[=!]=")
 WORDS_ARE_NUMBERS = "a program compares numbers: give each word a number, and compare with that"
 WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))
-"""What a text of ours may say although the user's does not, such as the functions in a derivative."""
+"""Words of derivatives and other texts of ours, which a user's name must not look like."""
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of writing, so that a text is not what it looks like."""
 
@@ -42,7 +42,7 @@ def wrong_character(token: Token, source: Source) -> AdError:
 
 
 def misplaced(c: str) -> str:
-    """What is said of a character that belongs nowhere."""
+    """Message about a character that belongs nowhere."""
     code = f"U+{ord(c):04X} {unicodedata.name(c, '')}".rstrip()
     if not c.isprintable() or re.match(INVISIBLE, c):
         return f"the invisible character {code} does not belong here"
@@ -66,7 +66,7 @@ def typed_instead(c: str) -> tuple[str | None, str | None]:
 
 
 def suspicious(names: set[str], comments: list[Token], source: Source) -> Iterator[AdError]:
-    """What a text hides: changes of the direction of writing in comments, and names that only their code points tell apart."""
+    """Deceptions in a text: changes of the direction of writing in comments, and names that only their code points tell apart."""
     for comment in comments:
         for found in DIRECTIONS.finditer(comment.text):
             at = comment.start + found.start()

@@ -65,12 +65,12 @@ def typed(var: Var, name: str) -> str:
 
 
 def name_alone(x: Affine) -> bool:
-    """Whether an expression is one index or one size and nothing else."""
+    """Test for an expression that is one index or one size."""
     return not x.constant and len(x.terms) == 1 and x.terms[0][1] == 1 and isinstance(x.terms[0][0], (str, Index))
 
 
 def is_sum(e: Equation, sums: set[Var]) -> bool:
-    """Whether a reader would make one sum of indices and sizes of an operation on values, `sums` being those that are one."""
+    """Test for an operation on values that reads as one sum of indices and sizes, as `sums` do."""
     if e.op.name == "mul" and not any(isinstance(a, Lit) for a in e.args):
         return False
     return e.op.name in AFFINE_OPERATIONS and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args)
@@ -219,7 +219,7 @@ class BoxText:
         return line + between + where
 
     def starts_from(self) -> Atom | None:
-        """What the statement has to say that it goes on from."""
+        """Start value that the statement has to name."""
         if self.op.onto is None or self.e.outs[0] in self.w.continued:
             return None
         return self.e.args[self.op.onto]
@@ -274,11 +274,11 @@ class BoxText:
         raise NotImplementedError
 
     def symbol(self) -> str:
-        """How the value is written."""
+        """Assignment operator."""
         return "="
 
     def parenthesised(self) -> bool:
-        """Whether a target without subscripts has parentheses all the same."""
+        """Test for a target with empty parentheses."""
         return False
 
     # What a reader would infer.
@@ -298,11 +298,11 @@ class BoxText:
         return clauses + [self.guard(g) for g in op.guards]
 
     def is_shaped(self) -> bool:
-        """Whether a reader knows the shape before."""
+        """Test for a shape known from an earlier statement."""
         return self.op.onto is not None
 
     def is_told(self) -> bool:
-        """Whether the shape says that all elements are there, those too that nothing writes."""
+        """Test for a value whose shape must be declared, since nothing writes some of its elements."""
         return self.e.outs[0] in self.w.told
 
     def stated(self, shaped: bool) -> list[Range] | None:
@@ -327,8 +327,8 @@ class BoxText:
         return tuple(shape)
 
     def reads_back(self, stated: list[Range], shaped: bool) -> bool:
-        """Whether a reader finds the same ranges and the same shape, and asks for no extents to agree that need not; with
-        `shaped` the shape is told."""
+        """Test that the text has the same ranges and shape, and asks no further extents to agree; with `shaped` the shape is
+        declared."""
         op = self.op
         given = [*self.ranges_around(), *(Given(r.index, r.low, r.high) for r in stated)]
         try:
@@ -377,7 +377,7 @@ class ComprehensionText(BoxText):
 
     op: Comprehension
     found: Sequence[Access] = ()
-    """What the body reads, as a reader of its text sees it."""
+    """Reads of the body, as its text shows them."""
 
     def symbol(self) -> str:
         symbol = REDUCTION_SYMBOLS[self.op.reduction]
@@ -432,7 +432,7 @@ class ComprehensionText(BoxText):
         return [*map(self.access_of, nested_reads(self.op.write)), *self.found]
 
     def is_doubted(self, s: BodySource) -> bool:
-        """Whether a read is not proved to be inside of its tensor."""
+        """Test for a read that is not proved to be inside of its tensor."""
         domain = Domain(self.op.ranges, self.op.guards, ())
         return any(in_doubt(a, domain) or None in a.subscripts for a in map(self.access_of, nested_reads([s])))
 
@@ -499,7 +499,7 @@ class LoopText:
 
 
 class InLoop(BoxText):
-    """What the statements of a loop have of the loop around them."""
+    """Text of a statement inside a loop."""
 
     def __init__(self, loop: LoopText, e: Equation) -> None:
         self.loop = loop

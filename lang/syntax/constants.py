@@ -14,7 +14,7 @@ CONSTANTS_ELSEWHERE = {
     "infinity": "inf", "oo": "inf", "NaN": "nan", "NAN": "nan", "True": "1", "False": "0", "true": "1", "false": "0",
     "None": "nan",
 }
-"""What is written here for constants of other languages, whose names are inputs."""
+"""Spellings here of constants of other languages, whose names are inputs."""
 ARITHMETIC = ("neg", "add", "sub", "mul", "div", "pow")
 ALLOWED = "numbers, pi, inf and + - * / ** of them"
 NEVER_HIDDEN = ("inf", "nan")

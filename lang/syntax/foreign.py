@@ -1,4 +1,4 @@
-"""What other languages and paper write for what this one has: a table of patterns, asked only after a fault of syntax.
+"""Spellings of other languages and of paper for constructs of this one: a table of patterns, asked only after a fault of syntax.
 
 A pattern is a regular expression in which a blank is any blanks, and a slot stands for a piece of the program:
 
@@ -68,7 +68,7 @@ DECLARED = re.compile(rf"({NAME})\s*\(([^()]*)\)")
 MADE = re.compile(rf"(?:\A|(?<=[;\n{{])) *({NAME})\s*\([^()]*\)\s*[-+*/a-z]*=(?!=)")
 """A tensor that a statement makes."""
 ASSIGNED = re.compile(rf"({OPERAND})\s*((?:[-+*/]|min|max|lse)?=!?(?!=))\s*")
-"""What a statement assigns, and how."""
+"""Target of a statement, and its assignment operator."""
 
 MODULES = ("math|cmath|Math|np|numpy|jnp|jax|torch|tf|tensorflow|std|scipy|sp|sympy|sym|mpmath|mp|casadi|ca|autograd|anp|special"
            "|linalg|lax|Mathf|base|stats|F|nn|fn|Special|tfp|optax|jsp")
@@ -80,7 +80,7 @@ CONSTANTS = {"e": "exp(1)", "E": "exp(1)", "PI": "pi", "tau": "(2*pi)", "Inf": "
              "geq": ">=", "ne": "!=", "neq": "!=", "left": "", "right": "", "land": "and", "lor": "or", "lnot": "not",
              "LN2": "log(2)", "LN10": "log(10)", "LOG2E": "(1 / log(2))", "LOG10E": "(1 / log(10))", "SQRT2": "sqrt(2)",
              "SQRT1_2": "sqrt(0.5)"}
-"""What members of modules and commands of LaTeX are that are no functions and have another name here."""
+"""Names here of members of modules and LaTeX commands that are no functions."""
 SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
 ON_PAPER = frozenset(("ln", "lg", "arcsin", "arccos", "arctan", "tg", "cot", "sec", "csc", "coth", "sech", "csch", "sgn"))
 """Functions besides those of the table that paper writes without parentheses."""
@@ -90,7 +90,7 @@ INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 """Functions that have an inverse here, and how paper writes it, which is also a power."""
 REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys(("prod", "Prod", "∏"), "*=!"),
             "max": "max=!", "maximum": "max=!", "min": "min=!", "minimum": "min=!"}
-"""How a statement reduces what stands in the parentheses of these."""
+"""Assignment operators of reductions."""
 KINDS = {"+=!": "sum", "*=!": "product", "max=!": "maximum", "min=!": "minimum"}
 OVER = rf"(?<![\w.])({'|'.join(REDUCING)}) \("
 QUOTES = "\"'`´“”„‘’‚«»"
@@ -210,7 +210,7 @@ TABLE = [Spelling(*row) for row in (
     (r"<n>'+ (\( <l> \))", "{0}{1}", NO_DERIVATIVES, VERBS.format("{0}{1}", "")),
     (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}", "")),
 )]
-"""What is proposed, the more likely first."""
+"""Proposals, the more likely first."""
 REDUCTIONS = [Spelling(*row) for row in (
     (rf"{OVER} <v> : <l> \)", "{2}"),
     (rf"{OVER} \[? <l> for <n> in range \( <e> \) \]? \)", "{1} where {2} in 0:{3}"),
@@ -231,7 +231,7 @@ COMMENTS = [Spelling(*row) for row in (
     (rf" (//|/\*) <c> (?:\*/)?{END}", "  # {1}", "{0}", COMMENT),
     (rf" (%|--) (?=[^\W\d]\w*\s)<c>{END}", "  # {1}", "{0}", COMMENT),
 )]
-"""What is proposed where nothing else helps: what follows may be anything."""
+"""Proposals where nothing else helps: any text may follow."""
 
 
 def patterns(rows: list[Spelling]) -> list[tuple[re.Pattern[str], Spelling]]:
@@ -251,7 +251,7 @@ def with_slots(pattern: str) -> str:
 
 
 class Piece(str):
-    """What a slot holds, as the place wants it that it is written to."""
+    """Content of a slot, formatted for the place it is written to."""
 
     def __format__(self, place: str) -> str:
         if place == "plain":
@@ -277,7 +277,7 @@ class Piece(str):
 
 
 def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]:
-    """What the rows of a table say about the text of a statement in a source, each with its fix."""
+    """Faults that the rows of a table find in the text of a statement, each with its fix."""
     if not comments:
         yield from reductions(text, source)
         yield from slices(text, source)
@@ -299,7 +299,7 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
 
 
 def reductions(text: str, source: str) -> Iterator[AdError]:
-    """What to write for a sum over an index: the statement, where it is all that is assigned, or one with a name before it."""
+    """Rewriting of a sum over an index: the statement, where it is all that is assigned, or one with a name before it."""
     for pattern, row in patterns(REDUCTIONS):
         found = pattern.search(text)
         if found is None:
@@ -313,7 +313,7 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
 
 
 def slices(text: str, source: str) -> Iterator[AdError]:
-    """What to write for `y = x[1:] - x[:-1]`, and for a reduction of a slice."""
+    """Rewriting of `y = x[1:] - x[:-1]`, and of a reduction of a slice."""
     first = ACCESS.search(text)
     if first is None:
         return
@@ -338,7 +338,7 @@ def shapes_in(source: str) -> dict[str, list[str]]:
 
 
 def summed_products(text: str) -> Iterator[AdError]:
-    """What to write for `y = einsum('ij,j->i', A, x)`: the product of the elements, and the sum over the other indices."""
+    """Rewriting of `y = einsum('ij,j->i', A, x)`: the product of the elements, and the sum over the other indices."""
     found = compiled(rf"{START}({NAME})(?: \([^()]*\))? = (?:\w+\.)*einsum \( ['\"] ([a-zA-Z, ]+?)(-> [a-zA-Z]*)? ['\"] , "
                      rf"<v> \){END}").search(text)
     if found is None:
@@ -398,7 +398,7 @@ LONGEST_QUOTE = 24
 
 
 def fitted(written: str, before: str, found: str, after: str) -> str:
-    """What is written for what is found, with what has to stand between it and what stands beside it."""
+    """Replacement text, with the operator or blank that it needs beside its neighbours."""
     if before[-1:].isalnum() and (written[:1].isalnum() or written[:1] == "(" != found[:1]):
         written = f" {written}" if written.startswith(("and", "or", "not")) or found.startswith("\\") else f"*{written}"
     return f"{written} " if written[-1:].isalnum() and after[:1].isalnum() else written

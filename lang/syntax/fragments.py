@@ -16,7 +16,7 @@ from adcli.lang.syntax.tree import Joint
 FEW = 16
 """Words of a piece that is not cut again."""
 MOST_LEVELS = 8
-"""How often pieces are cut again, each time looked through once."""
+"""Depth of cutting; each level looks through the pieces once."""
 
 BLANKS = " \t\f\v"
 OPENS = rf"((?:[-+({BLANKS}]|\w+[{BLANKS}]*\()*)"
@@ -26,7 +26,7 @@ NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
 class WordGap(NamedTuple):
-    """What stands between two words: how many parentheses more are open behind it, and where fewest are. Where it is an operator,
+    """Text between two words: how many parentheses more are open behind it, and where fewest are. Where it is an operator,
     what closes `before` and opens `behind` it."""
 
     change: int

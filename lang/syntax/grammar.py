@@ -36,7 +36,7 @@ def made() -> str:
 
 
 def lark_tables(text: str) -> tuple[dict[int, Any], int, int, list[Any]]:
-    """What lark makes of the grammar: its states, the first and the last of them, and the rules."""
+    """Tables that lark makes of the grammar: its states, the first and the last of them, and the rules."""
     from lark import Lark
     from lark.lexer import Lexer
 

@@ -14,7 +14,7 @@ GuardedRead = tuple[Read, Where]
 
 
 class BodyReads:
-    """What is known of the values of a body while its text is made, line by line."""
+    """Reads and conditions of the values of a body, gathered while its text is made."""
 
     def __init__(self, sources: Mapping[Atom, BodySource], places: Mapping[Atom, Affine]) -> None:
         """`places` are the inputs that are expressions of indices and sizes for a reader."""
@@ -27,7 +27,7 @@ class BodyReads:
         self.named: list[GuardedRead] = []
 
     def is_guard(self, e: Equation) -> bool:
-        """Whether an operation chooses what is read by places."""
+        """Test for a choice between reads by a comparison of places."""
         return e.op.name == "select" and e.args[0] in self.speaking and any(map(self.reads.get, e.args[1:]))
 
     def enter(self, e: Equation, apart: bool, plain: bool) -> None:
@@ -77,6 +77,6 @@ class BodyReads:
 
 
 def readable(x: Affine) -> bool:
-    """Whether an expression is one of places in a condition, too: the least of several is not."""
+    """Test for an expression that a condition may compare: the least of several is none."""
     return not any(isinstance(a, Extreme) for part in nested(x) for a, _ in part.terms)
 

@@ -28,7 +28,7 @@ class Unexpected(Exception):
 
 
 def read_tokens(tokens: list[Token], source: Source) -> list[Statement]:
-    """What the tokens of a source say. Raises Unexpected where they are no statements, AdError where a callback objects."""
+    """Statements of the tokens of a source. Raises Unexpected where they are no statements, AdError where a callback objects."""
     try:
         return statements(tokens)
     except AdError as fault:
@@ -39,7 +39,7 @@ def read_tokens(tokens: list[Token], source: Source) -> list[Statement]:
 
 
 def statements(tokens: list[Token]) -> list[Statement]:
-    """What the grammar's tables make of the tokens."""
+    """Statements that the grammar's tables make of tokens."""
     states: list[int] = [0]
     values: list[Any] = []
     for index, token in enumerate((*tokens, Token("$END", "", 0, 0))):

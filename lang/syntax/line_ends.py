@@ -57,7 +57,7 @@ def unit_end(tokens: list[Token], at: int) -> int:
 
 
 def goes_on(tokens: list[Token], index: int) -> bool:
-    """Whether the separator at `index` is a newline inside a statement."""
+    """Test for a separator that is a newline inside a statement."""
     if tokens[index].text == ";" or not tokens[index].text:
         return False
     before = index - 1
@@ -95,7 +95,7 @@ def following(tokens: list[Token], index: int) -> str:
 
 
 def starts_target(tokens: list[Token], index: int) -> bool:
-    """Whether a statement starts with the name at `index`: `C(i, j) =`."""
+    """Test for a name at `index` that starts a statement: `C(i, j) =`."""
     at = index + 1
     if at < len(tokens) and tokens[at].type == "LPAR":
         depth = 0
@@ -110,7 +110,7 @@ def starts_target(tokens: list[Token], index: int) -> bool:
 
 
 def is_tensor(unit: list[Token]) -> bool:
-    """Whether a statement or a function has tensor notation."""
+    """Test for tensor notation in a statement or a function."""
     kinds = [t.type for t in unit]
     if kinds[0] == "FOR" or "REDUCE" in kinds or "WHERE" in kinds:
         return True

@@ -1,4 +1,4 @@
-"""What a reader of a program's text knows of the tensors that loops assign.
+"""A reader's knowledge of the tensors that loops assign.
 
 The reader looks ahead for all elements that a block writes, which are the extent along the step, and refuses a read of an
 element that nothing has written. The printer asks here what the reader will find, and where a zero that no statement writes is to
@@ -17,7 +17,7 @@ from adcli.lang.sizes.histories import Box, Gappy, Interval, WrittenElements, bo
 
 
 def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
-    """What an equation goes on from, with what it makes of it."""
+    """Start values of an equation, each with its result."""
     if isinstance(e.op, Recurrence):
         yield from zip(e.args, e.outs, strict=False)
     elif isinstance(e.op, Comprehension) and e.op.onto is not None:

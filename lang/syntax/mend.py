@@ -26,7 +26,7 @@ LONGEST_QUOTE = 40
 
 
 def mended(start: int, end: int, source: Source, alone: bool) -> AdError | None:
-    """What is wrong with the statement in a part of the source, if it can be mended. `alone`: nothing else is in the source, and
+    """Fault of the statement in a part of the source, if it can be mended. `alone`: nothing else is in the source, and
     so it may be an expression."""
     text = source.text[start:end]
     if len(text) > LONGEST or "#" in text:
@@ -47,7 +47,7 @@ def placed(fault: AdError, changes: int, statement: str, span: Span, source: Sou
 
 
 def shortest(fix: Fix, text: str) -> Fix:
-    """The same change without what it leaves as it is at its start and end."""
+    """Fix without the text that it leaves as it is at its start and end."""
     before = shared(text[fix.start:fix.end], fix.text)
     behind = shared(text[fix.start + before:fix.end][::-1], fix.text[before:][::-1])
     return Fix(fix.start + before, fix.end - behind, fix.text[before:len(fix.text) - behind], fix.certain)
@@ -79,13 +79,13 @@ def fewest_changes(text: str, alone: bool, comments: bool, whole: str) -> tuple[
 
 
 def reads(text: str, alone: bool) -> bool:
-    """Whether a text is a statement, or an expression where it may be one."""
+    """Test for a text that is a statement, or an expression where it may be one."""
     tokens, _, _ = scan(text)
     return any(stop(form) is None for form in (tokens, laid_out(tokens), [*NAMED, *tokens] if alone else None) if form)
 
 
 NAMED = (Token("NAME", "f", 0, 0), Token("EQUAL", "=", 0, 0))
-"""What makes a statement of an expression."""
+"""Tokens that make an expression a statement."""
 
 
 def stop(tokens: list[Token]) -> int | None:
@@ -131,7 +131,7 @@ NUMBER_START = re.compile(r"(?<![\w.])(?=\.?\d)")
 
 
 def is_product(number: str, text: str) -> bool:
-    """Whether the letters of a number are a name that a text has elsewhere: 1.5L with a length L."""
+    """Test for a number whose letters are a name elsewhere in the text: 1.5L with a length L."""
     return any(re.search(rf"(?<![\w.]){word}(?!\w)", text) for word in re.findall(r"[^\W\d_]\w*", number))
 
 
@@ -204,12 +204,12 @@ LOOP_WORDS = {**dict.fromkeys(("reverse", "reversed", "downto", "backwards"), "d
 
 
 def header_word(token: Token) -> str | None:
-    """What may have been meant by a word behind the range of a loop."""
+    """Correction of a word after the range of a loop."""
     return nearest(token.text, HEADER_WORDS, LOOP_WORDS)
 
 
 def is_number_like(number: str, token: Token) -> bool:
-    """Whether a number and what stands directly behind it look like one number gone wrong."""
+    """Test for a number that, with the token directly after it, looks like one number gone wrong."""
     rest = token.text
     if token.type == "NUMBER":
         return True

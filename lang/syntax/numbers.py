@@ -1,4 +1,4 @@
-"""What numbers are that other languages and paper write in another way."""
+"""Numbers as other languages and paper write them."""
 from __future__ import annotations
 
 import re
@@ -9,7 +9,7 @@ from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL
 
 
 class ForeignNumber(NamedTuple):
-    """What is written elsewhere, why it is no number here, and what is written for it; more than one choice where it is not
+    """Number of another language, why it is none here, and its spellings here; more than one choice where it is not
     certain what it is, none where it is no real number."""
 
     text: str
@@ -72,7 +72,7 @@ ALONE: tuple[Row, ...] = (
     (r"\d+,(?!\d{3}\Z)\d+", "a decimal point is a point", lambda t: (t.replace(",", "."),)),
     (rf"({M})([-+]\d{{3}})", EXPONENT, lambda t, x, e: (f"{x}e{int(e)}",)),
 )
-"""The same where nothing but a number can stand."""
+"""Foreign number where only a number can stand."""
 
 
 def foreign_number(text: str, at: int = 0) -> ForeignNumber | None:
@@ -81,7 +81,7 @@ def foreign_number(text: str, at: int = 0) -> ForeignNumber | None:
 
 
 def as_number(text: str) -> ForeignNumber | None:
-    """The same of a whole text, which may have a sign."""
+    """Foreign number that is a whole text, which may have a sign."""
     text = text.strip()
     sign = text[:1] if text[:1] in ("+", "-") else ""
     found = next((said for row in (*ALONE, *FORMS) if (said := matched(row, text, len(sign), r"\Z"))), None)

@@ -39,8 +39,8 @@ def read(source: Source) -> tuple[Tree, list[AdError]]:
 
 
 def read_again(tokens: list[Token], names: set[str], source: Source) -> tuple[list[Statement], list[AdError]]:
-    """What tokens say that are no statements as they stand; words that turn out to be names are added to `names`. A text that is
-    one expression is an assignment to `f`, as on a command line."""
+    """Statements of tokens that the grammar does not accept as they stand; words that turn out to be names are added to `names`.
+    A text that is one expression is an assignment to `f`, as on a command line."""
     from adcli.lang.syntax.line_ends import laid_out  # a plain text is read without these two
     from adcli.lang.syntax.recover import recover
     if expression := expression_tokens(tokens):

@@ -20,7 +20,7 @@ def print_program(program: Program, style: str = "nested", header: Sequence[str]
 
 
 def writer_of(program: Program, style: str, explained: bool = False) -> ScalarWriter:
-    """What writes the statements of a program."""
+    """Writer of the statements of a program."""
     if not has_tensors(program):
         return ScalarWriter(program, style)
     from adcli.lang.syntax.comprehension_printer import TensorWriter  # only for programs with tensors

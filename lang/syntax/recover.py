@@ -162,7 +162,7 @@ def loop_body(following: list[list[Token]], left: int, source: Source) -> list[l
 
 
 def begins_loop(unit: list[Token]) -> bool:
-    """Whether a unit begins as a loop does, its head in parentheses or not."""
+    """Test for a unit that begins as a loop, its head in parentheses or not."""
     return unit[0].type == "FOR" or (unit[0].text == "for" and any(t.type == "IN" for t in unit))
 
 
@@ -171,7 +171,7 @@ def column(token: Token, source: Source) -> int:
 
 
 def block_ends(tokens: list[Token], index: int) -> bool:
-    """Whether a block that is open here is never closed: the text ends, or a declaration starts and no `}` follows."""
+    """Test for an open block that is never closed: the text ends, or a declaration starts and no `}` follows."""
     if index >= len(tokens) or tokens[index].type not in DECLARATIONS:
         return index >= len(tokens)
     following = next((t.type for t in tokens[index:] if t.type in ("LBRACE", "RBRACE")), "LBRACE")
@@ -190,7 +190,7 @@ def never_opened(token: Token, source: Source) -> AdError:
 
 
 def starts_statement(tokens: list[Token], index: int) -> bool:
-    """Whether a line here can only be a new statement, not the continuation of an expression."""
+    """Test for a line that can only be a new statement, not the continuation of an expression."""
     if tokens[index].type in (*DECLARATIONS, "FOR"):
         return True
     if [t.type for t in tokens[index:index + 2]] == ["NAME", "LPAR"]:
@@ -214,7 +214,7 @@ def given(unit: list[Token]) -> set[str]:
 
 
 def foreign(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
-    """What is wrong with a unit that can be mended; nothing where it cannot."""
+    """Fault of a unit that can be mended; none where it cannot."""
     fault = mended(unit[0].start, unit[-1].end, source, alone)
     return [] if fault is None else [fault]
 
@@ -263,7 +263,7 @@ def read_block(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
 
 
 def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
-    """What is wrong with a statement whose token `index` cannot follow the ones before it."""
+    """Fault of a statement whose token `index` cannot follow the ones before it."""
     def fault(message: str, help: str | None = None, at: Token | None = None) -> AdError:
         at = at or token
         return AdError(message, (at.start, max(at.end, at.start + 1)), help, source)
@@ -326,7 +326,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
 
 
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
-    """What is wrong with the header of a loop, in words, with what to write and the place."""
+    """Fault of the header of a loop: message, help and place."""
     brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
     if brace is None:
         step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
@@ -341,7 +341,7 @@ def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None
 
 
 def name_wanted(unit: list[Token], index: int) -> bool:
-    """Whether a name belongs where a token stands that is none: in a declaration, on the left of an assignment, after `where`."""
+    """Test for a token in the place of a name: in a declaration, on the left of an assignment, after `where`."""
     before = unit[index - 1] if index else None
     if before and before.type in OPERAND_END:
         return False
@@ -351,7 +351,7 @@ def name_wanted(unit: list[Token], index: int) -> bool:
 
 
 def as_expression(unit: list[Token], source: Source) -> int | AdError | None:
-    """How a statement that has no `=` reads as an expression: None if it is one, else its fault."""
+    """Fault of a statement without `=`, read as an expression; None if it is one."""
     at = unit[0].start
     try:
         read_tokens([Token("NAME", "f", at, at), Token("EQUAL", "=", at, at), *unit, separator(unit)], source)

@@ -42,7 +42,7 @@ class ScalarWriter:
         return [*before, *within, *after]
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """What stands before the statements, the statements themselves, and what stands behind them."""
+        """Lines before the statements, the statements, and the lines after them."""
         return declarations(self.program, body), body, []
 
     def attributed(self) -> Iterator[tuple[str, list[Equation]]]:
@@ -103,11 +103,11 @@ class ScalarWriter:
         return found
 
     def single(self, e: Equation) -> bool:
-        """Whether an equation defines one value that is used once and is no result."""
+        """Test for an equation with one value that is used once and is no result."""
         return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.results
 
     def is_short(self, e: Equation, piece: Piece) -> bool:
-        """Whether what an equation says is short enough to stand inside another."""
+        """Test for an expression short enough to stand inside another."""
         return len(piece[0]) <= LONGEST_INLINE
 
     def target(self, e: Equation) -> str:
@@ -183,7 +183,7 @@ def names_in(text: str) -> list[str]:
 
 
 def is_plain(p: Param) -> bool:
-    """Whether the name alone declares an input."""
+    """Test for an input that its name alone declares."""
     return p.active and p.default is None and p.low is None and p.high is None
 
 

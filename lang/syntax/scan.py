@@ -54,9 +54,9 @@ TERMINALS = {
 ANOTHER = re.compile(r"[ \t]+\w")
 """A further word on the line."""
 CONDITION = r"\(|!(?!=)|[-+](?!=)"
-"""What else a condition may begin with."""
+"""Other beginnings of a condition."""
 BEHIND_WHERE, BEHIND_FIRST_WHERE = re.compile(rf"\s+\w|\s*(?:{CONDITION})"), re.compile(rf"[ \t]+(?:\w|{CONDITION})")
-"""What follows `where`; the same where it stands first on its line, so that what is assigned may have this name."""
+"""Text after `where`, and after a `where` that is first on its line, so that a target may have this name."""
 
 
 INVISIBLE = (r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -141,7 +141,7 @@ BRACKETS = {"LPAR": 1, "RPAR": -1, "LBRACK": 1, "RBRACK": -1, "LBRACE": 0, "RBRA
 
 
 def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) -> bool:
-    """Whether a word that the language has is meant as one, and not as a name."""
+    """Test for a keyword that is meant as one, and not as a name."""
     if word == "where":   # behind a statement, on its line or the next; elsewhere a value may have this name
         if before in OPERAND_END:
             more = ANOTHER if tokens[-1].text == "dup" else BEHIND_WHERE   # `dup where` duplicates a value of that name
@@ -157,7 +157,7 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
 
 
 def is_call(word: str, before: str, text: str, end: int) -> bool:
-    """Whether `and` or `or` stands where an operand is wanted and is called: `and(a, b)`."""
+    """Test for `and` or `or` called in the place of an operand: `and(a, b)`."""
     return word in ("and", "or") and before not in OPERAND_END and text[end:end + 80].lstrip().startswith("(")
 
 
@@ -167,7 +167,7 @@ IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM"
 
 
 def is_bare_expression(text: str) -> bool:
-    """Whether a text is one expression and no statement: `x*sin(y)`."""
+    """Test for a text that is one expression and no statement: `x*sin(y)`."""
     return bool(expression_tokens(scan(text)[0]))
 
 

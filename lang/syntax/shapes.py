@@ -33,10 +33,10 @@ WORD = r"""
 )""".replace("NUMBER", f"{HEXADECIMAL}|{DECIMAL}".replace("{", "{{").replace("}", "}}"))
 """NAME and NUMBER of the scanner, without the names of functions that are called."""
 GOES_ON = re.compile(r"[\w.]")
-"""What, behind a name or a number, makes it none."""
+"""Characters after a name or a number that make it none."""
 
 Key = tuple[Any, ...]
-"""What stands around the words of a line, then for each word whether it is a name."""
+"""Texts around the words of a line, then for each word whether it is a name."""
 
 
 def by_shape(source: Source) -> tuple[Tree, list[Statement | KnownLine]] | None:
@@ -92,7 +92,7 @@ class Reader:
         return read
 
     def line(self, code: str, start: int) -> KnownLine | None:
-        """What a text is that begins where an assignment may; None where it is to be read by itself."""
+        """Line that begins where an assignment may; None where it is to be read by itself."""
         if "[" in code:
             return None
         parts = self.split(code)
@@ -149,7 +149,7 @@ class Reader:
 
 
 def words_of(key: Key) -> int:
-    """How many words there are to a key."""
+    """Number of words of a key."""
     return len(key) // 2
 
 

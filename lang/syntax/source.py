@@ -32,5 +32,5 @@ def normal(text: str, name: str) -> Source:
 
 
 def is_file_name(text: str) -> bool:
-    """Whether a text is rather the name of a program's file than a program."""
+    """Test for a text that is rather a file name than a program."""
     return text.endswith(".ad") and not any(c in text for c in " \t\n=;()*+")

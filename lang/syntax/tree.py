@@ -177,7 +177,7 @@ class Def:
 
     @property
     def tensors(self) -> bool:
-        """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
+        """Test for a function of tensors: it declares a type, or one of its statements is a comprehension."""
         return any(type(t) is Typed for t in (*self.params, *self.results)) or any(
             type(s) in (TensorAssign, TupleAssign, For) for s in self.body)
 
@@ -217,7 +217,7 @@ class Broken:
 
 
 class Shape:
-    """What assignments have in common that differ in their names and numbers only (and blanks, which count): `model` is one of
+    """Template of assignments that differ only in their names and numbers: `model` is one of
     them with a text of its own, whose names and numbers stand at `words`, the target first."""
 
     __slots__ = ("ends", "lengths", "model", "words")
