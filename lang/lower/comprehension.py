@@ -323,7 +323,7 @@ class TensorStatement:
                     raise self.meant_as_loop(said, a.span(d), f"; for the elements from before, write to another name than "
                                              f"'{self.name}'")
             if any(steps is None for steps in lags):
-                self.context.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
+                self.context.note(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
 
     def is_apart(self, a: Access, b: Elements, write: tuple[Subscript, ...], given: list[Given],
                  guards: Sequence[Affine]) -> bool:
@@ -628,9 +628,9 @@ class TensorStatement:
             start = NEUTRAL[REDUCTION_OF[self.s.symbol]]
             for place, more in ((f"below {text(r.low)}", r.low), (f"from {text(r.high)} on", extent - r.high)):
                 if (more.number or 0) > 0:
-                    self.context.remark(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
-                                f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
-                                (self.s.target.start, self.s.target.end))
+                    self.context.note(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
+                                      f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
+                                      self.s.target)
 
 
 def own_reads(s: TensorAssign) -> list[Call]:

@@ -94,11 +94,9 @@ class Context:
         return self.fault(f"unfolded, {what} {quantity(count)} operations; the limit of a program is {LIMIT:,}", node,
                           "every call copies the function: give its result a name and use that instead of calling again")
 
-    def note(self, message: str, at: Token) -> None:
-        self.notes.append(Note(message, (at.start, at.end), self.source))
-
-    def remark(self, said: str, span: Span | None) -> None:
-        """A note, once: a statement may be looked at several times."""
+    def note(self, said: str, at: Token | Span | None) -> None:
+        """Add a note, once: a statement may be looked at several times."""
+        span = (at.start, at.end) if isinstance(at, Token) else at
         if (said, span) not in self.remarked:
             self.remarked.add((said, span))
             self.notes.append(Note(said, span, self.source))
@@ -134,6 +132,8 @@ class Scope:
 
     declares = False
     """Whether inputs may be declared here."""
+    definition: Def | None = None
+    """The function whose body this is."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -145,7 +145,11 @@ class Scope:
 
     def unbound(self, token: Token) -> Atom:
         """The value of a name that has none yet and is no constant."""
-        raise NotImplementedError
+        if token.text in self.context.broken:
+            return POISON
+        name = self.definition.name.text if self.definition else ""
+        raise self.context.fault(f"function '{name}' has no parameter '{token.text}'", token,
+                                 "a function sees only its parameters; pass the value as one")
 
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         raise NotImplementedError
@@ -295,6 +299,8 @@ class Scope:
             raise self.context.fault(f"'{node.name}' gives {plural(given, 'result')}, {wanted} wanted here", node, help)
 
     def too_early(self, node: Call) -> AdError:
+        if self.definition and node.name == self.definition.name.text:
+            return self.context.fault(f"function '{node.name}' calls itself", node_name(node), "recursion is not possible")
         if node.name in self.context.tensors:
             return self.context.fault(f"'{node.name}' is a function of tensors and cannot stand in this expression",
                                       node_name(node), f"give its result a name first: C = {node.name}(...)")
@@ -365,16 +371,6 @@ def value_names(tree: Tree) -> set[str]:
     return names
 
 
-def no_parameter(context: Context, definition: Def, token: Token) -> AdError:
-    """What is said of a name in a function that is none of its parameters."""
-    return context.fault(f"function '{definition.name.text}' has no parameter '{token.text}'", token,
-                         "a function sees only its parameters; pass the value as one")
-
-
-def calls_itself(context: Context, definition: Def, at: Node) -> AdError:
-    return context.fault(f"function '{definition.name.text}' calls itself", at, "recursion is not possible")
-
-
 class FunctionScope(Scope):
     """The body of a `def`: sees its parameters and nothing else; makes a Template."""
 
@@ -394,16 +390,6 @@ class FunctionScope(Scope):
             self.kinds[atom] = wanted
         return self.kinds[atom] == wanted
 
-    def unbound(self, token: Token) -> Atom:
-        if token.text in self.context.broken:
-            return POISON
-        raise no_parameter(self.context, self.definition, token)
-
-    def too_early(self, node: Call) -> AdError:
-        if node.name == self.definition.name.text:
-            return calls_itself(self.context, self.definition, node_name(node))
-        return super().too_early(node)
-
     def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
         """A parameter may turn out to be a constant where the function is called."""
         return row if any(args[i] in self.kinds for i in row.static) else super().row_for(row, args, node)
@@ -421,6 +407,7 @@ class FunctionScope(Scope):
     def template(self, results: list[tuple[str, Atom]]) -> Template:
         truths = tuple(not self.kind(a, "r") if a in self.kinds else type(a) is Var and a.truth for _, a in results)
         truth = tuple(self.kinds[v] == "t" for v in self.params)
+        assert self.definition is not None
         return Template(self.definition.name.text, self.params, truth, tuple(self.body), tuple(results), truths,
                         size(self.body), self.context.library is None)
 

@@ -32,7 +32,7 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
-from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
+from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
@@ -355,21 +355,13 @@ class TensorScope(EquationScope):
 class TensorFunction(TensorScope):
     """A function of tensors being lowered, as the program or for one call; `named` are the names its results get there."""
 
+    definition: Def
+
     def __init__(self, context: Context, definition: Def, equations: list[Equation], named: dict[str, str | None],
                  allowance: Allowance | None = None) -> None:
         super().__init__(context, allowance)
         self.definition, self.equations, self.named, self.shaped = definition, equations, named, True
         self.start = len(equations)
-
-    def unbound(self, token: Token) -> Atom:
-        if token.text in self.context.broken:
-            return POISON
-        raise no_parameter(self.context, self.definition, token)
-
-    def too_early(self, node: Call) -> AdError:
-        if node.name == self.definition.name.text:
-            return calls_itself(self.context, self.definition, node)
-        return super().too_early(node)
 
     def new_size(self, token: Token) -> None:
         if token.text not in self.context.broken:
