@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
     from adcli.codegen.rows.direct import Quick
-    from adcli.solvers.coloured import ColouredMatrix
+    from adcli.solvers.tensor_functions import ColouredMatrix
 
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
@@ -240,7 +240,7 @@ class Function(Inspection):
     def _by_colours(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> ColouredMatrix:
         """The sweeps that the matrix of a program with tensors is read from."""
         if self._coloured is None:
-            from adcli.solvers.coloured import ColouredMatrix
+            from adcli.solvers.tensor_functions import ColouredMatrix
             self._coloured = ColouredMatrix(origin.primal, kind, wrt, self._precision, self._fast)
         return self._coloured
 

@@ -13,7 +13,8 @@ from adcli.answers.evaluation import evaluate
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Note
 from adcli.output.layout import Row
-from adcli.solvers.functions import VectorFunction, dense
+from adcli.solvers.functions import VectorFunction
+from adcli.solvers.vectors import dense
 
 if TYPE_CHECKING:
     from adcli.why.command import Explanation

@@ -14,7 +14,8 @@ from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
-from adcli.solvers.fit_minimum import RANK, Loss, Matrix, Residuals, Start, Vector, column_lengths, minimised, null_space
+from adcli.solvers.fit_minimum import RANK, Loss, Matrix, Residuals, Start, column_lengths, minimised, null_space
+from adcli.solvers.vectors import Vector
 
 if TYPE_CHECKING:
     from adcli.task.tasks import Task

@@ -15,6 +15,7 @@ from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.solvers.fit_minimum import Start
+from adcli.solvers.vectors import Components
 
 Array = np.ndarray
 BOUNDS = re.compile(r"\s(in\s*\[[^\]]*\]?)\s*$")
@@ -118,40 +119,27 @@ def require_start(name: str, begin: Begin) -> None:
         raise AdError(f"parameter '{name}' has no room between its bounds [{begin.low!r}, {begin.high!r}]",
                       help=f"a parameter that is known is no parameter: ⟦--at {name}={begin.low!r}⟧")
     if not np.all((begin.low <= begin.value) & (begin.value <= begin.high)):
-        element, x = next((e, x) for e, x in elements(name, begin) if not begin.low <= x <= begin.high)
+        each = zip(components_of({name: begin}).components, np.ravel(begin.value).tolist(), strict=True)
+        element, x = next((e, x) for e, x in each if not begin.low <= x <= begin.high)
         given = f"{x!r}" if element == name else "…"
         raise AdError(f"{element} = {x!r} starts outside its range [{begin.low!r}, {begin.high!r}]",
                       help=f"give another start, or another range: ⟦--params '{name}={given} in [LOW, HIGH]'⟧")
 
 
-def elements(name: str, begin: Begin) -> Iterator[tuple[str, float]]:
-    """The elements of a start, of tensors by names such as W(0, 1)."""
-    from adcli.input.nested import element
-    shape = np.shape(begin.value)
-    for i, x in enumerate(np.ravel(begin.value).tolist()):
-        yield element(name, i, shape), x
+def components_of(begins: Mapping[str, Begin]) -> Components:
+    return Components(list(begins), [np.shape(b.value) for b in begins.values()])
 
 
 def start_of(begins: Mapping[str, Begin]) -> Start:
     """The parameters as one vector."""
-    sizes = {name: np.size(b.value) for name, b in begins.items()}
-    names = [element for name, begin in begins.items() for element, _ in elements(name, begin)]
-    low, high = (np.concatenate([np.full(sizes[name], x) for name, x in zip(begins, bounds, strict=True)])
-                 for bounds in ([b.low for b in begins.values()], [b.high for b in begins.values()]))
-    values = np.concatenate([np.asarray(b.value, np.float64).ravel() for b in begins.values()])
-    return Start(tuple(names), values, low, high)
+    of, each = components_of(begins), begins.values()
+    return Start(tuple(of.components), of.pack({name: b.value for name, b in begins.items()}),
+                 of.repeated([b.low for b in each]), of.repeated([b.high for b in each]))
 
 
 def packed(begins: Mapping[str, Begin], vector: Array) -> dict[str, Any]:
     """The parameters by name, from the vector of them all: floats, or arrays where they are tensors."""
-    found: dict[str, Any] = {}
-    at = 0
-    for name, begin in begins.items():
-        shape = np.shape(begin.value)
-        size = math.prod(shape)
-        found[name] = vector[at:at + size].reshape(shape).copy() if shape else float(vector[at])
-        at += size
-    return found
+    return components_of(begins).unpack(np.array(vector))
 
 
 # ---------------------------------------------------------------- what outputs are compared with

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.lang.ir.errors import missing
+from adcli.solvers.vectors import Vector
 
-Vector = np.ndarray
 Matrix = np.ndarray
 Influence = Callable[[Vector], tuple[Vector, Vector]]
 """ρ' and ρ'' of a loss at z."""

@@ -21,14 +21,13 @@ from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive import derivatives
-from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
-from adcli.lang.passes import pipeline
 from adcli.lang.passes.status import with_status
+from adcli.solvers.vectors import Components, Vector
 from adcli.task.derive import DerivedProgram
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.native import compiled
@@ -36,20 +35,13 @@ from adcli.task.request import Request, columns
 from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
-Vector = np.ndarray
 GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, LookupError, RuntimeError, UnboundLocalError)
 """Exceptions of solvers where numbers are not finite. SciPy's trust-exact has no step then, and reads one that it never made."""
 MOST_DENSE = 300
 """Components up to which the Hessian of a program with tensors is a matrix, a product for each column."""
-MOST_WRITTEN = 100_000
-"""Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
 
 
-def dense(matrix: Any) -> Vector:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
-
-
-class VectorFunction(ABC):
+class VectorFunction(Components, ABC):
     """Outputs as a function of the inputs in `names`, the others `fixed`.
 
     `shapes` are those of the inputs in `names`; n components of x, m of the outputs. A Jacobian is m × n, a Hessian, that of the
@@ -58,9 +50,8 @@ class VectorFunction(ABC):
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
                  shapes: Sequence[tuple[int, ...]]) -> None:
-        self.program, self.names, self.fixed, self.shapes = program, list(names), dict(fixed), list(shapes)
-        self.sizes = [math.prod(shape) for shape in shapes]
-        self.n = sum(self.sizes)
+        Components.__init__(self, names, shapes)
+        self.program, self.fixed = program, dict(fixed)
         self.gradient = len(program.results) == 1 and not shape_of(program.results[0].atom)
         self.forget()
 
@@ -76,9 +67,7 @@ class VectorFunction(ABC):
         """This function at the values and shapes that inputs have at another point; code that is there is used again."""
         other = copy(self)
         other.fixed = {name: point[name] for name in self.fixed}
-        other.shapes = [np.shape(point[name]) for name in self.names]
-        other.sizes = [math.prod(shape) for shape in other.shapes]
-        other.n = sum(other.sizes)
+        Components.__init__(other, self.names, [np.shape(point[name]) for name in self.names])
         other.forget()
         other.__dict__.pop("components", None)
         other.__dict__.pop("ranges", None)
@@ -95,16 +84,6 @@ class VectorFunction(ABC):
         return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
                     worked=worked, linked=code)
 
-    def pack(self, point: Mapping[str, Any]) -> Vector:
-        """The vector of a point, of which other inputs do not matter."""
-        parts = []
-        for name, shape in zip(self.names, self.shapes, strict=True):
-            part = np.asarray(point[name], dtype=np.float64)
-            if part.shape != shape:
-                raise AdError(f"'{name}' has shape {part.shape}, and {shape} in the vector")
-            parts.append(part.ravel())
-        return np.concatenate(parts) if parts else np.zeros(0)
-
     def start(self, point: Mapping[str, Any]) -> Vector:
         """The vector of a point where a solver can begin. AdError where it is empty or not finite."""
         x = self.pack(point)
@@ -116,32 +95,17 @@ class VectorFunction(ABC):
             raise AdError(f"the start of {self.components[i]} is {float(x[i])!r}, which is not finite")
         return x
 
-    def unpack(self, x: Vector) -> dict[str, Any]:
-        """The inputs in `names` of a vector: floats, and arrays where they are tensors."""
-        found, at = {}, 0
-        for name, shape, size in zip(self.names, self.shapes, self.sizes, strict=True):
-            part = np.asarray(x[at:at + size], dtype=np.float64)
-            found[name] = part.reshape(shape) if shape else float(part[0])
-            at += size
-        return found
-
     def point(self, x: Vector) -> dict[str, Any]:
         """Every input, in the program's order."""
         every = {**self.fixed, **self.unpack(x)}
         return {p.name: every[p.name] for p in self.program.params}
 
     @cached_property
-    def components(self) -> list[str]:
-        """Names of the components of x: x, W(1, 0)."""
-        from adcli.task.matrices import elements
-        return [x for name, shape in zip(self.names, self.shapes, strict=True) for x in elements(name, shape)]
-
-    @cached_property
     def ranges(self) -> tuple[Vector, Vector]:
         """The ends of the declared range of each component."""
         params = [self.program.param(name) for name in self.names]
-        return (np.repeat([-np.inf if p.low is None else p.low for p in params], self.sizes),
-                np.repeat([np.inf if p.high is None else p.high for p in params], self.sizes))
+        return (self.repeated([-np.inf if p.low is None else p.low for p in params]),
+                self.repeated([np.inf if p.high is None else p.high for p in params]))
 
     @abstractmethod
     def rounding(self, x: Vector) -> Vector:
@@ -202,6 +166,7 @@ def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, 
     """The function for a program; the shapes of tensors are those that `start` has for them."""
     if not has_tensors(program):
         return ScalarVectorFunction(program, names, fixed)
+    from adcli.solvers.tensor_functions import TensorVectorFunction
     return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
 
 
@@ -370,131 +335,7 @@ def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Seq
     return scipy_coo(form, [found[kept[k]] for k in places], precision)
 
 
-# ---------------------------------------------------------------- tensors
-
-class TensorVectorFunction(VectorFunction):
-    """A program with tensors: sweeps, of which each program is compiled when it is first called."""
-
-    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
-                 shapes: Sequence[tuple[int, ...]], precision: str = "double", fast: bool = False) -> None:
-        super().__init__(program, names, fixed, shapes)
-        self.precision, self.fast = precision, fast
-        self.outputs = [r.name for r in program.results]
-        self.output_shapes: list[tuple[int, ...]] | None = None
-
-    def elsewhere(self, point: Mapping[str, Any]) -> Self:
-        other = super().elsewhere(point)
-        other.output_shapes = None
-        return other
-
-    def code(self, program: Program) -> Any:
-        return compiled(program, True, self.precision, self.fast)
-
-    @cached_property
-    def value(self) -> Any:
-        return self.code(self.program)
-
-    @cached_property
-    def reverse(self) -> tuple[Any, list[str], list[str]]:
-        """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
-        program = pipeline.adjoint_program(self.program, self.names)
-        return self.code(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
-
-    @cached_property
-    def forward(self) -> tuple[Any, list[str], list[str]]:
-        """The code of the forward sweep, its tangents input by input, and those of the outputs."""
-        program = pipeline.tangent_program(self.program, self.names)
-        return self.code(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
-
-    @cached_property
-    def second(self) -> tuple[Any, list[str], list[str], list[str]]:
-        """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
-        reverse = pipeline.adjoint_program(self.program, self.names)
-        cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
-        program = pipeline.tangent_program(reverse, self.names, adjoints)
-        tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return self.code(program), cotangents, tangents, products
-
-    def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
-                          results: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The seeds that a sweep has added to the inputs, in the order of what they belong to, and its own results, in the
-        order of the inputs or outputs that `results` names. A sweep has those in the order of the program."""
-        by = {p.seed: p.name for p in swept.params[len(primal.params):] if p.seed}
-        place = {name: i for i, name in enumerate([*(p.name for p in self.program.params), *self.outputs])}
-        own = dict(zip(sorted(results, key=place.__getitem__), swept.results[-len(results):], strict=True))
-        return [by[name] for name in seeds], [own[name].name for name in results]
-
-    def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
-        if self.output_shapes is None:
-            self.values(x)
-        assert self.output_shapes is not None
-        return self.output_shapes
-
-    def rounding(self, x: Vector) -> Vector:
-        return self.written_out(self.program, self.point(x), sum(self.output_sizes(x)))
-
-    def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
-        program, (_, cotangents, adjoints) = pipeline.adjoint_program(self.program, self.names), self.reverse
-        at = {**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}
-        return self.written_out(replace(program, results=tuple(map(program.result, adjoints))), at, self.n)
-
-    def written_out(self, program: Program, at: Mapping[str, Any], count: int) -> Vector:
-        """Bounds of the rounding errors of so many results at a point."""
-        if length(program, at) > MOST_WRITTEN:
-            return np.full(count, np.inf)
-        whole = unfolded(program, at)
-        return rounding_errors(expand(whole.program), whole.at)
-
-    def values(self, x: Vector) -> Vector:
-        found = self.value(self.point(x))
-        self.output_shapes = [found[name].shape for name in self.outputs]
-        return flat(found, self.outputs)
-
-    def split(self, x: Vector, v: Vector) -> list[Any]:
-        """A vector like that of the outputs in pieces."""
-        shapes = self.shapes_of_outputs(x)
-        ends = np.cumsum(self.output_sizes(x))[:-1]
-        return [part.reshape(s) for part, s in zip(np.split(np.asarray(v, dtype=np.float64), ends), shapes, strict=True)]
-
-    def vjp(self, x: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """The outputs, and the Jacobian transposed times v."""
-        code, cotangents, adjoints = self.reverse
-        found = code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))})
-        return flat(found, self.outputs), flat(found, adjoints)
-
-    def jvp(self, x: Vector, direction: Vector) -> tuple[Vector, Vector]:
-        """The outputs, and the Jacobian times a direction."""
-        code, tangents, results = self.forward
-        found = code({**self.point(x), **dict(zip(tangents, self.unpack(direction).values(), strict=True))})
-        return flat(found, self.outputs), flat(found, results)
-
-    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
-        m = sum(self.output_sizes(x))
-        by_rows = m <= self.n
-        swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
-        jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
-        return swept[0][0] if swept else self.values(x), jacobian if by_rows else jacobian.T
-
-    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
-        code, cotangents, tangents, products = self.second
-        seeds = dict(zip(cotangents, self.split(x, v), strict=True))
-        along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
-        return flat(code({**self.point(x), **seeds, **along}), products)
-
-    def hess(self, x: Vector, v: Vector) -> Any:
-        if self.n > MOST_DENSE:
-            from scipy.sparse.linalg import LinearOperator
-            return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
-        full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
-        return (full + full.T) / 2
-
-
 def rounding_errors(machine: Program, at: Mapping[str, float]) -> Vector:
     """Bounds of the rounding errors of the outputs, near a point, of a program in operations of a machine."""
     found = Rounding(machine, at, near=True)
     return np.array([found.of(r.atom)[1] for r in machine.results])
-
-
-def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
-    """Results one after another."""
-    return np.concatenate([np.ravel(found[name]) for name in names]) if names else np.zeros(0)

@@ -22,9 +22,7 @@ from adcli.solvers.functions import (
     GIVEN_UP,
     MOST_DENSE,
     ScalarVectorFunction,
-    Vector,
     VectorFunction,
-    dense,
     vector_function,
 )
 from adcli.solvers.optimality import (
@@ -41,6 +39,7 @@ from adcli.solvers.optimality import (
     polished,
 )
 from adcli.solvers.removable import agreed, mended
+from adcli.solvers.vectors import Vector, dense
 from adcli.task.matrices import elements
 
 Found = tuple[Vector, int, str]
@@ -180,7 +179,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     start = f.start(point)
     low, high = (end.copy() for end in f.ranges)
     for c in bounds:
-        where = np.repeat([x == c.name for x in names], f.sizes)
+        where = f.repeated([x == c.name for x in names])
         low[where], high[where] = np.maximum(low[where], c.low), np.minimum(high[where], c.high)
         if np.any(low > high):
             raise AdError(f"'{c.text}' leaves nothing of the range of {c.name}")

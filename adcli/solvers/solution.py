@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from adcli.solvers.functions import Vector, VectorFunction, dense
+from adcli.solvers.functions import VectorFunction
 from adcli.solvers.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
+from adcli.solvers.vectors import Vector, dense
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""

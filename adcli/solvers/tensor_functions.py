@@ -1,0 +1,203 @@
+"""The outputs of a program with tensors as one vector, and its sparse matrices at a point: native sweeps, each compiled when it
+is first called, of a matrix one for each colour."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from adcli.codegen.rows.expand import expand
+from adcli.input.arrays import fitting
+from adcli.lang.derive.element_sparsity import computes_subscripts
+from adcli.lang.evaluate.unfolding import length, unfolded
+from adcli.lang.ir import Program
+from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.passes import pipeline
+from adcli.solvers.functions import MOST_DENSE, VectorFunction, rounding_errors
+from adcli.solvers.vectors import Vector
+from adcli.task.matrices import ColouredReading, element_matrix, read_by_colours, sparse_array
+from adcli.task.native import compiled
+from adcli.task.verbs import MatrixKind
+
+MOST_WRITTEN = 100_000
+"""Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
+
+
+class TensorVectorFunction(VectorFunction):
+    """A program with tensors: sweeps, of which each program is compiled when it is first called."""
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
+                 shapes: Sequence[tuple[int, ...]], precision: str = "double", fast: bool = False) -> None:
+        super().__init__(program, names, fixed, shapes)
+        self.precision, self.fast = precision, fast
+        self.outputs = [r.name for r in program.results]
+        self.output_shapes: list[tuple[int, ...]] | None = None
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Self:
+        other = super().elsewhere(point)
+        other.output_shapes = None
+        return other
+
+    def code(self, program: Program) -> Any:
+        return compiled(program, True, self.precision, self.fast)
+
+    @cached_property
+    def value(self) -> Any:
+        return self.code(self.program)
+
+    @cached_property
+    def reverse(self) -> tuple[Any, list[str], list[str]]:
+        """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
+        program = pipeline.adjoint_program(self.program, self.names)
+        return self.code(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+
+    @cached_property
+    def forward(self) -> tuple[Any, list[str], list[str]]:
+        """The code of the forward sweep, its tangents input by input, and those of the outputs."""
+        program = pipeline.tangent_program(self.program, self.names)
+        return self.code(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+
+    @cached_property
+    def second(self) -> tuple[Any, list[str], list[str], list[str]]:
+        """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
+        reverse = pipeline.adjoint_program(self.program, self.names)
+        cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
+        program = pipeline.tangent_program(reverse, self.names, adjoints)
+        tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
+        return self.code(program), cotangents, tangents, products
+
+    def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
+                          results: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The seeds that a sweep has added to the inputs, in the order of what they belong to, and its own results, in the
+        order of the inputs or outputs that `results` names. A sweep has those in the order of the program."""
+        by = {p.seed: p.name for p in swept.params[len(primal.params):] if p.seed}
+        place = {name: i for i, name in enumerate([*(p.name for p in self.program.params), *self.outputs])}
+        own = dict(zip(sorted(results, key=place.__getitem__), swept.results[-len(results):], strict=True))
+        return [by[name] for name in seeds], [own[name].name for name in results]
+
+    def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
+        if self.output_shapes is None:
+            self.values(x)
+        assert self.output_shapes is not None
+        return self.output_shapes
+
+    def rounding(self, x: Vector) -> Vector:
+        return self.written_out(self.program, self.point(x), sum(self.output_sizes(x)))
+
+    def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
+        program, (_, cotangents, adjoints) = pipeline.adjoint_program(self.program, self.names), self.reverse
+        at = {**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}
+        return self.written_out(replace(program, results=tuple(map(program.result, adjoints))), at, self.n)
+
+    def written_out(self, program: Program, at: Mapping[str, Any], count: int) -> Vector:
+        """Bounds of the rounding errors of so many results at a point."""
+        if length(program, at) > MOST_WRITTEN:
+            return np.full(count, np.inf)
+        whole = unfolded(program, at)
+        return rounding_errors(expand(whole.program), whole.at)
+
+    def values(self, x: Vector) -> Vector:
+        found = self.value(self.point(x))
+        self.output_shapes = [found[name].shape for name in self.outputs]
+        return flat(found, self.outputs)
+
+    def split(self, x: Vector, v: Vector) -> list[Any]:
+        """A vector like that of the outputs in pieces."""
+        shapes = self.shapes_of_outputs(x)
+        ends = np.cumsum(self.output_sizes(x))[:-1]
+        return [part.reshape(s) for part, s in zip(np.split(np.asarray(v, dtype=np.float64), ends), shapes, strict=True)]
+
+    def vjp(self, x: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """The outputs, and the Jacobian transposed times v."""
+        code, cotangents, adjoints = self.reverse
+        found = code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))})
+        return flat(found, self.outputs), flat(found, adjoints)
+
+    def jvp(self, x: Vector, direction: Vector) -> tuple[Vector, Vector]:
+        """The outputs, and the Jacobian times a direction."""
+        code, tangents, results = self.forward
+        found = code({**self.point(x), **dict(zip(tangents, self.unpack(direction).values(), strict=True))})
+        return flat(found, self.outputs), flat(found, results)
+
+    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
+        m = sum(self.output_sizes(x))
+        by_rows = m <= self.n
+        swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
+        jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
+        return swept[0][0] if swept else self.values(x), jacobian if by_rows else jacobian.T
+
+    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        code, cotangents, tangents, products = self.second
+        seeds = dict(zip(cotangents, self.split(x, v), strict=True))
+        along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
+        return flat(code({**self.point(x), **seeds, **along}), products)
+
+    def hess(self, x: Vector, v: Vector) -> Any:
+        if self.n > MOST_DENSE:
+            from scipy.sparse.linalg import LinearOperator
+            return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
+        full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
+        return (full + full.T) / 2
+
+
+def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
+    """Results one after another."""
+    return np.concatenate([np.ravel(found[name]) for name in names]) if names else np.zeros(0)
+
+
+# ---------------------------------------------------------------- sparse matrices
+
+class EntryPlaces(NamedTuple):
+    """The shape of a matrix, how its entries are read, and row, column and number of the entry of all that are not zero."""
+
+    shape: tuple[int, int]
+    reading: ColouredReading
+    i: np.ndarray
+    j: np.ndarray
+    entry: np.ndarray
+
+
+class ColouredMatrix:
+    """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`, in numbers of a
+    precision, `fast` as --fast-math says."""
+
+    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double",
+                 fast: bool = False) -> None:
+        self.program, self.kind, self.names, self.precision, self.fast = program, kind, list(names), precision, fast
+        self.vector: TensorVectorFunction | None = None
+        self.known: dict[object, EntryPlaces] = {}
+        self.keeps = not computes_subscripts(program)
+
+    def at(self, point: Mapping[str, Any]) -> Any:
+        """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
+        point = fitting(self.program, dict(point))
+        shape, reading, i, j, entry = self.places(point)
+        f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
+        x, ones = f.pack(point), np.ones(1)
+        if self.kind == "hessian":
+            numbers = reading.numbers(lambda seed: f.hessp(x, ones, seed))
+        else:
+            numbers = reading.numbers(lambda seed: (f.vjp if reading.reverse else f.jvp)(x, seed)[1])
+        return sparse_array(numbers.astype(PRECISIONS[self.precision].code)[entry], i.copy(), j.copy(), shape)
+
+    def places(self, point: Mapping[str, Any]) -> EntryPlaces:
+        """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
+        unless subscripts are computed."""
+        key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
+                     for p in self.program.params for x in (point[p.name],)])
+        found = self.known.get(key) if self.keeps else None
+        if found is None:
+            matrix = element_matrix(self.program, point, self.kind, self.names)
+            reading = read_by_colours(matrix)
+            where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
+            found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, *where)
+            self.known = {key: found}
+        return found
+
+    def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
+        fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
+        shapes = [np.shape(point[name]) for name in self.names]
+        return TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)
