@@ -65,7 +65,9 @@ class Drawing:
 
     def written(self, form: str) -> bytes:
         """The graph in any of the forms: text, dot, svg, pdf or png."""
-        return {"text": self.text, "dot": lambda: self.dot}[form]().encode() if form in ("text", "dot") else self.picture(form)
+        if form == "text":
+            return self.text().encode()
+        return self.dot.encode() if form == "dot" else self.picture(form)
 
     def require(self, most: int, what: str, other: str) -> None:
         nodes = self.graph.nodes

@@ -81,8 +81,8 @@ class _Picture:
             self.ends |= {e: self.layout.x[i] + MARGIN + w * (k + 1) / (len(into) + 1) for k, e in enumerate(into)}
 
     def lines(self) -> Iterator[str]:
-        ends = [x + w + MARGIN for x, w in zip([*self.layout.x, *self.layout.lanes.values()],
-                                               [*self.widths, *[0] * len(self.layout.lanes)], strict=True)]
+        ends = [x + MARGIN for x in self.layout.lanes.values()]
+        ends += [x + w + MARGIN for x, w in zip(self.layout.x, self.widths, strict=True)]
         ends += [round(x + 6 + LETTER * width(e.cut)) for e, x in self.ends.items() if e.cut]
         across = max(ends, default=0) + MARGIN
         down = self.tops[-1] - BETWEEN + MARGIN
