@@ -41,8 +41,7 @@ class Instructions:
         self.precision, self.scalar, self.size = precision, precision.type, precision.bytes
         self.bits = f"i{8 * self.size}"
         self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in (self.scalar, "i1", self.bits))
-        self.wide, self.fast = library.wide and lanes * self.size == 64, fast
-        self.fuses_signs = self.wide and not fast   # AVX-512 changes a sign where it multiplies, so it takes time from products
+        self.wide = library.wide and lanes * self.size == 64
         self.templates: dict[Primitive, str] = {}
         self.declared: dict[str, str] = {}
         self.helpers: dict[str, list[str]] = {}
@@ -88,11 +87,6 @@ class Instructions:
             return [f"  {call}"]
         self.declared |= FLUSHING[self.flushing].declared
         return flushed(call, self.flushing, name, flushes)
-
-    def turned_product(self) -> str:
-        """The line of a product, a factor of which is a value with its sign changed: the fused operation changes it on the way,
-        and the −0 that it adds changes no bit."""
-        return self.call(self.intrinsic("llvm.fma", 3), 2)[:-1] + f", {self.real} {self.constant(-0.0)})"
 
     def intrinsic(self, name: str, arity: int) -> str:
         """The symbol of LLVM's intrinsic `name` on these values."""

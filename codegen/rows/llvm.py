@@ -21,10 +21,8 @@ from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, counts
 from adcli.lang.ir.precision import DOUBLE, Precision, placing_constants
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 
-MUL, NEG = TABLE["mul"], TABLE["neg"]
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")
 """Names of the text's own values and blocks, which no value of a program has."""
@@ -292,8 +290,7 @@ def loop(step: int, before: list[str], body: list[str], slots: int = 0, of: str 
 class KernelWriter:
     """Writes the equations of a program; remembers the names that it gives.
 
-    `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts, `turned` which
-    values are others with the sign changed.
+    `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts.
     """
 
     def __init__(self, program: Program, instructions: Instructions) -> None:
@@ -305,7 +302,6 @@ class KernelWriter:
         self.temporaries = self.ahead = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
-        self.turned: set[Var] = set()
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
 
@@ -383,10 +379,6 @@ class KernelWriter:
 
     def equation(self, e: Equation) -> str:
         args = [self.operands.get(a) or self.operand(a) for a in e.args]
-        if e.op is NEG:
-            self.turned.add(e.outs[0])
-        elif e.op is MUL and self.instructions.fuses_signs and not self.turned.isdisjoint(e.args):
-            return self.instructions.turned_product().format(*args, z=self.define(e.outs[0], e.outs[0].name))
         return self.instructions.template(e.op).format(*args, z=self.define(e.outs[0], e.outs[0].name))
 
     def operand(self, atom: Atom) -> str:
