@@ -136,11 +136,9 @@ class Task:
         """The program's tape, where its code is one or begins with one; what was made is kept. None where code is compiled."""
         if self.recorded or self.linked or self.tier == "compiled" or self.request.fast:
             return self.recorded
-        from adcli.codegen.rows.tiers import begin_interpreter, begins_on_tape, recorded
+        from adcli.codegen.rows.tiers import begins_on_tape, recorded
         if self.tier == "auto" and not begins_on_tape(self.expanded):
             return None
-        if self.jobs != 1:
-            begin_interpreter(self.slot and self.slot.store, LETTERS[self.request.precision])
         tape = recorded(self.expanded, self.request.precision)
         self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, (), tape.constants.typecode), tape.packed())
         return tape

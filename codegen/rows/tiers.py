@@ -6,20 +6,18 @@ calls.
 """
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import threading
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
+from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers
 from adcli.codegen.machine.tape import Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept_or_made
-from adcli.codegen.rows.tier_up import TierUp, finish_at_exit
+from adcli.codegen.rows.tier_up import TierUp
 from adcli.lang.ir.records import paused
 
 if TYPE_CHECKING:
@@ -100,17 +98,6 @@ def made_interpreter(lanes: int, code: str) -> tuple[EntryPoint, bytes]:
     from adcli.lang.ir.precision import PRECISIONS
     text, entry = interpreter_text(lanes, veclib.host(), next(p for p in PRECISIONS.values() if p.code == code))
     return entry, jit.object_code(text)
-
-
-def begin_interpreter(store: Store | None, code: str = "d") -> None:
-    """Start making the interpreter in a thread of its own. What goes wrong there does so again where the interpreter is
-    wanted."""
-    def make() -> None:
-        finish_at_exit()
-        with contextlib.suppress(Exception):
-            interpreter(store, code)
-
-    started(threading.Thread(target=make, daemon=True))
 
 
 # ---------------------------------------------------------------- from a tape to compiled code

@@ -7,7 +7,6 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from adcli.codegen.machine.cache import Store
@@ -156,35 +155,6 @@ def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=100,
                            env={**os.environ, "PYTHONPATH": str(ROOT / "tests/helpers")})
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_the_interpreter_is_made_beside_the_tape(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, made, by = threading.Event(), tiers.made_interpreter, []
-
-    def beside(*given: Any) -> Kernel:
-        by.append(threading.current_thread())
-        begun.set()
-        return made(*given)
-    monkeypatch.setattr(tiers, "_interpreters", {})
-    monkeypatch.setattr(tiers, "made_interpreter", beside)
-    tiers.begin_interpreter(None)
-    assert begun.wait(30)
-    assert tiers.interpreter(None) is tiers.interpreter(None)
-    assert len(by) == 1 and by != [threading.current_thread()]
-
-
-def test_what_goes_wrong_beside_the_tape_is_said_where_the_interpreter_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = threading.Event()
-
-    def refused(*_: object) -> Kernel:
-        begun.set()
-        raise NoExecutableMemory
-    monkeypatch.setattr(tiers, "_interpreters", {})
-    monkeypatch.setattr(tiers, "made_interpreter", refused)
-    tiers.begin_interpreter(None)
-    assert begun.wait(30)
-    with pytest.raises(NoExecutableMemory):
-        tiers.interpreter(None)
 
 
 def test_a_system_that_refuses_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
