@@ -268,8 +268,7 @@ def call_of(span: Span | None) -> FunctionCall | None:
 
 def folded(graph: Graph, source: Source | None, chosen: Callable[[str], bool]) -> Graph:
     """The graph with every call folded whose function is `chosen`, and that is in no other such call."""
-    outermost = _Outermost(chosen)
-    keys = [outermost(node) for node in graph.nodes]
+    keys = [outermost(node, chosen) for node in graph.nodes]
     members: dict[int | tuple[int, bool], list[int]] = {}
     for i, key in enumerate(keys):
         members.setdefault(i if key is None else (id(key[0]), key[1]), []).append(i)
@@ -315,23 +314,12 @@ def in_order(count: int, edges: Iterable[Edge]) -> list[int]:
     return found
 
 
-class _Outermost:
-    """The outermost chosen call that an operation is in; every call is looked at once."""
-
-    def __init__(self, chosen: Callable[[str], bool]) -> None:
-        self.chosen = chosen
-        self.known: dict[int, FunctionCall | None] = {}
-
-    def __call__(self, node: Node) -> Key | None:
-        call, path = call_of(node.span), []
-        while call is not None and id(call) not in self.known:
-            path.append(call)
-            call = call.outer
-        found = self.known[id(call)] if call is not None else None
-        for inner in reversed(path):
-            found = found or (inner if self.chosen(inner.name) else None)
-            self.known[id(inner)] = found
-        return (found, node.derivative) if found else None
+def outermost(node: Node, chosen: Callable[[str], bool]) -> Key | None:
+    """The outermost chosen call that an operation is in."""
+    found, call = None, call_of(node.span)
+    while call is not None:
+        found, call = call if chosen(call.name) else found, call.outer
+    return (found, node.derivative) if found else None
 
 
 def _node(there: Sequence[tuple[Node, bool]], key: Key | None, source: Source | None) -> Node:
