@@ -1,10 +1,10 @@
 """The verb trace: the evaluation table of the textbooks, every line of a program with its value, tangent and adjoint.
 
-`adcli.lang.analyse.trace` has the numbers, `adcli.trace.notation` the names, `adcli.trace.tables` and `adcli.trace.as_json`
-the forms. Values are named as in Griewank and Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀,
-what the program has no name for is v₁, v₂, … in the order of evaluation, and a last row says which value an output is; a
-value that a statement names keeps its name. With `--names program` inputs and outputs keep theirs too. Where the program
-itself has names such as v1, the numbered ones go by another letter.
+`adcli.lang.analyse.trace` has the numbers, `adcli.trace.labels` the names, `adcli.trace.tables` the forms. Values are named as
+in Griewank and Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀, what the program has no name for is
+v₁, v₂, … in the order of evaluation, and a last row says which value an output is; a value that a statement names keeps its
+name. With `--names program` inputs and outputs keep theirs too. Where the program itself has names such as v1, the numbered ones
+go by another letter.
 """
 from __future__ import annotations
 
@@ -49,9 +49,8 @@ from adcli.output.report import which
 from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.task.request import Request
 from adcli.task.tasks import Task, made
-from adcli.trace.as_json import json_object, record
 from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, TraceTable, Writer, text
+from adcli.trace.tables import RENDERERS, TraceTable, Writer, json_object, record, text
 
 if TYPE_CHECKING:
     from adcli.trace.tensors import StatementRows
