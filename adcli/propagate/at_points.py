@@ -175,8 +175,7 @@ class Budgets:
         how = self.sampling
         progress = Progress(how.samples, shown=self.reporter.loud and self.reporter.heard is None)
         try:
-            self.told = sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
-                               lambda done: progress.update(done, done), how.shortest, self.keep)
+            self.told = sample(experiment, how, self.options.jobs, lambda done: progress.update(done, done), self.keep)
             return self.told
         finally:
             progress.clear()

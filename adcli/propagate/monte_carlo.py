@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.kernel import Kernel, processors
 from adcli.lang.ir.errors import AdError, plural
 from adcli.propagate.draws import Draws
+
+if TYPE_CHECKING:
+    from adcli.propagate.budgets import Sampling
 
 HELD = 1 << 22
 """Doubles of one block, inputs and outputs together."""
@@ -98,22 +101,21 @@ class Told(NamedTuple):
     kept: np.ndarray
 
 
-def sample(experiment: Experiment, samples: int | None, seed: int, coverage: float, jobs: int | None,
-           progress: Callable[[int], None], shortest: bool = False, keep: int = 0) -> Told:
+def sample(experiment: Experiment, how: Sampling, jobs: int | None, progress: Callable[[int], None], keep: int = 0) -> Told:
     """Draw so many samples, or as many as make the figures stable (JCGM 101, 7.9, which looks after every doubling), and keep the
     first `keep` of them; `progress` hears how many are done. AdError where shortest intervals need more memory than there should
     be."""
     size, outputs = experiment.rows, experiment.kernel.entry.outputs - 1
-    room = SHORTEST_MOST // outputs if shortest else 10**18
-    if samples and samples > room:
+    room = SHORTEST_MOST // outputs if how.shortest else 10**18
+    if how.samples and how.samples > room:
         raise AdError(f"⟦--shortest⟧ keeps every sample: at most {room} for {plural(outputs, 'output')}")
-    most = samples or min(AUTO_MOST, room)
+    most = how.samples or min(AUTO_MOST, room)
     blocks = ((i, min(size, most - at)) for i, at in enumerate(range(0, most, size)))
-    first = drawn(experiment, seed, (0, min(size, most)))
-    tallies = [SampleTally(column, coverage, KEPT_DOUBLES // len(first), shortest) for column in first]
+    first = drawn(experiment, how.seed, (0, min(size, most)))
+    tallies = [SampleTally(column, how.coverage, KEPT_DOUBLES // len(first), how.shortest) for column in first]
 
     def reduced(block: tuple[int, int]) -> tuple[list[Block], np.ndarray, np.ndarray]:
-        outputs = drawn(experiment, seed, block)
+        outputs = drawn(experiment, how.seed, block)
         kept = outputs[0, :max(0, keep - block[0] * size)].copy()
         return [t.reduced(c) for t, c in zip(tallies, outputs, strict=True)], products(tallies, outputs), kept
 
@@ -121,7 +123,7 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
     done, kept = 0, [np.empty(0)]
     together = np.zeros((len(first) + 1, len(first) + 1))
     with Pool(threads) as pool:
-        while group := list(islice(blocks, 4 * threads if samples else min(4 * threads, look - taken))):
+        while group := list(islice(blocks, 4 * threads if how.samples else min(4 * threads, look - taken))):
             for found, more, some in map(pool.result, [pool.submit(reduced, block) for block in group]):
                 together += more
                 kept.append(some)
@@ -131,7 +133,7 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
                 tally.tighten()
             taken, done = taken + len(group), done + sum(count for _, count in group)
             progress(done)
-            if samples is None and taken == look:
+            if how.samples is None and taken == look:
                 if all(tally.figures().stable for tally in tallies):
                     break
                 look *= 2

@@ -114,26 +114,10 @@ def arithmetic(digits: int) -> Arithmetic:
     def constant(x: Any) -> PreciseNumber:
         return PreciseNumber(exact(x), bits)
 
-    def lifted(name: str) -> Callable[..., PreciseNumber]:
-        enclosed = interval_arithmetic().functions[name]
-
-        def called(*args: PreciseNumber) -> PreciseNumber:
-            if not all(x.value.is_finite() for x in args):
-                return constant(FLOAT.functions.get(name, lambda *x: nan)(*map(float, args)))
-            points, before = [point_of(x.value) for x in args], ctx.prec
-            try:
-                for ctx.prec in (bits + 32, 2 * bits + 512, LONGEST):
-                    if (found := middle(enclosed(*points), bits)) is not None:
-                        return PreciseNumber(found, bits)
-            finally:
-                ctx.prec = before
-            return constant(nan)
-        return called
-
     def divide(x: PreciseNumber, y: PreciseNumber) -> PreciseNumber:
         return x / y if y else constant(FLOAT.functions["div"](float((x > 0) - (x < 0)) if x == x else nan, float(y)))
 
-    positive_power = lifted("pow")
+    positive_power = lifted("pow", bits)
 
     def power(x: PreciseNumber, y: PreciseNumber) -> PreciseNumber:
         if not (x < 0 and y.value.is_finite() and y.value.is_integer()):
@@ -143,11 +127,29 @@ def arithmetic(digits: int) -> Arithmetic:
     def whole_power(x: PreciseNumber, n: Any) -> PreciseNumber:
         return x ** int(n) if x or n >= 0 else constant(INF)
 
-    functions: dict[str, Callable[..., Any]] = {**COMPARISONS, **RING, **CHOICES, **{name: lifted(name) for name in LIFTED},
+    functions: dict[str, Callable[..., Any]] = {**COMPARISONS, **RING, **CHOICES, **{name: lifted(name, bits) for name in LIFTED},
                  "div": divide, "fma": lambda a, b, c: a * b + c, "pow": power, "pown": whole_power,
                  "powi": whole_power,
                  "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x)}
     return Arithmetic(functions, lambda x: meant(x, functions, constant))
+
+
+def lifted(name: str, bits: int) -> Callable[..., PreciseNumber]:
+    """A function of interval arithmetic at points; of an infinity as doubles have it."""
+    enclosed = interval_arithmetic().functions[name]
+
+    def called(*args: PreciseNumber) -> PreciseNumber:
+        if not all(x.value.is_finite() for x in args):
+            return PreciseNumber(arb(FLOAT.functions.get(name, lambda *x: nan)(*map(float, args))), bits)
+        points, before = [point_of(x.value) for x in args], ctx.prec
+        try:
+            for ctx.prec in (bits + 32, 2 * bits + 512, LONGEST):
+                if (found := middle(enclosed(*points), bits)) is not None:
+                    return PreciseNumber(found, bits)
+        finally:
+            ctx.prec = before
+        return PreciseNumber(arb(nan), bits)
+    return called
 
 
 def middle(z: Interval, bits: int) -> Any | None:

@@ -14,6 +14,7 @@ from session_seed import half
 
 from adcli.input.distributions import DISTRIBUTIONS, SAMPLES, Sample, Spread, T
 from adcli.propagate import monte_carlo
+from adcli.propagate.budgets import Sampling
 from adcli.propagate.draws import draws
 from adcli.propagate.monte_carlo import (
     Experiment,
@@ -39,7 +40,7 @@ def experiment(text: str, values: list[float], spreads: dict[int, float | Spread
 
 
 def run(of: Experiment, samples: int = 200_000, seed: int = 1, coverage: float = 0.95, jobs: int | None = None):
-    return sample(of, samples, seed, coverage, jobs, lambda done: None)[:2]
+    return sample(of, Sampling(samples, seed, coverage), jobs, lambda done: None)[:2]
 
 
 def test_the_normal_distribution():
