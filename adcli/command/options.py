@@ -420,7 +420,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "fast_math": fast_math_option,
         "precision": precision_option(said["precision"]),
         "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
-                       help="Code: a tape (of numbers) is there sooner, compiled code is faster; auto counts which pays."),
+                       help="Interpret (tape, starts sooner) or compile (runs faster); auto estimates which finishes first."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
     }
     return together(*(each for name, each in every.items() if name not in without))

@@ -25,7 +25,7 @@ from typing import Any
 
 from adcli.codegen.machine.kernel import processors
 from adcli.command.options import ResultOptions
-from adcli.engines.run import Bar, Executor
+from adcli.engines.run import Executor, PartsBar
 from adcli.lang.ir.errors import AdError, missing, one_line, plural
 from adcli.output.streams import ENDINGS, say, temporary_folder
 from adcli.output.version import __version__
@@ -55,7 +55,7 @@ def executor(where: str | None, options: ResultOptions) -> Executor:
     return partial(outcomes, where, options)
 
 
-def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
+def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: PartsBar) -> Generator[Outcome]:
     """Outcomes in the order in which parts are done."""
     _quiet_loggers()
     alone = replace(job, options=replace(job.options, jobs=1))
@@ -152,7 +152,7 @@ class PartCall:
 class Tasks:
     """The parts of a job on their way through a cluster, which messages call `where`."""
 
-    def __init__(self, client: Any, job: Job, todo: Sequence[Part], retries: int, bar: Bar, where: str) -> None:
+    def __init__(self, client: Any, job: Job, todo: Sequence[Part], retries: int, bar: PartsBar, where: str) -> None:
         self.client, self.job, self.retries, self.bar, self.where = client, job, retries, bar, where
         self.waiting, self.doubtful = deque(todo), deque[Part]()
         self.running: dict[Any, Part] = {}

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from typing import Protocol
 
 from adcli.answers.reporter import Reporter
 from adcli.command.options import ResultOptions
@@ -33,20 +32,7 @@ ENGINES = {"dask": "adcli.engines.dask_cluster"}
 """Engines with the modules that know them."""
 MOST_SAID = 20
 """Messages from parts, and parts that failed, that are said one by one."""
-
-
-class Bar(Protocol):
-    """Progress of a run: `update` with the rows and the bytes of a part that is under way, `wait` with how many workers
-    there are where there is nothing else new."""
-
-    def update(self, rows: int, taken: int) -> None: ...
-
-    def wait(self, workers: int) -> None: ...
-
-    def clear(self) -> None: ...
-
-
-Executor = Callable[[Job, Sequence[Part], Bar], Generator[Outcome]]
+Executor = Callable[[Job, Sequence[Part], "PartsBar"], Generator[Outcome]]
 
 
 def run(task: Task, options: ResultOptions, reporter: Reporter) -> int:
@@ -95,7 +81,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
     return executor
 
 
-def in_turn(task: Task, work: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
+def in_turn(task: Task, work: Job, todo: Sequence[Part], bar: PartsBar) -> Generator[Outcome]:
     """Outcomes of parts, one after the other in this process."""
     for part in todo:
         try:
