@@ -42,7 +42,7 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     Evaluating Derivatives, 2nd edition 2008, chapter 7). AdError if the pattern is too large.
     """
     refuse_tensors(program)
-    inputs, results = _inputs(program, wrt), [program.result(name).atom for name in of] if len(of) == 1 else _results(program, of)
+    inputs, results = _inputs(program, wrt), _results(program, of)
     if len(inputs) <= len(results):
         return _pattern(results, inputs, lambda sets: _pushed(program.equations, sets))
     return transposed(_pattern(inputs, results, lambda sets: _pulled(program.equations, sets)), len(results))
