@@ -122,8 +122,9 @@ class WholeNumbers:
         shown = str(constant) if constant > 0 and all(c < 0 for _, c in x.terms) else ""
         constant = 0 if shown else constant
         for a, c in sorted(x.terms, key=lambda term: term[1] < 0):
-            factor = enclosed(atom(a), PRODUCT) if abs(c) == 1 else f"{abs(c)}{self.times}{enclosed(atom(a), UNARY)}"
             shown = shown or (self.zero if c < 0 else "")
+            least = PRODUCT if shown or c > 0 else UNARY   # a minus in front binds closer than % does
+            factor = enclosed(atom(a), least) if abs(c) == 1 else f"{abs(c)}{self.times}{enclosed(atom(a), UNARY)}"
             shown += (f"{self.gap}{'-' if c < 0 else '+'}{self.gap}" if shown else "-" if c < 0 else "") + factor
         if constant:
             shown += f"{self.gap}{'-' if constant < 0 else '+'}{self.gap}{abs(constant)}"

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import pytest
 from adcli.codegen.c.whole_numbers import MachineNumbers
-from adcli.lang.ir.affine import Affine, Floor, Index, affine, greatest, least, product, value
+from adcli.codegen.scripts.python import ArrayNumbers
+from adcli.lang.ir.affine import Affine, Floor, Index, affine, greatest, least, product, remainder, value
 from session_seed import drawn
 
 ROW, COLUMN, N, M = Index("i"), Index("j"), affine("N"), affine("M")
@@ -48,3 +49,10 @@ def test_a_normal_form_has_the_same_values() -> None:
         x = affine(Floor(N * r.randint(-5, 5) + M * r.randint(-5, 5) + r.randint(-9, 9), r.randint(2, 6))) * r.randint(-3, 3) + N
         assert value(whole().normal(x), known) == value(x, known)
         assert all(c > 0 for a, _ in whole().normal(x).terms if isinstance(a, Floor) for _, c in a.whole.terms)
+
+
+def test_a_minus_in_front_stands_before_all_of_a_remainder() -> None:
+    made = ArrayNumbers({"N": "N"})
+    made.bind(ROW, "i", affine(0))
+    assert made.text(remainder(i, affine(3)) * -1) == "-(i % 3)" and made.text(affine(Floor(i, 2)) * -1 - 1) == "-(i // 2) - 1"
+    assert made.text(affine(1) - remainder(i, N)) == "1 - i % N" and made.text(i * -2) == "-2*i"
