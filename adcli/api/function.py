@@ -349,9 +349,8 @@ class Function(Inspection):
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        from adcli.lang.syntax.printer import print_program
-        word("style", style)
-        return print_program(self._program, style, [])
+        from adcli.lang.syntax.printer import STYLES, print_program
+        return print_program(self._program, one_of("style", style, STYLES))
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of

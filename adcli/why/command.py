@@ -37,7 +37,7 @@ from adcli.output.streams import columns_of, packed_destination, say, write_poin
 from adcli.output.wrap import fitted
 from adcli.task.derive import looked_at
 from adcli.why.causes import Words
-from adcli.why.groups import Explanation, WhyAt, groups, is_large
+from adcli.why.groups import Explanation, WhyAt, groups_written_out, is_large
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6
@@ -94,6 +94,14 @@ def command(options: WhyOptions) -> int:
         texts = as_json(asked, at) if options.form == "json" else (fitted(text, columns) for text in as_text(asked, at, headed))
         write_points(stream, texts)
     return 0
+
+
+def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
+    """Everything there is to explain at a point; a program with too many operations to write out is looked at in part."""
+    if has_tensors(asked.primal) and is_large(asked, at):
+        from adcli.why.large import groups_of_large
+        return groups_of_large(asked, at)
+    return groups_written_out(asked, at)
 
 
 def number_of(asked: WhyAt) -> Number:

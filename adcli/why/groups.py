@@ -56,15 +56,12 @@ class Explanation(NamedTuple):
     """Elements of tensors beside the one that is told of, in which the same happens."""
 
 
-def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
+def groups_written_out(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros. A program with tensors
-    is written out as one of scalars there, or looked at in part where it is too large for that."""
+    is written out as one of scalars there."""
     if not has_tensors(asked.primal):
         return groups_of(asked, asked.primal, at, asked.wrt)
     from adcli.lang.evaluate.unfolding import elements_of, unfolded
-    if is_large(asked, at):
-        from adcli.why.large import groups_of_large
-        return groups_of_large(asked, at)
     whole = unfolded(asked.primal, at, asked.arithmetic)
     wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
     of = differentiated(asked, whole.program, wrt)
@@ -105,8 +102,8 @@ def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
         return False
     for option, given in (("--limit", asked.limit), ("--order 2", asked.order == 2), ("--mode forward", asked.forward)):
         if given:
-            raise AdError(f"{option} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
-                          f" {operations:,}", help=f"leave out {option}, or give smaller tensors")
+            raise AdError(f"⟦{option}⟧ writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
+                          f" {operations:,}", help=f"leave out ⟦{option}⟧, or give smaller tensors")
     return True
 
 
@@ -116,8 +113,8 @@ def differentiated(asked: WhyAt, program: Program, wrt: Sequence[str]) -> set[st
     count = max(1, len(program.equations)) * (len(wrt) ** (asked.order - 1))
     names = [r.name for r in program.results]
     if (len(wrt) if asked.forward else 1) * count > MOST_SWEPT:
-        raise AdError(f"--{'mode forward' if asked.forward else 'order 2'} takes {len(wrt):,} sweeps here, each of {count:,} "
-                      f"operations, which is too much", help="name fewer inputs with --wrt, or give smaller tensors")
+        raise AdError(f"⟦--{'mode forward' if asked.forward else 'order 2'}⟧ takes {len(wrt):,} sweeps here, each of {count:,} "
+                      f"operations, which is too much", help="name fewer inputs with ⟦--wrt⟧, or give smaller tensors")
     return set(names if asked.forward else names[:max(1, MOST_SWEPT // count)])
 
 
