@@ -33,6 +33,8 @@ from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, Context, EquationScope
+from adcli.lang.lower.uninitialised_reads import check_elements
+from adcli.lang.sizes.ranges import Domain, outside
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
@@ -203,7 +205,7 @@ class TensorScope(EquationScope):
         if node.name in self.context.broken:
             return self.held(POISON, node)
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
-            return self.held(self.element(node, name), node)
+            return self.held(self.element(node, atom, name), node)
         if is_matrix_call(self, node):
             return self.matrix_value(node, name)
         if node.name in self.context.tensors:
@@ -266,12 +268,21 @@ class TensorScope(EquationScope):
         self.env[key] = atom
         return Token("NAME", key, node.start, node.end)
 
-    def element(self, node: Call, name: str | None = None) -> Var:
+    def element(self, node: Call, tensor: Var, name: str | None = None) -> Var:
         """One element of a tensor."""
-        target = Token("NAME", name or "#", node.start, node.end)
-        atom = TensorStatement(self, TensorAssign(target, None, "=", node, None, [], node.start, node.end)).run()
-        assert isinstance(atom, Var)
-        return atom
+        at = node.start, node.end
+        b = TensorStatement(self, TensorAssign(Token("NAME", "", *at), None, "=", node, None, [], *at)).elements()
+        _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
+        if b.indices:
+            from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
+            raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node,
+                                     *suggested_sum(self.context.tree, node.start, self.env, self.tensors.sizes))
+        self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        for access in b.accesses:
+            check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
+            if fault := outside(access, Domain((), (), ()), self.context.source):
+                raise fault
+        return self.single(Read(b.argument(tensor), subscripts), b.args, at, name)
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:
         """The comprehension without indices whose value is a source."""
