@@ -10,7 +10,8 @@ from adcli.api.arguments import DOUBLE, one_number, real_array
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Param, Program, shape_of
 from adcli.lang.ir.errors import AdError, plural
-from adcli.solvers.functions import moved_inputs, vector_function
+from adcli.solvers.functions import moved_inputs
+from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector
 from adcli.task.derive import chosen
 

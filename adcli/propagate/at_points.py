@@ -18,9 +18,9 @@ from adcli.input.distributions import NORMAL, Spread, T
 from adcli.lang.derive.uncertainty_figures import figures
 from adcli.lang.ir import KINK, POLE, Lit
 from adcli.output.layout import Row
-from adcli.propagate.budgets import EXTRA, Budget, CoverageInterval, FigureKey, OutputBudget, Sampling
+from adcli.propagate.budgets import EXTRA, Budget, CoverageInterval, FigureKey, OutputBudget
 from adcli.propagate.coverage import coverage_factor, effective_dof
-from adcli.propagate.given import GivenPoint, evaluations
+from adcli.propagate.given import GivenPoint, Sampling, evaluations
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS
 

@@ -15,6 +15,7 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import plural
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text
+from adcli.propagate.given import Sampling
 
 if TYPE_CHECKING:
     from adcli.propagate.monte_carlo import ModelVerdict, Sampled
@@ -100,22 +101,6 @@ class Budget:
     def together(self) -> list[tuple[str, Correlations]]:
         """The correlations by kind."""
         return [("corr", self.correlations), ("mc_corr", self.sampled_correlations)]
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How samples are drawn: how many (0: none are; None: as many as make the figures stable), from what seed, for what coverage
-    probability, and whether also for the shortest interval."""
-
-    samples: int | None
-    seed: int
-    coverage: float
-    shortest: bool = False
-
-    @property
-    def chance(self) -> str:
-        """The coverage probability in percent."""
-        return f"{100 * self.coverage:.10g} %"
 
 
 # ---------------------------------------------------------------- for people

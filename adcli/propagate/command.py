@@ -35,9 +35,8 @@ from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.output.wrap import fitted
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
-from adcli.propagate.budgets import Sampling
 from adcli.propagate.coverage import probability
-from adcli.propagate.given import GivenPoint, given_points, moments, require_degrees, uncertain, with_files
+from adcli.propagate.given import GivenPoint, Sampling, given_points, moments, require_degrees, uncertain, with_files
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit

@@ -6,6 +6,7 @@ second order the moments of distributions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from types import MappingProxyType
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
 
 Fact = TypeVar("Fact")
 NORMAL_MOMENTS = 0.0, 3.0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How samples are drawn: how many (0: none are; None: as many as make the figures stable), from what seed, for what coverage
+    probability, and whether also for the shortest interval."""
+
+    samples: int | None
+    seed: int
+    coverage: float
+    shortest: bool = False
+
+    @property
+    def chance(self) -> str:
+        """The coverage probability in percent."""
+        return f"{100 * self.coverage:.10g} %"
 
 
 class GivenPoint(NamedTuple):

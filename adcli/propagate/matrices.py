@@ -25,9 +25,8 @@ from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import Names, tensor_of
 from adcli.output.layout import Row
 from adcli.propagate.at_points import Budgets
-from adcli.propagate.budgets import Sampling
 from adcli.propagate.elements import named_elements
-from adcli.propagate.given import GivenPoint
+from adcli.propagate.given import GivenPoint, Sampling
 from adcli.task.matrices import dense
 from adcli.task.request import Column, Request, Signature
 from adcli.task.tasks import prepared

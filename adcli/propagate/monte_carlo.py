@@ -23,7 +23,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.propagate.draws import Draws
 
 if TYPE_CHECKING:
-    from adcli.propagate.budgets import Sampling
+    from adcli.propagate.given import Sampling
 
 HELD = 1 << 22
 """Doubles of one block, inputs and outputs together."""

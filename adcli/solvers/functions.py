@@ -162,14 +162,6 @@ class VectorFunction(Components, ABC):
         """The Hessian times a direction."""
 
 
-def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
-    """The function for a program; the shapes of tensors are those that `start` has for them."""
-    if not has_tensors(program):
-        return ScalarVectorFunction(program, names, fixed)
-    from adcli.solvers.tensor_functions import TensorVectorFunction
-    return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
-
-
 def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, Any]) -> list[str]:
     """The inputs that are components of the vector: those in `order`, by default all but params that are not `fixed`."""
     known = inputs_to_differentiate(program, order if order is not None else None)

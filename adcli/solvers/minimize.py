@@ -18,13 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.conditions import with_conditions
-from adcli.solvers.functions import (
-    GIVEN_UP,
-    MOST_DENSE,
-    ScalarVectorFunction,
-    VectorFunction,
-    vector_function,
-)
+from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction, VectorFunction
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
@@ -39,6 +33,7 @@ from adcli.solvers.optimality import (
     polished,
 )
 from adcli.solvers.removable import agreed, mended
+from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector, dense
 from adcli.task.matrices import elements
 

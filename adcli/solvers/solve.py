@@ -18,7 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.conditions import with_equations
-from adcli.solvers.functions import GIVEN_UP, VectorFunction, vector_function
+from adcli.solvers.functions import GIVEN_UP, VectorFunction
 from adcli.solvers.solution import (
     LEAST_SQUARES,
     NOT_FINITE,
@@ -31,6 +31,7 @@ from adcli.solvers.solution import (
     length,
     sizes,
 )
+from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector, dense
 
 POLISHING = 30

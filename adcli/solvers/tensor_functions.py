@@ -1,5 +1,5 @@
 """The outputs of a program with tensors as one vector, and its sparse matrices at a point: native sweeps, each compiled when it
-is first called, of a matrix one for each colour."""
+is first called, of a matrix one for each colour. `vector_function` chooses between it and that of scalars."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
 from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.evaluate.unfolding import length, unfolded
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
-from adcli.solvers.functions import MOST_DENSE, VectorFunction, rounding_errors
+from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors
 from adcli.solvers.vectors import Vector
 from adcli.task.matrices import ColouredReading, element_matrix, read_by_colours, sparse_array
 from adcli.task.native import compiled
@@ -24,6 +24,13 @@ from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
 """Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
+
+
+def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
+    """The function for a program; the shapes of tensors are those that `start` has for them."""
+    if not has_tensors(program):
+        return ScalarVectorFunction(program, names, fixed)
+    return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
 
 
 class TensorVectorFunction(VectorFunction):

@@ -14,8 +14,8 @@ from session_seed import half
 
 from adcli.input.distributions import DISTRIBUTIONS, SAMPLES, Sample, Spread, T
 from adcli.propagate import monte_carlo
-from adcli.propagate.budgets import Sampling
 from adcli.propagate.draws import draws
+from adcli.propagate.given import Sampling
 from adcli.propagate.monte_carlo import (
     Experiment,
     ModelVerdict,
