@@ -3,7 +3,8 @@
 The size of the input is no such length: sin(1e7*x) turns over a millionth of it, and hypot(x, 1e-300) at 0 knows nothing of 1.
 Steps that are longer than that length see another function, and all of them agree on a wrong answer. So values are looked at
 in multiple precision from the shortest step upwards: as long as the change of the value grows about as fast as the step, nothing
-has turned yet. No rule of differentiation has a part in it.
+has turned yet, and no comparison or rounding on the way comes out otherwise: over steps of 1e200, round(x) is a line. No rule of
+differentiation has a part in it.
 """
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adcli.lang.evaluate import evaluate, precise_arithmetic
+from adcli.lang.analyse.decisions import decided
+from adcli.lang.evaluate import every_value, precise_arithmetic, read
 from adcli.lang.ir import Program
 
 ODD_PART = 1e-12
@@ -49,13 +51,21 @@ def _scales(program: Program, at: Mapping[str, float], name: str, size: Mapping[
     digits = DIGITS + int(max(0, math.frexp(at[name])[1] - powers[0], -powers[0]) * math.log10(2))
     exact = precise_arithmetic(digits)
     point, two = {n: exact.constant(x) for n, x in at.items()}, exact.constant(2.0)
-    centre = evaluate(program, point, exact)
+
+    def seen(at: Mapping[str, Any]) -> tuple[dict[str, Any], list[object]]:
+        values = every_value(program, at, exact)
+        return {r.name: read(values, r.atom, exact) for r in program.results}, decided(program, values, exact)
+
+    centre, pieces = seen(point)
     rounded = {r: exact.constant(size[r]) * exact.constant(10.0) ** (20 - digits) for r in centre}
     changes: dict[str, list[tuple[Any, Any]]] = {r: [] for r in centre}
     found: dict[str, float | None] = dict.fromkeys(centre)
     going = set(centre)
     for power in powers:
-        moved = [evaluate(program, {**point, name: point[name] + s * two ** power}, exact) for s in (1, -1)]
+        (above, over), (below, under) = (seen({**point, name: point[name] + s * two ** power}) for s in (1, -1))
+        moved = above, below
+        if not over == under == pieces:
+            break
         for r in sorted(going):
             changes[r].append((max(abs(m[r] - centre[r]) for m in moved), abs(moved[0][r] - moved[1][r])))
             if not _still_goes_on(changes[r], rounded[r]):
