@@ -168,10 +168,6 @@ def boxes(task: Task, specs: Sequence[str], reporter: Reporter) -> Iterator[Wide
     require_point(inputs, specs)
     given = [split_widths(inputs, spec) for spec in specs]
     points = [located(inputs, [plain], reporter.say, task.signature.source) for plain, _ in given]
-    for _, spreads in given:
-        for name in spreads:
-            if name not in {p.name for p in inputs}:
-                raise AdError(f"no input '{name}'")
     return ((dict(at), ends_of(at, spreads)) for each, (_, spreads) in zip(points, given, strict=True) for at in each)
 
 
@@ -194,6 +190,8 @@ def split_widths(inputs: Sequence[Param], spec: str) -> tuple[str, dict[str, str
     for part in filter(str.strip, parts(spec)):
         name = composed(part.partition("=")[0].strip())
         kind = kinds.get(name)
+        if kind is None and ("±" in part or "+-" in part):
+            raise AdError(f"no input '{name}'")
         if kind is not None and kind.shape:
             value, width = tensor_parts(part)
             found: dict[str, Any] = {} if width is None else {name: width}

@@ -200,7 +200,7 @@ MISSING = "--missing nan reads missing values as nan"
     ('{"x":1,"y":true}', OBJECTS, "'y': 'true' is not a number", None),
     ('{"x":1,"y":["é"]}', OBJECTS, "'y': '[\"é\"]' is not a number", None),
     ('{"x":1,"y":1e999}', OBJECTS, "'y' is too large for a double", None),
-    ('{"x":1,"y":-999}', NA, "'y' is null", MISSING), ('{"x":1,"y":-999.0}', NA, [1.0, -999.0], None),
+    ('{"x":1,"y":-999}', NA, "'y' is null", MISSING), ('{"x":1,"y":-999.0}', NA, "'y' is null", MISSING),
     ('{"x":1,"y":"NA"}', NA, "'y' is null", MISSING),
     ('{"x":1,"y":NaN}', OBJECTS, 'not JSON: write "NaN", in quotes', None),
     ("[1]", OBJECTS, "not a JSON object", 'write one object per line: {"x": 2}'),
