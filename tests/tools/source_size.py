@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """The size of the source: files, lines with code, and tokens without comments and docstrings, of each folder and in all.
 
-    python tests/tools/source_size.py [FOLDER…]     (default: adcli codegen lang)
+    python tests/tools/source_size.py [FOLDER…]              (default: adcli codegen lang)
+    python tests/tools/source_size.py --since REVISION        and the change since a revision of git
 
 Joining lines changes no number of tokens. The tables of the parser, which a program writes, are not counted.
 """
 from __future__ import annotations
 
+import argparse
 import ast
 import pathlib
-import sys
+import subprocess
+import tempfile
 import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -58,7 +61,29 @@ def sizes(root: pathlib.Path, folders: Iterable[str]) -> dict[str, Size]:
                            if path.relative_to(root).as_posix() not in GENERATED) for name in folders}
 
 
-if __name__ == "__main__":
-    found = sizes(pathlib.Path(__file__).resolve().parents[2], sys.argv[1:] or FOLDERS)
+def sizes_of_revision(root: pathlib.Path, revision: str, folders: Iterable[str]) -> dict[str, Size]:
+    """Of a revision of git."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(["git", "-C", str(root), "archive", revision, *folders], check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
+        return sizes(pathlib.Path(folder), folders)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folders", nargs="*", default=FOLDERS)
+    parser.add_argument("--since", metavar="REVISION")
+    given = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parents[2]
+    found = sizes(root, given.folders)
     for name, each in {**found, "all": together(found.values())}.items():
         print(f"{name:10}{each}")
+    if given.since:
+        before = together(sizes_of_revision(root, given.since, given.folders).values())
+        now = together(found.values())
+        change = (f"{x - y:+,} {what}" for what, x, y in zip(Size._fields, now, before, strict=True))
+        print(f"since {given.since}: {', '.join(change)}")
+
+
+if __name__ == "__main__":
+    main()
