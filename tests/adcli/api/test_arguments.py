@@ -1,6 +1,7 @@
 """Tensors from Python: arrays and lists in, arrays of the right shapes out, derivatives as Functions, faults, travel."""
 from __future__ import annotations
 
+import collections
 import copy
 import math
 import pickle
@@ -67,6 +68,13 @@ def test_results_go_into_arrays_that_are_there():
     again = g(A=2 * A, B=B, s=2, out=first)
     assert list(again) == list(first) and again["dL_dA"] is first["dL_dA"] and type(again["L"]) is float
     assert again["L"] == g(A=2 * A, B=B, s=2)["L"] != first["L"]
+
+
+def test_out_may_be_any_mapping():
+    there = np.zeros(len(A))
+    assert MV(A=A, B=B, out=collections.OrderedDict(C=there))["C"] is there and there.any()
+    there[:] = 0
+    assert MV(A=A, B=B, out=types.MappingProxyType({"C": there}))["C"] is there and there.any()
 
 
 @pytest.mark.parametrize("out, message", [

@@ -11,6 +11,7 @@ import adcli
 from adcli import AdError
 from adcli.solvers.minimize import SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
+from adcli.solvers.optimality import multipliers
 
 PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 150]
 ROSENBROCK = "v = (1 - x)**2 + 100*(y - x**2)**2"
@@ -288,3 +289,9 @@ def test_tensors_have_minima_of_higher_order_too():
     for start in ([2.1, 0.4, 3.3], [1.3, 1.9, 2.7]):
         assert adcli.compile(text.format("6")).minimize(x=start).verdict == "flat"
         assert adcli.compile(text.format("6.0001")).minimize(x=start).verdict == "minimum"
+
+
+def test_multipliers_without_one_row_are_those_of_the_others() -> None:
+    rows, gradient = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0]]), np.array([3.0, 4.0, 0.0])
+    found, residual = multipliers(rows, gradient, np.ones(3), without=2)
+    np.testing.assert_allclose([*found, *residual], [3, 2, 0, 0, 0, 0], atol=1e-14)

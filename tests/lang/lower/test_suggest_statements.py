@@ -11,6 +11,19 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from tensor_laws import NUMPY
 
+
+@pytest.mark.parametrize("value, offered", [
+    ("sum(x(i) for i in range(N))", "v +=! x(i) where i in 0:N"),
+    ("2*sum(x(i) for i in range(N))", "s +=! x(i) where i in 0:N; v = 2*s"),
+    ("sum(x(i) for i in range(N)) + 1", "s +=! x(i) where i in 0:N; v = s + 1")])
+def test_a_reduction_of_another_language_is_a_statement_of_its_own(value: str, offered: str) -> None:
+    text = f"input x(N)\nv = {value}"
+    with pytest.raises(AdError) as caught:
+        parse(text)
+    assert caught.value.help == f"write {offered}"
+    assert caught.value.fix is not None and caught.value.fix.applied(text) == f"input x(N)\n{offered}"
+
+
 N = 3
 r = np.random.default_rng(1)
 POINT = {"W": r.uniform(0.1, 0.9, (N, N)), "V": r.uniform(0.1, 0.9, (N, N)), "x": r.uniform(0.2, 1, N), "y": r.uniform(0.2, 1, N),

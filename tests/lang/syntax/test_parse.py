@@ -109,6 +109,13 @@ def test_any_text_gives_a_program_or_an_error() -> None:
     holds()
 
 
+@pytest.mark.parametrize("word", ["for", "where", "exists", "until", "down"])
+def test_a_value_may_have_the_name_of_a_keyword(word: str) -> None:
+    text = f"{word} = 2 * x\nv = 3 * {word} + {word}\n"
+    named, plain = (parse(t) for t in (text, text.replace(word, "value")))
+    assert [e.op for e in named.equations] == [e.op for e in plain.equations]
+
+
 # ---------------------------------------------------------------- text that is no program
 
 TOKENS = (
