@@ -33,6 +33,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from adcli.lang.ir.activity import inputs_to_differentiate
+
 import adcli
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -92,7 +94,8 @@ def sample(program: Command, text: str, at: Command) -> Sample:
     given = dict(part.partition("=")[::2] for part in at[1].split(",")) if numbers else {}
     first = next(iter(given), "")
     grid = ",".join(f"{name}={x}:{float(x) + 1}:3" if name == first else f"{name}={x}" for name, x in given.items())
-    return Sample(program, at, ("--tangent", ",".join(f"{name}=1" for name in function.inputs)),
+    active = inputs_to_differentiate(function.program, None)
+    return Sample(program, at, ("--tangent", ",".join(f"{name}=1" for name in active)),
                   ("--cotangent", ",".join(f"{name}=1" for name in function.outputs)),
                   ("--of", function.outputs[-1]) if len(function.outputs) > 1 else (), tuple(given),
                   ("--at", grid) if given else ())
@@ -155,8 +158,8 @@ def commands(folder: pathlib.Path) -> Iterator[Command]:
         for line in re.findall(r"^# Try:  (.+)$", path.read_text("utf-8"), re.M):
             if "|" not in line and ">" not in line and (words := shlex.split(line))[0] == "adcli":
                 yield tuple(words[1:])
-    for number, text in enumerate(wrong_programs()):
-        path = folder / f"wrong{number}.ad"
+    for text in wrong_programs():
+        path = folder / f"wrong{zlib.crc32(text.encode()):08x}.ad"
         path.write_text(text + "\n", "utf-8")
         yield ("grad", str(path))
     for verb in VERBS:
