@@ -11,7 +11,7 @@ README = text("README")
 
 
 def test_it_is_short():
-    assert len(README.splitlines()) <= 155
+    assert len(README.splitlines()) <= 150
 
 
 def test_the_first_command_prints_what_stands_below_it():

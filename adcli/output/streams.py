@@ -270,11 +270,11 @@ def say(message: object) -> None:
 
 def for_reader(lines: list[str], stream: TextIO) -> list[str]:
     """The lines of a message as wide as the terminal that they go to, and in colour, where that is wanted."""
-    from adcli.output import wrap
+    from adcli.output import colour, wrap
     columns = columns_of(stream)
     if columns is not None:
         lines = list(wrap.with_carets(lines, columns))
-    return [wrap.message(line) for line in lines] if wrap.wanted(stream) else lines
+    return [colour.message(line) for line in lines] if colour.wanted(stream) else lines
 
 
 LEAST = 24

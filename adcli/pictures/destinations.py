@@ -5,11 +5,11 @@ import shutil
 import sys
 
 from adcli.lang.ir.errors import AdError
+from adcli.output.colour import wanted
 from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.streams import STDOUT, descriptor, packed_destination
 from adcli.output.suffixes import split
-from adcli.output.wrap import wanted
 from adcli.pictures.picture import FILES, Picture, require_package
 
 MARGIN = 3

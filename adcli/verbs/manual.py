@@ -55,7 +55,7 @@ def text(context: click.Context, topic: str) -> str:
     from adcli.manual import TOPICS, chapter
     from adcli.manual.markdown import blocks
     from adcli.manual.terminal import render
-    from adcli.output.wrap import wanted
+    from adcli.output.colour import wanted
     width = columns_of(None) or shutil.get_terminal_size().columns
     styled = wanted(sys.stdout)
     if not topic:

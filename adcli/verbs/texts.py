@@ -14,8 +14,8 @@ from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.output.colour import in_colour, wanted
 from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination, say
-from adcli.output.wrap import in_colour, wanted
 from adcli.task.rules import require_fit
 from adcli.task.shapes import shape_lines
 

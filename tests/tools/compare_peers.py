@@ -49,7 +49,7 @@ CALL = "one call of it from Python, µs"
 HESSIANS = [f"sparse Hessian of Rosenbrock's function, {VARIABLES:,} variables, written {how}, s"
             for how in ("as a sum", "term by term")]
 TENSORS = {"matrix product, 512 × 512": ("matrix_matrix", 512), "convolution of images, 64 × 64": ("convolution", 64),
-           "layer norm, 512 × 768": ("layer_norm", 512), "LSTM, 128 steps": ("lstm", 128)}
+           "LSTM, 128 steps": ("lstm", 128)}
 OF_TENSORS = [f"{title}: value and gradient, ms" for title in TENSORS]
 JOBS = [(START, False, False), (CALL, True, False), *((title, True, False) for title in HESSIANS),
         *((title, False, True) for title in OF_TENSORS)]
@@ -114,7 +114,7 @@ def programs() -> Iterator[tuple[str, str]]:
 
 def kernel(name: str, text: str, seconds: float) -> Kernel:
     from adcli.lang.lower.frontend import parse
-    from bench_gcc import compared
+    from bench_gcc import compared, fastest
     function = adcli.compile(text)
     jacobian = function.jacobian()
     draw = np.random.default_rng(0).uniform
@@ -124,7 +124,7 @@ def kernel(name: str, text: str, seconds: float) -> Kernel:
     evaluate = python(text)
     runs = [lambda: jacobian(at, jobs=1, out=out), jax_rows(evaluate, at, function.outputs),
             casadi_rows(evaluate, at, function.outputs)]
-    ours, jax, casadi = least(runs, seconds)
+    ours, jax, casadi = fastest(runs, seconds)
     line = compared(name, parse(text), [], seconds, ROWS, False)
     mine = ours / ROWS * 1e9
     return Kernel(name, inputs_and_outputs(text), mine, jax / ROWS * 1e9, casadi / ROWS_CASADI * 1e9, mine * line.ratio)
@@ -178,12 +178,6 @@ def casadi_rows(evaluate: Callable[..., dict[str, Any]], at: dict[str, Any], out
     return lambda: function(points)
 
 
-def least(runs: list[Callable[[], Any]], seconds: float) -> list[float]:
-    """The shortest time of each in seconds, in turns."""
-    from bench_gcc import fastest
-    return fastest(runs, seconds)
-
-
 # ---------------------------------------------------------------- processes, calls, a large Hessian, tensors
 
 CASADI = """
@@ -213,13 +207,14 @@ def processes() -> Job:
 def calls(seconds: float) -> Job:
     """One call of a compiled gradient from Python."""
     import casadi
+    from bench_gcc import fastest
     names: dict[str, Any] = {}
     exec(CASADI, names)
     x, y, v = names["x"], names["y"], names["v"]
     theirs = casadi.Function("f", [x, y], [v, casadi.gradient(v, casadi.vertcat(x, y))])
     ours = adcli.load(str(ROOT / "samples" / "worked.ad")).grad()
     runs = [lambda: [ours(x=2.0, y=5.0) for _ in range(1000)], lambda: [theirs(2.0, 5.0) for _ in range(1000)]]
-    mine, casadis = (t * 1e3 for t in least(runs, seconds))
+    mine, casadis = (t * 1e3 for t in fastest(runs, seconds))
     return Job(CALL, mine, NAN, casadis)
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import sys
 
@@ -264,7 +265,7 @@ def test_whole_numbers_are_written_without_a_fraction(folder):
     ("eval", "v = 7.875"), ("grad", "dv_dt = 9.75"), ("grad --mode forward --precision single", "dv_dt = 9.75"),
     ("jvp --tangent t=2", "dv = 19.5"), ("vjp --cotangent v=2", "d_dt = 19.5"), ("hvp --tangent t=1", "hvp_t = 9.0"),
     ("hessian --wrt t", "d2v_dt_dt = 9.0"), ("taylor --tangent t=1 --order 2", "v_2 = 4.5"),
-    ("jacobian --wrt t --format coo", "0,0,v,t,9.75"), ("eval --digits", "# exact"),
+    ("jacobian --wrt t --format coo", "0,0,v,t,9.75"), ("eval --digits", "v = 7.875 # exact"),
     ("eval --enclose", "input v in [7.875, 7.875]"), ("check -q", "no disagreement"), ("propagate", "share_v_t = 100.0"),
 ])
 @pytest.mark.parametrize("inputs, given", [("t, int32 n", "n=3"), ("t, int32 n, x(N)", "n=3,x=[1,2]")])
@@ -272,4 +273,4 @@ def test_whole_numbers_are_numbers_in_every_verb(words, line, inputs, given):
     """Beside tensors and without any: in memory they are no doubles."""
     spread = "±0.1" if words == "propagate" else ""
     ended = succeeds(*words.split(), "-e", f"input {inputs}; v = t*n + t**n", "--at", f"t=1.5{spread},{given}")
-    assert line in ended.out
+    assert line in re.sub(" +", " ", ended.out)

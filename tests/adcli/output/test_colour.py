@@ -8,7 +8,7 @@ from command import adcli, succeeds
 from places import ROOT
 from terminals import on_terminal
 
-from adcli.output import wrap
+from adcli.output import colour
 
 WRONG = ("eval", "-e", "v = 2*tahn(x)")
 SHOWN = ("show", ROOT / "samples" / "matrix_vector.ad")
@@ -48,7 +48,7 @@ def test_a_message():
         "\x1b[1m-e:1:7:\x1b[0m \x1b[1;31merror:\x1b[0m unknown function 'tahn'\n    v = 2*tahn(x)\n"
         "          \x1b[1;31m^^^^\x1b[0m\n"
         "\x1b[1;32mhelp:\x1b[0m did you mean 'tanh'?\n")
-    assert wrap.message("no message: of ours") == "no message: of ours"
+    assert colour.message("no message: of ours") == "no message: of ours"
 
 
 def test_a_terminal_obeys_nothing_of_a_listing(tmp_path):
