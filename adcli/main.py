@@ -117,7 +117,7 @@ def run(args: list[str]) -> int:
     system call of its own does."""
     try:
         return _reported(args)
-    except (MemoryError, SystemError):   # what Python raises where its own steps get no memory
+    except (MemoryError, SystemError, ImportError):   # what Python raises where its own steps get no memory
         os.write(2, b"adcli: error: not enough memory for this program\n")
         return 2
 

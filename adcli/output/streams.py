@@ -262,17 +262,17 @@ def say(message: object) -> None:
     """A message on standard error, as long as there is one. Nothing in it is obeyed by a terminal, and no line is endless."""
     if sys.stderr is not None:
         lines = [shortened(visible(line), LONGEST_LINE) for line in worded(str(message)).split("\n")]
+        with contextlib.suppress(MemoryError, SystemError, OSError, ImportError):   # what it loads may not fit; the message does
+            lines = for_reader(lines, sys.stderr)
         with contextlib.suppress(OSError):
-            with contextlib.suppress(MemoryError):   # what it loads may not fit; the message does
-                lines = for_reader(lines, sys.stderr)
             print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def for_reader(lines: list[str], stream: TextIO) -> list[str]:
     """The lines of a message as wide as the terminal that they go to, and in colour, where that is wanted."""
-    from adcli.output import colour, wrap
-    columns = columns_of(stream)
-    if columns is not None:
+    from adcli.output import colour
+    if (columns := columns_of(stream)) is not None:
+        from adcli.output import wrap
         lines = list(wrap.with_carets(lines, columns))
     return [colour.message(line) for line in lines] if colour.wanted(stream) else lines
 

@@ -25,6 +25,7 @@ from adcli.lang.ir.errors import AdError
 from places import ROOT
 
 from adcli import main
+from adcli.output import streams
 
 
 def test_amounts_in_the_largest_unit_that_has_digits_enough() -> None:
@@ -50,7 +51,7 @@ from adcli.main import run
 lines = {"grad": ["grad", "-e", "x*sin(x)", "--at", "x=2", "--no-cache"],
          "tensors": ["eval", "-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=[1,2]", "--no-cache"]}
 space, data = resource.RLIMIT_AS, resource.RLIMIT_DATA
-for limit, kib in ((space, 30_000), (space, 150_000), (data, 14_000), (data, 40_000)):
+for limit, kib in ((space, 30_000), (space, 150_000), (data, 8_400), (data, 14_000), (data, 40_000)):
     for line in lines.values():
         child = os.fork()
         if not child:
@@ -68,11 +69,22 @@ def test_with_too_little_memory_there_is_an_answer_or_a_message() -> None:
                            env={**os.environ, "PYTHONPATH": str(ROOT)})
     codes = [line for line in ended.stdout.splitlines() if line in ("0", "2")]
     others = [line for line in ended.stdout.splitlines() if line not in ("0", "2")]
-    assert len(codes) == 8
+    assert len(codes) == 10
     assert all(" = " in line for line in others)   # results
     said = ended.stderr.splitlines()
     assert all(line.startswith(("adcli: error: ", "help: raise it: ulimit")) for line in said), said
     assert sum(line.startswith("adcli: error: ") for line in said) == codes.count("2")
+
+
+@pytest.mark.parametrize("refused", [MemoryError, ImportError, SystemError, OSError])
+def test_a_message_is_said_where_nothing_more_can_be_loaded(
+        refused: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A module is read from a file, mapped, and given memory: each may fail where a message is to get its colours."""
+    def refuse(lines: list[str], stream: object) -> list[str]:
+        raise refused
+    monkeypatch.setattr(streams, "for_reader", refuse)
+    streams.say("adcli: error: not enough memory")
+    assert capsys.readouterr().err == "adcli: error: not enough memory\n"
 
 
 def test_a_control_group_has_what_it_and_those_above_it_leave(tmp_path: Path) -> None:
