@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
     from adcli.codegen.rows.direct import Quick
-    from adcli.solvers.tensor_functions import ColouredMatrix
+    from adcli.solvers.tensor_functions import SparseMatrix
 
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
@@ -105,8 +105,8 @@ class Function(Inspection):
     each processor where the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_calls", "_coloured", "_fast", "_fits", "_inputs", "_kernel", "_matrix", "_numbers",
-                 "_origin", "_outputs", "_precision", "_program", "_status", "_tensors")
+    __slots__ = ("__weakref__", "_arrays", "_calls", "_fast", "_fits", "_inputs", "_kernel", "_matrix", "_numbers",
+                 "_origin", "_outputs", "_precision", "_program", "_sparse_matrix", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
                  precision: str = "double", fast_math: bool = False) -> None:
@@ -123,7 +123,7 @@ class Function(Inspection):
         self._numbers: Quick | None = None
         self._arrays: Quick | None = None
         self._fits: dict[Any, Any] = {}
-        self._coloured: ColouredMatrix | None = None
+        self._sparse_matrix: SparseMatrix | None = None
         self._tensors = has_tensors(program)
 
     @property
@@ -233,16 +233,16 @@ class Function(Inspection):
             raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
         if self._tensors and self._origin is not None:
             from adcli.api.scientific import whole_point
-            return self._by_colours(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
+            return self._matrix_at(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
         from adcli.solvers.functions import sparse
         return sparse(self._program, *self._matrix, list(self(at, **values).values()), self._precision)
 
-    def _by_colours(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> ColouredMatrix:
+    def _matrix_at(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> SparseMatrix:
         """The sweeps that the matrix of a program with tensors is read from."""
-        if self._coloured is None:
-            from adcli.solvers.tensor_functions import ColouredMatrix
-            self._coloured = ColouredMatrix(origin.primal, kind, wrt, self._precision, self._fast)
-        return self._coloured
+        if self._sparse_matrix is None:
+            from adcli.solvers.tensor_functions import SparseMatrix
+            self._sparse_matrix = SparseMatrix(origin.primal, kind, wrt, self._precision, self._fast)
+        return self._sparse_matrix
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
               **fixed: Any) -> Solver:

@@ -21,9 +21,10 @@ from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Lit, Param, Program, Result, Var, has_tensors, shape_of
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate
-from adcli.lang.ir.build import Builder
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
 from adcli.lang.passes.status import with_status
@@ -158,6 +159,22 @@ class VectorFunction(Components, ABC):
     def hess(self, x: Vector, v: Vector) -> Any: ...
 
     @abstractmethod
+    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        """Rows and columns of the entries of the Jacobian, row by row; the same everywhere, unless subscripts are computed."""
+
+    @abstractmethod
+    def jac_values(self, x: Vector) -> Vector:
+        """The numbers of these entries."""
+
+    @abstractmethod
+    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        """Rows and columns of the entries of the Hessian in the lower triangle, row by row."""
+
+    @abstractmethod
+    def hess_values(self, x: Vector, v: Vector) -> Vector:
+        """The numbers of these entries, of the outputs' sum with weights v."""
+
+    @abstractmethod
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         """The Hessian times a direction."""
 
@@ -245,6 +262,20 @@ class ScalarVectorFunction(VectorFunction):
     def hess(self, x: Vector, v: Vector) -> Any:
         return self.hessian.matrix(self.filled("hessian")(x, v))
 
+    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.jacobian.places_of_entries
+
+    def jac_values(self, x: Vector) -> Vector:
+        return self.filled("jacobian")(x)[len(self.program.results):]
+
+    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        i, j = self.hessian.places_of_entries
+        return i[i >= j], j[i >= j]
+
+    def hess_values(self, x: Vector, v: Vector) -> Vector:
+        i, j = self.hessian.places_of_entries
+        return self.filled("hessian")(x, v)[i >= j]
+
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         key, hessian = x.tobytes() + v.tobytes(), self.products
         if hessian[0] != key:
@@ -284,12 +315,23 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
     """The sum of the outputs, each times a further input, and the names of these inputs."""
     names, b = Names.of(program), Builder()
     b.equations.extend(program.equations)
-    weights = [Param(Var(n := names.fresh(f"weight_{r.name}")), n) for r in program.results]
-    total = b.expr(program.results[0].atom) * b.expr(weights[0].var)
-    for r, w in zip(program.results[1:], weights[1:], strict=True):
-        total = total + b.expr(r.atom) * b.expr(w.var)
+    weights = [Param(Var(n := names.fresh(f"weight_{r.name}"), shape=shape_of(r.atom)), n) for r in program.results]
+    total: Expr | None = None
+    for r, w in zip(program.results, weights, strict=True):
+        term = weighted(b, r.atom, w.var)
+        total = term if total is None else total + term
+    assert total is not None, "there is an output"
     result = Result(names.fresh("total"), total.atom)
     return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
+
+
+def weighted(b: Builder, value: Atom, weight: Var) -> Expr:
+    """The sum of the elements of a value, each times its weight."""
+    if not weight.shape:
+        return b.expr(value) * b.expr(weight)
+    from adcli.lang.ir.elementwise import computed, every_element
+    ranges, here = every_element(weight.shape)
+    return computed(b, Comprehension(ranges=ranges, reduction="+"), lambda x, w: x * w, [(value, here), (weight, here)])
 
 
 class CalledMatrix(Called):
@@ -309,6 +351,14 @@ class CalledMatrix(Called):
         self.places = [*range(before), *(before + within).tolist()]
         self.size = before + (len(order) if self.sparse else n * m)
         self.empty = np.empty if len(self.places) == self.size else np.zeros
+
+    @cached_property
+    def places_of_entries(self) -> tuple[Vector, Vector]:
+        """Rows and columns of the numbers."""
+        if not self.sparse:
+            i, j = np.indices(self.shape).reshape(2, -1)
+            return i, j
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.rows)), self.column
 
     def matrix(self, numbers: Vector) -> Any:
         if not self.sparse:

@@ -2,6 +2,7 @@
 is first called, of a matrix one for each colour. `vector_function` chooses between it and that of scalars."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,9 +15,10 @@ from adcli.input.arrays import fitting
 from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Program, has_tensors
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
-from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors
+from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
 from adcli.solvers.vectors import Vector
 from adcli.task.matrices import ColouredReading, element_matrix, read_by_colours, sparse_array
 from adcli.task.native import compiled
@@ -24,6 +26,8 @@ from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
 """Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
+FEW = 10
+"""Rows or columns up to which a matrix is dense."""
 
 
 def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
@@ -131,6 +135,8 @@ class TensorVectorFunction(VectorFunction):
 
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
         m = sum(self.output_sizes(x))
+        if min(m, self.n) > FEW and self.jacobian.is_sparse(self.point(x)):
+            return self.values(x), self.jacobian.at(self.point(x)).tocsr()
         by_rows = m <= self.n
         swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
         jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
@@ -143,11 +149,42 @@ class TensorVectorFunction(VectorFunction):
         return flat(code({**self.point(x), **seeds, **along}), products)
 
     def hess(self, x: Vector, v: Vector) -> Any:
+        if self.n > FEW and self.hessian.is_sparse(self.weighted_point(x, v)):
+            return self.hessian.at(self.weighted_point(x, v)).tocsr()
         if self.n > MOST_DENSE:
             from scipy.sparse.linalg import LinearOperator
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
         full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
         return (full + full.T) / 2
+
+    @cached_property
+    def jacobian(self) -> SparseMatrix:
+        return SparseMatrix(self.program, "jacobian", self.names, self.precision, self.fast)
+
+    @cached_property
+    def hessian(self) -> SparseMatrix:
+        return SparseMatrix(weighted_sum(self.program)[0], "hessian", self.names, self.precision, self.fast)
+
+    def weighted_point(self, x: Vector, v: Vector) -> dict[str, Any]:
+        """The inputs of the weighted sum of the outputs."""
+        parts = [part if part.shape else float(part) for part in self.split(x, v)]
+        return {**self.point(x), **dict(zip(self.weights, parts, strict=True))}
+
+    @cached_property
+    def weights(self) -> list[str]:
+        return weighted_sum(self.program)[1]
+
+    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.jacobian.places(self.point(x)).stored
+
+    def jac_values(self, x: Vector) -> Vector:
+        return self.jacobian.numbers(self.point(x))
+
+    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.hessian.places(self.weighted_point(x, np.ones(sum(self.output_sizes(x))))).stored
+
+    def hess_values(self, x: Vector, v: Vector) -> Vector:
+        return self.hessian.numbers(self.weighted_point(x, v))
 
 
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
@@ -158,16 +195,19 @@ def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
 # ---------------------------------------------------------------- sparse matrices
 
 class EntryPlaces(NamedTuple):
-    """The shape of a matrix, how its entries are read, and row, column and number of the entry of all that are not zero."""
+    """The shape of a matrix, how its entries are read, `stored` rows and columns of these, row by row, of a Hessian in the lower
+    triangle; `i`, `j` and the number of the entry of all places that are not zero."""
 
     shape: tuple[int, int]
     reading: ColouredReading
-    i: np.ndarray
-    j: np.ndarray
-    entry: np.ndarray
+    stored: tuple[Vector, Vector]
+    order: Vector
+    i: Vector
+    j: Vector
+    entry: Vector
 
 
-class ColouredMatrix:
+class SparseMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`, in numbers of a
     precision, `fast` as --fast-math says."""
 
@@ -181,18 +221,33 @@ class ColouredMatrix:
     def at(self, point: Mapping[str, Any]) -> Any:
         """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
         point = fitting(self.program, dict(point))
-        shape, reading, i, j, entry = self.places(point)
+        places = self.places(point)
+        numbers = self.swept(point, places).astype(PRECISIONS[self.precision].code)
+        return sparse_array(numbers[places.entry], places.i.copy(), places.j.copy(), places.shape)
+
+    def is_sparse(self, point: Mapping[str, Any]) -> bool:
+        """True if most entries are zero by construction, wherever they are looked at."""
+        try:
+            return self.keeps and 2 * len(self.places(point).i) <= math.prod(self.places(point).shape)
+        except AdError:   # too large a pattern
+            return False
+
+    def numbers(self, point: Mapping[str, Any]) -> Vector:
+        """The numbers of the `stored` entries at a point."""
+        places = self.places(point)
+        return self.swept(point, places)[places.order]
+
+    def swept(self, point: Mapping[str, Any], places: EntryPlaces) -> Vector:
+        """The numbers of the entries in the order in which they are read."""
         f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
         x, ones = f.pack(point), np.ones(1)
         if self.kind == "hessian":
-            numbers = reading.numbers(lambda seed: f.hessp(x, ones, seed))
-        else:
-            numbers = reading.numbers(lambda seed: (f.vjp if reading.reverse else f.jvp)(x, seed)[1])
-        return sparse_array(numbers.astype(PRECISIONS[self.precision].code)[entry], i.copy(), j.copy(), shape)
+            return places.reading.numbers(lambda seed: f.hessp(x, ones, seed))
+        return places.reading.numbers(lambda seed: (f.vjp if places.reading.reverse else f.jvp)(x, seed)[1])
 
     def places(self, point: Mapping[str, Any]) -> EntryPlaces:
-        """Where the entries stand at a point, row by row, and how they are read: the same for the same shapes and integers,
-        unless subscripts are computed."""
+        """Where the entries stand at a point, and how they are read: the same for the same shapes and integers, unless
+        subscripts are computed."""
         key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
         found = self.known.get(key) if self.keeps else None
@@ -200,7 +255,9 @@ class ColouredMatrix:
             matrix = element_matrix(self.program, point, self.kind, self.names)
             reading = read_by_colours(matrix)
             where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
-            found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, *where)
+            i, j = (np.maximum(reading.i, reading.j), np.minimum(reading.i, reading.j)) if self.kind == "hessian" else where[:2]
+            order = np.lexsort((j, i))
+            found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, (i[order], j[order]), order, *where)
             self.known = {key: found}
         return found
 
