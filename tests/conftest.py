@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import hypothesis
 import pytest
+import well_formed
 from adcli.codegen.rows import jit
 from adcli.lang.passes import pipeline
 from allowed_skips import pytest_sessionfinish  # noqa: F401
@@ -76,7 +77,7 @@ gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles 
 
 @pytest.fixture(autouse=True, scope="session")
 def _check_every_pass():
-    pipeline.CHECKED = True
+    pipeline.CHECKS = (well_formed.check,)
 
 
 @pytest.fixture(autouse=True)

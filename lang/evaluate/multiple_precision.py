@@ -18,9 +18,10 @@ from adcli.lang.ir.rounded import meant
 
 LONGEST = 1 << 15
 """Working precision in bits beyond which nothing is computed: no angle that a double can be needs more."""
-LIFTED = ("sqrt", "cbrt", "hypot", "pow", "pown", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-          "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "trunc", "round",
-          "fmod", "erf", "erfc", "gamma", "lgamma", "digamma", "polygamma")
+DIRECT = {*COMPARISONS, *RING, *CHOICES, "div", "fma", "copysign"}
+"""Operations that need no enclosure."""
+LIFTED = [name for name in interval_arithmetic().functions
+          if name not in DIRECT and (name in FLOAT.functions or name in ("pown", "digamma", "polygamma"))]
 """Functions that are those of interval arithmetic at a point."""
 
 

@@ -220,7 +220,7 @@ def excerpt(line: str, start: int, length: int, width: int = EXCERPT_WIDTH) -> l
 
 
 def nearest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> str | None:
-    """Help for an unknown word: `did you mean 'tanh'?`, or None where nothing known is close.
+    """Help for an unknown word: `did you mean 'exp'?`, or None where nothing known is close.
 
     The first of these: what `synonyms` calls it here; a known word with other capitals, with its letters in another order, that
     begins with it, or that is spelled almost as it is. A synonym that is not a known word is said to be written.

@@ -13,7 +13,7 @@ result k. At each step, for each statement: a statement with `onto` adds to the 
 the elements that its `write` names at this step a value; with a reduction these start from its neutral value, which those keep
 that no point is left for. All other elements stay as they are. Reads see what the histories hold at that moment.
 
-What a program must satisfy (`adcli.lang.ir.check`): the write of a statement has the step in one subscript, as step + constant,
+What a program must satisfy: the write of a statement has the step in one subscript, as step + constant,
 and in no other; an element is assigned by one statement at one step, and added to only behind that; all writes to an element
 come before its first read. With that every read, at whatever moment, sees the final value.
 """

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from adcli.lang.ir.primitives import TABLE
+
+OF_C = [name for name, row in TABLE.items() if row.libm == name]
+"""Functions that are named as in C, which appends f for another precision; Fortran puts d in front."""
 SYNONYMS = {
     "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square", "abs2": "square",
     "reciprocal": "recip", "inv": "recip", **dict.fromkeys(("inv_sqrt", "invsqrt", "inversesqrt"), "rsqrt"),
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "atn": "atan", "sh": "sinh", "ch": "cosh", "th": "tanh", "sq": "square",
+    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "atn": "atan", "sq": "square",
+    **{f"{name[0]}h": name for name in OF_C if name[0] != "a" and name.endswith("h")},
     "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "int": "trunc", "fix": "trunc", "aint": "trunc",
     "dint": "trunc", "integerpart": "trunc", **dict.fromkeys(("nint", "anint", "lround"), "round"),
     "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh", "cuberoot": "cbrt",
@@ -25,11 +30,8 @@ SYNONYMS = {
     "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
     "not_equal": "ne", "logical_and": "and", "logical_or": "or", "logical_not": "not",
     "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
-    **{f"{name}f": name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2",
-                                     "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "pow", "hypot", "floor", "ceil",
-                                     "erf", "erfc")},
-    **{f"d{name}": name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "log", "log10",
-                                     "sqrt", "abs")},
+    **{f"{name}f": name for name in (*OF_C, "sqrt", "floor", "ceil", "log", "log2", "log10")},
+    **{f"d{name}": name for name in (*(name for name in OF_C if "exp" not in name), "log", "log10", "sqrt", "abs")},
     "fabsf": "abs", "powr": "pow", "amax1": "max", "amin1": "min", "dmax1": "max", "dmin1": "min", "alog": "log",
     "alog10": "log10",
 }

@@ -85,7 +85,7 @@ SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
 ON_PAPER = frozenset(("ln", "lg", "arcsin", "arccos", "arctan", "tg", "cot", "sec", "csc", "coth", "sech", "csch", "sgn"))
 """Functions besides those of the table that paper writes without parentheses."""
 FUNCTIONS = "|".join(sorted({*PRIMITIVES, *ON_PAPER}, key=len, reverse=True))
-INVERTED = "sin|cos|tan|sinh|cosh|tanh"
+INVERTED = "|".join(name for name in PRIMITIVES if f"a{name}" in PRIMITIVES)
 INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
 """Functions that have an inverse here, and how paper writes it, which is also a power."""
 REDUCING = {**dict.fromkeys(("sum", "Sum", "Σ", "∑"), "+=!"), **dict.fromkeys(("prod", "Prod", "∏"), "*=!"),

@@ -19,7 +19,6 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.sweep_plans import EntryRead, SweepPlan, carried_out
 from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, read
 from adcli.lang.ir import Equation, Primitive, Program, Result, Var
-from adcli.lang.ir.check import check, check_linear
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -35,6 +34,7 @@ from adcli.lang.syntax.source import normal
 from back_ends import MODES, alike, bits, both_tiers, on_tape
 from multiple_precision import mpmath_arithmetic
 from same_programs import equal
+from well_formed import check, check_linear
 
 Point = Mapping[str, float]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
@@ -15,6 +14,7 @@ from adcli.lang.syntax.printer import print_program
 from native_tensors import everywhere
 from same_programs import equal
 from tensor_laws import NUMPY, close, direction, inner, plain_differences, seeds
+from well_formed import check
 
 
 def check_source(source: str, at: Mapping[str, Any], reference: Callable[..., Any], r: random.Random) -> None:

@@ -14,7 +14,6 @@ from collections import Counter
 import laws
 import mutations
 from adcli.lang.ir import Program, Var
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
@@ -23,6 +22,7 @@ from adcli.lang.syntax.source import decode
 from harness import Finding, Tell, announce
 from random_programs import sample
 from tensor_texts import random_text
+from well_formed import check
 
 import adcli
 

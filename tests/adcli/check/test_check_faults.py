@@ -143,7 +143,7 @@ SHARED = "s = x*y\nt = sin(s)*s\nv = t*s + x/t"
 
 def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
     """The rule of `dup` in reverse mode adds; forward mode knows nothing of it and stays right."""
-    monkeypatch.setattr(pipeline, "CHECKED", False)
+    monkeypatch.setattr(pipeline, "CHECKS", ())
     monkeypatch.setattr(reverse, "add", lambda b, first, second, *hint: first)
     ended = adcli("check", "-e", SHARED)
     assert ended.code == 1 and "the fault is in a sweep" in ended.out

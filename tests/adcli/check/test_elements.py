@@ -180,7 +180,7 @@ def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, rule: str, monkeypat
         half = comprehension_rules.elementwise(b, lambda t: t * 0.5, atom) if atom.shape else term.value * 0.5
         return type(term).of(half, term.guard, term.exists)
 
-    monkeypatch.setattr(pipeline, "CHECKED", False)
+    monkeypatch.setattr(pipeline, "CHECKS", ())
     monkeypatch.setattr(recurrence_rules, rule, wrong)
     assert "the modes differ: the fault is in a sweep" in caught(KINDS[kind])
     if (kind, rule) == ("comprehension", "pulled"):

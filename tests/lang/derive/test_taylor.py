@@ -14,7 +14,6 @@ from adcli.lang.derive.power_series import Expansion
 from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Program
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -31,6 +30,7 @@ from one_operation import REAL, program, samples, special_points
 from random_programs import law, point, sample
 from same_programs import equal
 from session_seed import fixed, half
+from well_formed import check
 
 INF, NAN = math.inf, math.nan
 COMPOSITIONS = [

@@ -9,12 +9,12 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.uncertainty import propagation
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from same_programs import equal
+from well_formed import check
 
 
 @settings(max_examples=40, deadline=None)

@@ -8,8 +8,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, composed
-from adcli.lang.ir.check import check
 from adcli.lang.ir.primitives import TABLE, select, sin
+from well_formed import check
 
 X, Y = Var("x"), Var("y")
 

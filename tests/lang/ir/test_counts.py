@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
@@ -16,6 +15,7 @@ from adcli.lang.syntax.printer import print_program
 from command import adcli, succeeds
 from same_programs import equal
 from tensor_texts import DEFINITIONS
+from well_formed import check
 
 import adcli as api
 

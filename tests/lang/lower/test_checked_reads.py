@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.syntax.printer import print_program
 from command import adcli
 from tensor_laws import NUMPY
+from well_formed import check
 
 X, K, G = [2.0, 3.0, 5.0, 7.0], [-1.0, 1.0, 0.0, 2.0], [-1, 2, 0, 4]
 AT = {"x": np.array(X), "k": np.array(K), "g": np.array(G)}

@@ -9,7 +9,6 @@ import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import INDEX_POWER
@@ -23,6 +22,7 @@ from same_programs import equal
 from session_seed import drawn, fixed
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
+from well_formed import check
 
 
 def said(text: str) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES, chosen_outputs
@@ -17,6 +16,7 @@ from session_seed import drawn, half
 from source_laws import check_source
 from subscript_cases import WHOLE_NUMBERS
 from tensor_laws import NUMPY, direction
+from well_formed import check
 
 SELECTED = "input x(N), c(M)\nint32 k(i) = floor(x(i))\ny(i) = c(k(i))"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
@@ -14,6 +13,7 @@ from adcli.lang.syntax.source import normal
 from session_seed import drawn
 from source_laws import check_source
 from tensor_laws import NUMPY, direction
+from well_formed import check
 
 from adcli.lsp.occurrences import occurrences
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, value
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
@@ -20,6 +19,7 @@ from adcli.lang.syntax.printer import print_program
 from adcli.lang.syntax.tree import Node
 from session_seed import drawn, half
 from tensor_laws import NUMPY
+from well_formed import check
 
 PLACES = ("0", "1", "2", "N - 2", "N - 1", "N", "N/2")
 COMPARED = ("<", "<=", ">", ">=", "==", "!=")

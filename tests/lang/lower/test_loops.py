@@ -7,7 +7,6 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.check import check
 from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
@@ -15,6 +14,7 @@ from adcli.lang.syntax.printer import STYLES, print_program
 from random_loops import plain, random_loop
 from same_programs import equal
 from session_seed import drawn
+from well_formed import check
 
 NET = """input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)

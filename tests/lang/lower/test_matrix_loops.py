@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
@@ -11,6 +10,7 @@ from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from same_programs import equal
+from well_formed import check
 
 KALMAN = """input F(N, N), H(M, N), Q(N, N), R(M, M), y(T, M), P0(N, N)
 m(0, i) = 0 where i in 0:N

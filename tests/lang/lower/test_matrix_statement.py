@@ -1,9 +1,9 @@
 """How operations on matrices are written: every form reads back as it is printed, and what is wrong is said with the way out."""
 import pytest
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES, print_program
 from same_programs import equal
+from well_formed import check
 
 DECLARED = "input A(N, N), b(N), B(N, K), R(M, N), S(T, N, N), c(T, N), C(T, N, K), s, int32 k(M)\n"
 FORMS = {   # a text, and what is printed of it behind the declarations

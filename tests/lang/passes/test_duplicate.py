@@ -58,7 +58,7 @@ def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch
     with caught():
         check_duplicate(SHARED, POINTS)
     monkeypatch.setattr(pipeline, "duplicate", fault)
-    monkeypatch.setattr(pipeline, "CHECKED", False)            # the modes alone must notice
+    monkeypatch.setattr(pipeline, "CHECKS", ())            # the modes alone must notice
     with caught():
         check_modes_agree(SHARED, POINTS)
 

@@ -9,7 +9,6 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -17,6 +16,7 @@ from adcli.lang.passes import zero_seeds_tensors
 from adcli.lang.passes.zero_seeds_tensors import in_parts
 from planted_faults import caught
 from session_seed import drawn
+from well_formed import check
 
 DECLARED = "input a(T, E), b(U, E), c(U), d, g(T, U), int32 k(E)\n"
 PARTS = {

@@ -10,7 +10,6 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import nonzero_domains
 from adcli.lang.passes.pipeline import adjoint_program
@@ -22,6 +21,7 @@ from places import ROOT
 from planted_faults import caught
 from random_loops import random_loop
 from session_seed import drawn
+from well_formed import check
 
 LOOPS = {
     "down": "h(0) = a\nfor t in 0:T { h(t + 1) = sqrt(h(t)) / c(t) }\ny = h(T)",

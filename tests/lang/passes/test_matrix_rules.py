@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.check import check
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import jvp
@@ -13,6 +12,7 @@ from adcli.lang.syntax.printer import print_program
 from multiple_precision import mpmath_arithmetic
 from same_programs import equal
 from session_seed import half
+from well_formed import check
 
 N, T, K = 3, 2, 2
 MP = mpmath_arithmetic(50)

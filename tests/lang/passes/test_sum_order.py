@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, Result, Var
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
@@ -19,6 +18,7 @@ from adcli.lang.passes.sum_order import contracted
 from adcli.lang.syntax.printer import STYLES, print_program
 from same_programs import equal
 from session_seed import drawn, half
+from well_formed import check
 
 import adcli
 

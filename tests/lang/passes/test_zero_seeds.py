@@ -9,7 +9,6 @@ import pytest
 from adcli.lang.derive.derivatives import hvp
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import zero_seeds as seeds
@@ -24,6 +23,7 @@ from random_comprehensions import tensor_samples
 from random_programs import Sample as Written
 from random_programs import choices, extreme, law, mixed_points
 from tensor_laws import NUMPY, close, direction
+from well_formed import check
 
 INF = np.inf
 

@@ -5,12 +5,12 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.check import CheckError, check
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.lower.frontend import parse
 from loop_programs import LOOPS
+from well_formed import CheckError, check
 
 STEPS, SHAPE = affine("T"), (affine("T") + 4,)
 

@@ -4,7 +4,6 @@ import math
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit
-from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.format import format_tree
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from random_programs import law
 from same_programs import equal
 from session_seed import half
+from well_formed import check
 
 
 def prefix(text: str) -> str:

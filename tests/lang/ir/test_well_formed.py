@@ -4,12 +4,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, check
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.check import CheckError
 from adcli.lang.ir.comprehension import Read
 from adcli.lang.ir.primitives import TABLE
 from comprehension_samples import convolution, with_op
+from well_formed import CheckError, check, check_linear
 
 
 def test_the_checker_refuses_what_is_not_complete_by_itself() -> None:
@@ -36,12 +36,12 @@ def test_the_checker_refuses_what_is_not_complete_by_itself() -> None:
         (with_op(program, onto=0, reduction="lse"), "no lse goes onto a value"),
         (replace(program, equations=(replace(e, args=(Lit(1.0), e.args[1])),)), "a read of another rank than its argument"),
         (replace(program, equations=(replace(e, args=(Var("x", shape=(affine("H"),)), e.args[1])),)), "no bound value"),
-        (replace(program, equations=(Equation((Var("z"),), check.TABLE["sin"], (image,)),)), "a scalar operation on tensors"),
+        (replace(program, equations=(Equation((Var("z"),), TABLE["sin"], (image,)),)), "a scalar operation on tensors"),
     ]
-    check.check(program)
+    check(program)
     for wrong, message in faults:
         with pytest.raises(CheckError, match=message):
-            check.check(wrong)
+            check(wrong)
 
 
 # ---------------------------------------------------------------- scalars
@@ -76,24 +76,24 @@ def sine(out: Var, arg: Atom) -> Equation:
 def test_what_no_program_may_be(params: tuple[Param, ...], equations: tuple[Equation, ...], results: tuple[Result, ...],
                                 said: str) -> None:
     with pytest.raises(CheckError, match=said):
-        check.check(Program(params, equations, results))
+        check(Program(params, equations, results))
 
 
 def test_a_value_used_twice_is_not_in_explicit_duplication_form() -> None:
     first, second = Var("a"), Var("b")
     copied = (Equation((first, second), TABLE["dup"], (X,)), Equation((Y,), TABLE["mul"], (first, second)))
-    check.check_linear(Program((INPUT,), copied, (Result("y", Y),)))
+    check_linear(Program((INPUT,), copied, (Result("y", Y),)))
     for wrong in (Program((INPUT,), (Equation((Y,), TABLE["mul"], (X, X)),), (Result("y", Y),)),
                   Program((INPUT,), (sine(Y, X),), (Result("y", Y), Result("x", X)))):
         with pytest.raises(CheckError, match="a value is used more than once"):
-            check.check_linear(wrong)
+            check_linear(wrong)
 
 
 def test_the_fault_is_shown_among_its_neighbours() -> None:
     values = [Var(f"v{i}") for i in range(9)]
     lines = [sine(new, old) for old, new in zip((X, *values[:3], Var("lost"), *values[4:7]), values[:8], strict=True)]
     with pytest.raises(CheckError) as fault:
-        check.check(Program((INPUT,), tuple(lines), ()))
+        check(Program((INPUT,), tuple(lines), ()))
     assert str(fault.value).splitlines() == [
         "equation 4: argument lost is no bound value", "  v1 = sin(v0)", "  v2 = sin(v1)", "  v3 = sin(v2)", "> v4 = sin(lost)",
         "  v5 = sin(v4)", "  v6 = sin(v5)", "  v7 = sin(v6)"]

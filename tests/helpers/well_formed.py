@@ -1,6 +1,6 @@
 """The checker: what every program must satisfy between passes.
 
-It runs after each pass in the tests and on demand (`adcli.lang.passes.pipeline.CHECKED`). A fault is a defect of a pass, not
+It runs after each pass in the tests (`adcli.lang.passes.pipeline.CHECKS`). A fault is a defect of a pass, not
 of the user's program, so it is an assertion with the equations around it, not an `AdError`.
 """
 from __future__ import annotations
