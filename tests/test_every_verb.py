@@ -119,14 +119,6 @@ def test_a_curve_has_the_numbers(kind: str) -> None:
     assert [float(x) for x in ended.out.splitlines()[1].split(",")[:3]] == pytest.approx([2, k.value, k.slope], rel=1e-12)
 
 
-def test_a_curve_through_tensors_has_their_kinks() -> None:
-    """Σ max(s·w, 0) has its kink at s = 0."""
-    lines = ("input s, w(N)", "y(i) = max(s*w(i), 0)", "v +=! y(i)", "output v")
-    ended = adcli("plot", *(word for line in lines for word in ("-e", line)), "--at", "s=-1:1:3,w=[1,2]", "--format", "csv")
-    assert [line.split(",")[1::2] for line in ended.out.splitlines()[1:]] == \
-        [["0.0", "smooth"], ["0.0", "kink"], ["3.0", "smooth"]]
-
-
 WHOLE = {"tensor": (("input int32 k(M), x(N)", "y +=! x(i)**2", "z = k"), "k=[3,0],x=[2]"),
          "number": (("input int32 k, x", "y = x**2", "z = k"), "k=3,x=2")}
 TOLD = [
@@ -144,14 +136,3 @@ def test_every_verb_takes_whole_numbers_that_are_results(kind: str) -> None:
         ended = adcli(words[0], *(word for line in lines for word in ("-e", line)), "--at", spread, *words[1:])
         assert ended.code == 0 and told in ended.out, (kind, words, ended)
 
-
-@pytest.mark.parametrize("words", [("eval",), ("eval", "--digits"), ("eval", "--enclose"), ("trace",), ("why",),
-                                   ("solve", "--wrt", "x")], ids=" ".join)
-def test_points_that_differ_in_whole_numbers_are_told_apart(words: tuple[str, ...]) -> None:
-    lines = ("h(0) = x", "for t in 0:T { h(t+1) = 2*h(t) }", "v = h(T) - 1", "output v")
-    given = [*(word for line in lines for word in ("-e", line)), "--at", "x=1,T=1:2:2"]
-    out = adcli(words[0], *given, *words[1:]).out
-    assert re.findall(r"^#.*\bT = (\d)$", out, re.MULTILINE) == ["1", "2"], out
-    if words[0] == "solve":
-        out = adcli(words[0], *given, *words[1:], "--format", "csv").out
-        assert out == "T,x,residual,verdict\n1,0.5,0.0,solution\n2,0.25,0.0,solution\n"

@@ -18,18 +18,6 @@ def entries(text: str) -> dict[tuple[int, int], float]:
     return {(int(row[0]), int(row[1])): float(row[-1]) for row in rows}
 
 
-def test_a_jacobian_has_the_entries_that_are_not_zero_by_construction() -> None:
-    got = succeeds("jacobian", *CHAIN, *AT, "--format", "coo").out
-    assert entries(got) == {(0, 0): -1, (0, 1): 4, (1, 1): -1, (1, 2): 6}
-    assert got.splitlines()[1] == "0,0,y(0),x(0),-1.0"
-
-
-def test_a_hessian_is_that_of_the_valley() -> None:
-    """Rosenbrock (1960): f″ is tridiagonal."""
-    got = entries(succeeds("hessian", *VALLEY, *AT, "--format", "coo").out)
-    assert got == {(0, 0): 402, (0, 1): -400, (1, 0): -400, (1, 1): 3802, (1, 2): -800, (2, 1): -800, (2, 2): 200}
-
-
 @pytest.mark.parametrize("full", [0, 1 << 60])
 def test_columns_stand_in_the_order_that_wrt_has(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in --format json, in --pattern and for programs of numbers."""
@@ -37,21 +25,6 @@ def test_columns_stand_in_the_order_that_wrt_has(full: int, monkeypatch: pytest.
     words = ("-e", "input x(N), z", "-e", "v +=! x(i)*z**2", "--at", "x=[3,5],z=1", "--wrt", "z,x", "--format", "coo")
     assert entries(succeeds("jacobian", *words).out) == {(0, 0): 16, (0, 1): 1, (0, 2): 1}
     assert entries(succeeds("hessian", *words).out) == {(0, 0): 16, (0, 1): 2, (0, 2): 2, (1, 0): 2, (2, 0): 2}
-
-
-def test_a_pattern_has_the_colours() -> None:
-    assert succeeds("hessian", *VALLEY, *AT, "--pattern").out.endswith("7 of 9 entries, 78 %, 2 colours as a symmetric matrix\n")
-
-
-@pytest.mark.parametrize(("words", "said"), [
-    (("jacobian", *CHAIN, "--pattern"), "no values for x(N)"),
-    (("jacobian", *CHAIN, *AT, "--at", "x=[1,2]", "--format", "coo"), "run adcli once for each of them"),
-    (("jacobian", *CHAIN, *AT, "--format", "parquet", "-o", "a.parquet"), "rows with tensors come from --data FILE"),
-    (("jacobian", *CHAIN, *AT, "--format", "mtx", "--tier", "tape"), "has no effect on --format mtx"),
-])
-def test_faults(words: tuple[str, ...], said: str) -> None:
-    ended = adcli(*words)
-    assert ended.code == 2 and said in ended.err
 
 
 FULL = {
@@ -101,25 +74,6 @@ def test_sweeps_by_colours_have_the_entries_that_derivatives_as_tensors_have(nam
     np.testing.assert_allclose(numbers[1], numbers[0], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (("-e", "v +=! x(i)**2", "-e", "w +=! x(i)"), "a Hessian needs one output, and there are 2"),
-    (("-e", "y(i) = x(i)**2"), "'y' is a tensor of shape (N)"),
-])
-def test_a_hessian_is_of_one_number_in_pictures_too(words: tuple[str, ...], said: str) -> None:
-    ended = adcli("hessian", "-e", "input x(N)", *words, *AT, "--pattern")
-    assert (ended.code, ended.out) == (2, "") and said in ended.err
-
-
-@pytest.mark.parametrize(("words", "said"), [
-    (("jacobian", "-e", "input x(N)", "-e", "y = x(0) > 0 ? 1 : 2"), "jump"),
-    (("hessian", "-e", "input x(N), s", "-e", "v +=! abs(s)*x(i)", "--wrt", "x", "--at", "s=nan"), "nan"),
-])
-def test_what_no_entry_is_read_for_is_said_too(words: tuple[str, ...], said: str) -> None:
-    """Where all is zero by construction no sweep is needed for numbers, but one for what there is to say of the point."""
-    ended = adcli(*words, "--at", "x=[0,1,2]", "--format", "coo", "--strict")
-    assert ended.code == 4 and said in ended.err
-
-
 def test_a_sparse_hessian_takes_no_longer_than_its_entries() -> None:
     """The sum of 2·10⁵ operations was written out, and differentiated as such, which took 20 s."""
     n = 20_000
@@ -153,11 +107,3 @@ def test_what_is_not_finite_or_rough_is_said_once(full: int, monkeypatch: pytest
     assert ended.code == 4 and "dy_dx(1, 1) = inf: 1 of " in ended.err
     assert entries(ended.out)[2, 2] == 0.25
 
-
-@pytest.mark.parametrize("at", ["x=[],A=[],T=3", "x=[],A=[],T=0"])
-@pytest.mark.parametrize(("verb", "rows"), [("hessian", 0), ("jacobian", 1)])
-def test_a_loop_over_nothing_has_no_entries(verb: str, rows: int, at: str) -> None:
-    lines = ("input x(N), A(N, N), int32 T", "h(0, i) = x(i)", "for t in 0:T { h(t+1, i) +=! A(i, k)*h(t, k) }", "v +=! h(T, i)")
-    program = [x for line in lines for x in ("-e", line)]
-    assert adcli(verb, *program, "--format", "coo", "--at", at).out == "i,j,row,column,value\n"
-    assert f"{rows} × 0, 0 of 0 entries" in adcli(verb, *program, "--pattern", "--at", at).out

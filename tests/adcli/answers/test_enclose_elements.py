@@ -47,18 +47,6 @@ def test_bounds_hold_and_are_close(text, middle, width, reference):
     assert (bounds[..., 1] - bounds[..., 0] <= 1.01 * (high - low) + 1e-14).all()
 
 
-def test_text_has_a_line_an_element_and_seeds_are_points():
-    out = succeeds("jvp", "-e", "input x(N), k; y(i) = k*x(i); s +=! y(i)", "--at", "x=[1,2]±[0.5,0],k=2", "--tangent", "k=1",
-                   "--enclose").out
-    assert [line.split("#")[0].rstrip() for line in out.splitlines()] == ["input s in [5.0, 7.0]", "input ds in [2.5, 3.5]"]
-    out = succeeds("eval", "-e", "input x(N); y(i) = 2*x(i); output y", "--at", "x=[1,2]", "--at", "x=[3]±1", "--enclose").out
-    assert out == ("# x(0) = 1.0, x(1) = 2.0\ny(0) in [2.0, 2.0]\ny(1) in [4.0, 4.0]\n\n"
-                   "# x(0) in [2.0, 4.0]\ny(0) in [4.0, 8.0]   # at most 1 times the true range\n")
-    many = f"x={[1.0] * 11}"
-    out = succeeds("eval", "-e", "input x(N); y +=! x(i)", "--at", many, "--at", many, "--enclose").out
-    assert out == "# point 1\ninput y in [11.0, 11.0]\n\n# point 2\ninput y in [11.0, 11.0]\n"
-
-
 def test_what_is_too_long_is_refused_before_the_ends_of_its_elements_are_made(monkeypatch):
     monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 1)
     monkeypatch.setattr(enclose, "around", None)
@@ -75,24 +63,3 @@ def test_a_matrix_that_is_nearly_singular_is_bounded_exactly():
     exact = d / (a * d - b * c)
     assert low <= exact <= high <= math.nextafter(math.nextafter(low, math.inf), math.inf)
 
-
-LOOP = "input x; h(0) = x; for t in 0:9 until h(t+1) < 1 { h(t+1) = h(t)/2 }; y = h(9)"
-
-
-@pytest.mark.parametrize(("text", "at", "said"), [
-    (LOOP, "x=4±1", "this loop ends at 'until'"),
-    ("input x(N), z(N); k argmax=! x(i); y = z(k)", "x=[1,2]±1,z=[5,7]", "here 'k' is computed"),
-    ("input x(N); k argmax=! x(i); h(0) = 1; for t in 0:3 { h(t+1) = h(t)*x(k) }; y = h(3)", "x=[1,2]±1", "'k' is computed"),
-    ("input A(N, N); y = inverse(A)", "A=[[1,0],[0,1]]±1", "inverse is not proven to have a value everywhere in the box"),
-    ("input A(N, N); y = cholesky(A)", "A=[[1,0],[0,0]]±0.5", "cholesky has no value in the middle"),
-    ("input A(N, N); b(i) = 1 where i in 0:N; z = solve_lower(A, b); y = z(0)", "A=[[1,0],[0,1]]±1", "a pivot may be 0"),
-    ("input A(N, N); y = inverse(A)", "A=[[1,1],[1,1]]", "inverse has no value here"),
-    ("input x(N), k; y(i) = k*x(i)", "x=[1,2]±[1],k=1", "x has the shape (2,), and its spread (1,)"),
-    ("input x(N), k; y(i) = k*x(i)", "x=[1,2]±0.1~rect,k=1", "a box has no distribution"),
-    ("input x(N), k; y(i) = k*x(i)", "x=[1,inf],k=1", "--enclose needs finite inputs"),
-    ("input x(N), k; y(i) = k*x(i)", "x=[1,2],z=[1]±1,k=1", "no input 'z'"),
-    ("input x(N), int32 k; y(i) = k*x(i)", "x=[1,2],k=1±1", "'k' is a whole number"),
-])
-def test_what_is_not_proven_is_refused(text, at, said):
-    ended = adcli("eval", "-e", text, "--at", at, "--enclose")
-    assert ended.code in (1, 2) and said in ended.err and not ended.out

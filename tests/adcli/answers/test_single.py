@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 
 import numpy as np
 import pytest
@@ -100,33 +99,6 @@ def test_tensors_of_singles(tmp_path) -> None:
     assert record["value"]["C"] == [float(str(x)) for x in a[:, 0]]
 
 
-@pytest.mark.parametrize(("args", "said"), [
-    (("--at", "x=1,y=1e39"), "y=1e+39 is too large for a number of single precision\n"
-                             "help: use double precision, the default; infinity is written inf"),
-    (("--at", "x=1,y=2", "--digits"), "--digits is about doubles: leave out --precision single"),
-    (("--at", "x=1,y=2", "--enclose"), "--enclose is about doubles: leave out --precision single"),
-    (("--emit", "python"), "--precision has no effect on --emit python")],
-    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
-def test_what_has_no_meaning(args: tuple[str, ...], said: str) -> None:
-    ended = adcli("grad", *PROGRAM, *SINGLES, *args)
-    assert (ended.code, ended.out) == (2, "") and ended.err == f"adcli: error: {said}\n"
-
-
-def test_a_constant_that_it_does_not_have() -> None:
-    ended = adcli("eval", "-e", "v = x*1e300", "--at", "x=1", *SINGLES)
-    assert ended.code == 3 and "1:5: error: 1e+300 is too large for a number of single precision" in ended.err
-    assert "Traceback" not in ended.err
-
-
-def test_the_note_is_about_what_was_computed() -> None:
-    """A kink that a double is beside of."""
-    ended = adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1", *SINGLES)
-    assert (ended.code, ended.err) == (0, "-e:1:5: note: abs'(u) at u = 0.0: kink\n")
-    assert adcli("grad", "-e", "v = abs(x*3 - 0.3)", "--at", "x=0.1").err == ""
-    ended = adcli("grad", "-e", "input x(N); v +=! abs(x(i)*3 - 0.3)", "--at", "x=[0.2,0.1]", *SINGLES)
-    assert ended.err == "-e:1:19: note: abs'(u) at u = 0.0, i = 1: kink\n"
-
-
 def singles(found: dict[str, object]) -> list[float]:
     return [SINGLE.rounded(float(x)) for x in np.ravel(list(found.values()))]   # type: ignore[arg-type]
 
@@ -186,19 +158,9 @@ def test_bench_times_either_precision() -> None:
     assert ", in single precision\n" in succeeds("bench", "-e", "input x(N); v +=! x(i)**2", "--seconds", "0.001", *SINGLES).out
 
 
-def test_a_verb_about_doubles() -> None:
-    ended = adcli("solve", "-e", "v = x - 1", "--at", "x=2", *SINGLES)
-    assert (ended.code, ended.err) == (2, "adcli: error: --precision needs --emit TARGET\n")
-
-
 def test_arrays_of_many_points(tmp_path) -> None:
     out = tmp_path / "v.npy"
     succeeds("eval", "-e", "v = x/3", "--at", "x=0:1:1001", *SINGLES, "-o", out)
     x = np.linspace(0, 1, 1001).astype(np.float32)
     assert np.array_equal(np.load(io.BytesIO(out.read_bytes())), x / np.float32(3))
 
-
-@pytest.mark.parametrize("text, at", [
-    ("v = abs(x - 0.3)*0 + log(x - 0.6)", "x=0.3"), ("input x(N); v +=! log(x(i) - 0.6)", "x=[0.3]")])
-def test_notes_write_numbers_as_results_do(text: str, at: str) -> None:
-    assert re.search(r"log\(u\) at u = -0\.3[ ,]", adcli("grad", "-e", text, "--at", at, *SINGLES).err)

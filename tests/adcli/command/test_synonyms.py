@@ -108,16 +108,6 @@ def test_what_is_proposed_for_an_option_is_taken_by_the_verb():
     assert given >= {answer for answers in OPTIONS.values() for answer in answers}
 
 
-@pytest.mark.parametrize("verb, name, help", [
-    ("fit", "--precision", "eval, grad, jacobian, hessian, jvp, vjp, hvp, taylor, trace, why, check, solve, bench, propagate"),
-    ("eval", "--order", "grad, taylor, why"), ("bench", "--order", "grad, taylor, why"),
-    ("eval", "--cotangent", "vjp, draw, trace"),
-])
-def test_where_other_verbs_have_the_option_they_are_named(verb, name, help):
-    ended = adcli(verb, "-e", "x", name, "2")
-    assert ended.err == f"adcli: error: no option '{name}'\nhelp: verbs that have it: {help}\n"
-
-
 SENTENCES = [(verb, word) for verb, words in OF_VERBS.items() for word, (answer,) in words.items() if not answer.startswith("-")]
 
 
@@ -136,7 +126,3 @@ def test_every_option_of_a_sentence_or_an_answer_is_one_of_the_verb():
         assert all(fits(answer, known) for (answer,) in words.values() if answer.startswith("-"))
         assert not [word for word in words if f"--{word}" in known]
 
-
-@pytest.mark.parametrize("name", ["--zzz", "--tol", "--csv", "-z"])
-def test_where_no_option_is_near_the_help_is(name):
-    assert adcli("show", "-e", "x", name).err == f"adcli: error: no option '{name}'\nhelp: adcli show --help lists the options\n"

@@ -33,19 +33,6 @@ def test_no_arguments_show_the_help():
     assert ended.err.startswith("Usage: adcli [OPTIONS] COMMAND")
 
 
-def test_many_notes_are_counted():
-    ended = adcli("grad", "-e", "abs(x)", "--at", "x=0:0:30")
-    lines = ended.err.splitlines()
-    assert ended.code == 0
-    assert len(lines) == 21
-    assert lines[-1] == "note: 10 more results are not smooth"
-
-
-def test_notes_about_the_program():
-    assert adcli("eval", "-e", "v = x; v = y", "--at", "x=1,y=2").err.splitlines()[0].endswith(
-        "note: the value assigned to 'v' here is never used")
-
-
 def test_an_expression_that_is_not_utf8():
     assert adcli("eval", "-e", os.fsdecode(b"x\xff")) == (
         3, "", "-e: error: not UTF-8: byte 0xff at byte offset 1\nhelp: save it as UTF-8\n", b"")
@@ -135,9 +122,3 @@ def test_a_whole_number_may_have_an_exponent(text, number):
     with pytest.raises(click.BadParameter):
         kind.convert(text, None, None)
 
-
-def test_a_wrong_whole_number_is_told():
-    ended = adcli("propagate", "-e", "x", "--at", "x=1±1", "--monte-carlo", "1e99")
-    assert ended.err == "adcli: error: --monte-carlo needs a whole number from 2 to 10000000000, or auto\n"
-    assert "--samples needs a whole number from 1 to" in adcli("check", "-e", "x", "--samples", "1e-1").err
-    assert adcli("check", "-e", "x", "--samples", "2e0").code == 0

@@ -180,30 +180,6 @@ def test_what_graphviz_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert done.code == 2 and message in done.err and not (tmp_path / "g.pdf").exists()
 
 
-@pytest.mark.parametrize("words, message", [
-    (("--stage", "anf"), "no stage 'anf'"), (("--stage", "revers"), "did you mean 'reverse'?"),
-    (("--wrt", "x"), "--wrt needs --at, or --stage forward or reverse"), (("--cotangent", "v=1"), "--cotangent needs --at"),
-    (("--of", "w"), "no output 'w'"), (("--at", "x=1:2:3,y=1"), "draw shows one point, and --at gives several"),
-    (("--at", "x=1"), "y"), (("--at", "x=2,y=5", "--cotangent", "w=1"), "no output 'w'"),
-    (("--at", "x=2,y=5", "--wrt", "x", "--tangent", "y=1"), "'y' is not among the inputs to differentiate"),
-    (("--fold", "layer"), "no operation of this graph is of a call of 'layer'"), (("--fold", ","), "--fold names nothing"),
-    (("-o", "g.csv"), "draw does not write .csv files"), (("--fmt", "%d", "--at", "x=1,y=1"), "is not a number format"),
-    (("--stage", "forward", "--at", "x=2,y=5"), "no --tangent"),
-    (("--stage", "reverse", "--at", "x=2,y=5", "--tangent", "x=1"), "--tangent is no seed of --stage reverse")])
-def test_faults(words: tuple[str, ...], message: str) -> None:
-    done = adcli("draw", WORKED, *words)
-    assert done.code == 2 and message in done.err
-
-
-def test_several_outputs_without_weights_have_values_alone() -> None:
-    done = adcli("draw", "-e", "u = x*y", "-e", "w = x + y", "--at", "x=2,y=3", "--format", "text")
-    assert done.code == 0 and "adjoint" not in done.out and done.err == (
-        "note: adjoints need weights of the outputs: --cotangent u=1,w=1, or one output: --of u\n")
-    of_two = adcli("draw", "-e", "u = x*y", "-e", "w = x", "-e", "z = y", "--of", "w,z", "--at", "x=2,y=3", "--format", "text")
-    assert of_two.err.endswith("--cotangent w=1,z=1, or one output: --of w\n")
-    assert "adjoint 3" in succeeds("draw", "-e", "u = x*y", "-e", "w = x + y", "--of", "u", "--at", "x=2,y=3").out
-
-
 # ---------------------------------------------------------------- large programs
 
 def test_calls_are_folded_in_large_graphs_and_where_one_asks() -> None:
@@ -252,3 +228,4 @@ def test_every_sample_has_a_graph_at_every_stage() -> None:
         p = parse(path.read_text(), path.name)
         for stage in STAGES:
             assert "digraph" in graph(p, stage).dot
+

@@ -262,16 +262,6 @@ def test_numbers_in_lines(text: str, rank: int, want: object, folder) -> None:
     np.testing.assert_array_equal(tensors.read_tensor("A", "x.csv", rank), np.array(want, float))
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("\n1,2\n\n3\n", "x.csv:4: 1 field, but line 2 has 2"), ("1\n2 3\n", "x.csv:2: 2 fields, but line 1 has 1"),
-    ("1\n--2", "x.csv:2: '--2' is not a number"), ('1\n"', "x.csv:2: '\"' is not a number"),
-    ("-1e999", "x.csv:1: '-1e999' is too large for a double\nhelp: a matrix has no header"),
-    ('1,"2', "x.csv:1: '\"2' is not a number\nhelp: a matrix has no header")])
-def test_lines_that_are_no_matrix(text: str, said: str, folder) -> None:
-    (folder / "x.csv").write_text(text)
-    assert adcli("eval", "mv.ad", "--at", "A=@x.csv,B=[1]").err == f"adcli: error: {said}\n"
-
-
 def test_an_archive_gives_the_array_of_the_name_or_the_only_one(folder) -> None:
     np.savez("x.npz", A=A, B=B)
     np.savez("one.npz", other=B)
@@ -318,3 +308,4 @@ def test_an_empty_list_has_the_extents_of_other_inputs(folder):
     assert adcli("eval", "-e", "input A(M, N)\nC(i) +=! A(i, j)", "--at", "A=[]").err == (
         "adcli: error: 'A' has no elements, and nothing says what N is in (M, N)\n"
         "help: give it as a file, A=@A.npy, whose header has the shape\n")
+

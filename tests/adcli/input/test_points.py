@@ -28,18 +28,6 @@ def column(form: list[str], program: str = "x + y") -> list[list[float]]:
     return [[float(x) for x in row] for row in rows[1:]]
 
 
-def test_several_points():
-    assert column(["--at", "x=1,y=2", "--at", "x=3,y=4"]) == [[1, 2, 3], [3, 4, 7]]
-    assert succeeds("eval", "-e", "x + y", "--at", "x=1,y=2", "--at", "y=4,x=3").out == \
-        "# x = 1.0, y = 2.0\nf = 3.0\n\n# x = 3.0, y = 4.0\nf = 7.0\n"
-
-
-def test_ranges_and_grids():
-    assert column(["--at", "x=0:1:3,y=0"]) == [[0, 0, 0], [0.5, 0, 0.5], [1, 0, 1]]
-    assert column(["--at", "x=0:1:2,y=10:30:3"]) == [[x, y, x + y] for x in (0, 1) for y in (10, 20, 30)]
-    assert column(["--at", "x=1:-1:3,y=2:2:1"]) == [[1, 2, 3], [0, 2, 2], [-1, 2, 1]]
-
-
 def test_every_point_of_a_range_is_the_nearest_double():
     assert [x for x, *_ in column(["--at", "x=0:0.3:4"], "x")] == [0.0, 0.1, 0.2, 0.3]
     assert [x for x, *_ in column(["--at", "x=1:10:10"], "x")] == [float(i) for i in range(1, 11)]
@@ -53,52 +41,7 @@ def test_numbers_as_in_the_language():
         assert column(["-q", "--at", f"x={text}"], "x")[0] == [number, number]
 
 
-def test_points_from_a_file():
-    for content in ('{"x": 1, "y": 2}', '[{"x": 1, "y": 2}]', '\ufeff{"y": 2, "x": 1}\n'):
-        pathlib.Path("p.json").write_text(content)
-        assert column(["--at", "@p.json"]) == [[1, 2, 3]]
-    pathlib.Path("p.json").write_text('{"x": 1}\n\n{"x": 2}\n')
-    assert column(["--at", "y=0:1:2,@p.json"]) == [[1, 0, 1], [2, 0, 2], [1, 1, 2], [2, 1, 3]]
-    pathlib.Path("p.json").write_text("[]")
-    assert column(["--at", "@p.json"]) == []
-
-
 # ---------------------------------------------------------------- first guesses
-
-@pytest.mark.parametrize(("at", "want"), [
-    (["x=3", "y=2"], [[3, 2, 5]]),
-    (["y=2", "x=3"], [[3, 2, 5]]),
-    (["x=0:1:2", "y=2"], [[0, 2, 2], [1, 2, 3]]),
-    (["x=3,y=2", "x=1,y=1"], [[3, 2, 5], [1, 1, 2]]),
-])
-def test_parts_of_one_point(at, want):
-    assert column([word for spec in at for word in ("--at", spec)]) == want
-
-
-def test_one_point_in_parts_has_no_heading():
-    assert succeeds("eval", "-e", "x + y", "--at", "x=3", "--at", "y=2").out == "f = 5.0\n"
-
-
-@pytest.mark.parametrize("at", [("a=2", "x=3"), ("x=3", "a=2"), ("b=1", "a=2", "x=3"), ("x=3", "a=2,b=1")])
-def test_parts_of_one_point_are_one_where_some_inputs_have_defaults(at):
-    program = ["-e", "input a = 1, b = 0", "-e", "v = a*x + b"]
-    want = 7.0 if any("b=1" in spec for spec in at) else 6.0
-    assert succeeds("eval", *program, *(word for spec in at for word in ("--at", spec))).out == f"v = {want}\n"
-
-
-def test_a_file_and_what_it_lacks_are_one_point():
-    pathlib.Path("p.json").write_text('{"a": 2, "b": 1}')
-    for at in (("@p.json", "x=3"), ("x=3", "@p.json")):
-        assert "v = 7.0\n" in succeeds("eval", "-e", "v = a*x + b", *(word for spec in at for word in ("--at", spec))).out
-    pathlib.Path("q.json").write_text('{"a": 3, "b": 1, "x": 1}')
-    assert column(["--at", "@q.json", "--at", "a=1,b=2,x=3"], "v = a*x + b") == [[3, 1, 1, 4], [1, 3, 2, 5]]
-
-
-def test_defaults_leave_points_apart():
-    """Each of these is a whole point."""
-    program = ["-e", "input x = 1, y = 2", "-e", "v = x + y"]
-    assert succeeds("eval", *program, "--at", "x=3", "--at", "y=5").out == (
-        "# x = 3.0, y = 2.0\nv = 5.0\n\n# x = 1.0, y = 5.0\nv = 6.0\n")
 
 
 @pytest.mark.parametrize(("at", "given", "want"), [
@@ -121,22 +64,6 @@ def npy(numbers):
     stream = io.BytesIO()
     np.save(stream, numbers)
     return stream.getvalue()
-
-
-@pytest.mark.parametrize(("args", "given", "said"), [
-    (["-e", "x + y", "--at", "x=@-,y=@-"], b"1", "--at @- can be standard input once"),
-    (["-", "--at", "x=@-"], b"v = x", "the program and --at @- cannot both be standard input"),
-    (["-e", "x + y", "--data", "-", "--at", "y=@-"], b"x\n1\n", "--data and --at @- cannot both be standard input"),
-    (["-", "--data", "-"], b"v = x", "the program and --data cannot both be standard input"),
-    (["-e", "x", "--at", "x=@-"], b"1 2\n", "'x' is one number, and there are 2 words\nhelp: rows of numbers go to --data"),
-    (["-e", "x", "--at", "x=@-"], b"", "there are 0 words"), (["-e", "x", "--at", "x=@-"], b"abc", "x=abc: not a constant"),
-    (["-e", "x", "--at", "x=@-"], b"\xff\xfe", "x=@-: expected a number, not a tensor"),
-    (["-e", "x", "--at", "x=@none"], b"", "none: No such file"),
-    (["-e", "x", "--at", "x=@"], b"", "x=@ needs a file name\nhelp: write x=@number.txt, or x=@- for standard input"),
-])
-def test_what_standard_input_cannot_be(args, given, said):
-    ended = adcli("eval", *args, stdin=given)
-    assert (ended.code, said in ended.err) == (2, True), ended.err
 
 
 # ---------------------------------------------------------------- laws
@@ -223,13 +150,6 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
         assert repr(first_outside(np.array(column), 0.0, 1.0)) == repr(first)
 
 
-def test_points_of_results_are_read_by_their_at():
-    pathlib.Path("p.json").write_text('{"at": {"x": 2}, "results": {"v": 4}}\n{"at": {"x": "0x1.8p+1"}}\n')
-    assert column(["--at", "@p.json"], "x*x") == [[2, 4], [3, 9]]
-    pathlib.Path("p.json").write_text('{"at": 5, "x": 1}')
-    assert column(["--at", "@p.json"], "x + at") == [[1, 5, 6]]
-
-
 def test_the_names_of_a_point_are_checked_in_time_that_grows_as_their_number_does():
     seconds = []
     for count in (2_000, 20_000):
@@ -246,3 +166,4 @@ def test_a_number_that_is_given_a_matrix_is_refused(verb):
     np.save("c.npy", np.ones((2, 3)))
     ended = adcli(verb, "-e", "input A(M, N), c; B(i, j) = A(i, j)/c", "--at=A=@c.npy,c=@c.npy")
     assert ended.code in (2, 3) and ended.err.startswith("adcli: error: 'c' is a scalar, and the value given has 2 dimensions\n")
+

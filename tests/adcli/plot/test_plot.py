@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from command import adcli, succeeds
+from command import succeeds
 from session_seed import drawn, half
 
 from adcli.pictures.terminal import text
@@ -180,46 +180,6 @@ def test_notes_tell_neighbours_apart():
 
 # ---------------------------------------------------------------- the command
 
-FAULTS = [
-    (["-e", "x*y"], "no value for x, y\nhelp: give a range or a value: --at x=-3:3,y=1"),
-    (["-e", "x*y", "--at", "x=1,y=2"], "nothing varies in this plot\nhelp: give one input a range: --at x=-3:3,y=1"),
-    (["-e", "x*y*z", "--at", "x=1:2,y=1:2,z=1:2"], "x, y, z vary, and a picture has two axes\nhelp: give all but two a value"),
-    (["-e", "x", "--at", "x=1:1"], "x varies from 1.0 to itself"), (["-e", "x", "--at", "x=1:"], "a range is first:last or"),
-    (["-e", "x", "--at", "x=-1:inf"], "the ends of a range must be finite"),
-    (["-e", "x", "--at", "y=1:2"], "no input 'y'\nhelp: the inputs are x"),
-    (["-e", "speed", "--at", "sped=1:2"], "no input 'sped'\nhelp: did you mean 'speed'?"),
-    (["-e", "x", "--at", "x=0:1", "--at", "x=1:2"], "--at gives several points"),
-    (["-e", "x", "--at", "x=0:1", "--points", "1"], "--points needs a whole number from 2"),
-    (["-e", "x", "--at", "x=0:1:1000000"], "1,000,000 points are more than a picture shows\nhelp: write --points 401"),
-    (["-e", "x", "--at", "x=0:1", "-o", "f.xlsx"], "plot does not write .xlsx files\nhelp: use .csv, .svg, .pdf or .png"),
-    (["-e", "x", "--at", "x=0:1", "--format", "gif"], "no format 'gif'"),
-    (["-e", "x", "--at", "x=0:1", "--of", "w"], "no output 'w'"),
-    (["-e", "x", "--at", "x=0:1", "--fmt", "%.3g"], "--fmt needs --format csv"),
-    (["-e", "a = x*y", "-e", "b = x", "--at", "x=0:1,y=0:1"], "a contour map is of one output\nhelp: choose one: --of a"),
-    (["-e", "x*y", "--at", "x=0:1,y=0:1", "--derivatives", "2"], "a contour map shows first derivatives at most"),
-    ([a for i in range(8) for a in ("-e", f"v{i} = x")] + ["--at", "x=0:1"], "8 outputs are too many for one picture\nhelp: "),
-    (["-e", "input s, A(N, N), b(N)", "-e", "u = solve(A, b)", "-e", "v = s*u(0)", "--at", "s=0:1,A=[[1]],b=[1]"],
-     "change along a curve\nhelp: adcli grad --at s=-3:3:401,… --format json gives"),
-    (["-e", "input A(N), b", "-e", "s +=! A(i)*b", "--at", "A=[1,2],b=1"],
-     "nothing varies in this plot\nhelp: give one input a range: --at A=@A.npy,b=-3:3"),
-    (["-e", "input A(N); s +=! A(i)", "--at", "A=[1,2]"],
-     "nothing varies in this plot\nhelp: a number varies: add one to the inputs, as t in x(i) + t"),
-    (["-e", "input A(N), b; s +=! A(i)*b", "--at", "b=-1:1"], "no value for A\nhelp: give a range or a value: --at A=@A.npy"),
-    (["-e", "x*y", "--at", "X=0:1,y=1"], "no input 'X'\nhelp: did you mean 'x'?"),
-    (["-e", "x", "--at", "x=0:1", "-o", "f.jpg"], "plot does not write .jpg files\nhelp: use .csv, .svg, .pdf or .png"),
-]
-
-
-@pytest.mark.parametrize("args, said", FAULTS, ids=lambda x: x if isinstance(x, str) else "")
-def test_faults(args, said):
-    ended = adcli("plot", *args)
-    assert ended.code == 2 and said in ended.err and not ended.out
-
-
-def test_inputs_without_a_value_vary_over_their_declared_range():
-    out = succeeds("plot", "-e", "input x in [1, 3], y = 2", "-e", "v = x*y", "--points", 3, "--format", "csv").out.splitlines()
-    assert out == ["x,v,dv_dx,status", "1.0,2.0,2.0,smooth", "2.0,4.0,2.0,smooth", "3.0,6.0,2.0,smooth"]
-
 
 def test_the_steps_of_a_range_are_those_of_decimals():
     args = ["-e", "v = x", "--at", "x=0.3:0", "--points", 4, "--format", "csv", "--derivatives", 0]
@@ -227,13 +187,9 @@ def test_the_steps_of_a_range_are_those_of_decimals():
     assert [row.split(",")[0] for row in out[1:]] == [repr(float(Fraction(k, 10))) for k in range(4)]
 
 
-def test_a_range_that_leaves_what_is_declared_is_remarked_on_once():
-    ended = adcli("plot", "-e", "input x in [0, 1]", "-e", "v = x", "--at", "x=-1:0.5", "--points", 2, "--format", "csv")
-    assert ended.code == 0 and ended.err.count("outside its range") == 1
-
-
 def test_python_has_the_same_faults():
     with pytest.raises(AdError, match="no input 'z'"):
         picture(parse("v = x"), {"z": 1.0})
     with pytest.raises(AdError, match="nothing varies"):
         picture(parse("v = x"), {"x": 1.0})
+

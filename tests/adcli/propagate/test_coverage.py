@@ -5,7 +5,7 @@ import math
 
 import pytest
 from adcli.lang.ir.errors import AdError
-from command import adcli, numbers, succeeds
+from command import numbers, succeeds
 from scipy import stats
 
 from adcli.propagate.coverage import FAR, coverage_factor, effective_dof, probability, t_reach
@@ -65,14 +65,6 @@ def test_correlated_inputs_count_as_one_evaluation():
     assert independent["dof_y"] == pytest.approx(25 * 7 / 17)
 
 
-def test_correlated_inputs_of_different_degrees_have_none():
-    args = ("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2", "--correlation", "a:b=0.5")
-    assert "dof_y" not in succeeds(*args).out
-    ended = adcli(*args, "--coverage", "0.95")
-    assert (ended.code, ended.out) == (2, "")
-    assert "no effective degrees of freedom: a and b are correlated, and theirs differ" in ended.err
-
-
 @pytest.mark.parametrize(("text", "k"), [("k=2", 2), ("k = 3", 3), ("k=1.96", 1.96), ("2", 2), ("2.576", 2.576), ("k2", 2)])
 def test_a_coverage_factor_is_told_as_its_probability(text: str, k: float) -> None:
     with pytest.raises(AdError, match=r"write --coverage [\d.]+") as fault:
@@ -85,9 +77,3 @@ def test_a_percentage_without_its_sign_is_told_with_it() -> None:
     with pytest.raises(AdError, match="write --coverage 95%"):
         probability("95")
 
-
-def test_a_coverage_factor_behind_a_spread_is_none_of_the_inputs() -> None:
-    ended = adcli("propagate", "-e", "x*y", "--at", "x=2±0.1,k=2,y=3")
-    assert (ended.code, ended.err) == (2, "adcli: error: no input 'k', and ± has the standard uncertainty\n"
-                                          "help: for k = 2 write x=2±0.05\n")
-    assert succeeds("propagate", "-e", "x*k", "--at", "x=2±0.1,k=2")   # an input of that name

@@ -33,22 +33,6 @@ def test_a_row_has_what_its_point_has(correlation):
                 assert record[f"dof_{v}"] == pytest.approx(point["dof"][v], rel=1e-12)
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "text"])
-def test_without_degrees_of_freedom_the_factor_is_that_of_the_normal_distribution(form):
-    asked = ("propagate", "-e", "v = x*y", "--coverage", "95%", "--data", "-", "--format", form)
-    ended = succeeds(*asked, stdin=b"x,u_x,y,u_y\n2,1,3,0\n")
-    for number in ("1.95996398454", "5.87989195362", "0.120108046379"):
-        assert number in ended.out
-    assert "inf" in ended.out.lower()
-
-
-def test_degrees_of_freedom_are_the_same_in_all_rows():
-    known = ("--data", "-", "--at", "y=3±0.5~t(4)")
-    ended = succeeds("propagate", "-e", "v = 2*y + 0*x", *known, "--coverage", "0.95", "--only", stdin=b"x,u_x\n2,0\n")
-    assert ended.out.splitlines()[1].split(",")[2:6] == ["4.0", "100.0", "0.0", "2.7764451051977934"]
-    assert "rows take standard uncertainties" in run("propagate", "-e", "v = y + x", *known, stdin=b"x,u_x\n2,0\n").err
-
-
 def test_correlated_inputs_of_different_degrees_of_freedom_have_no_factor():
     asked = ("propagate", "-e", "v = x + y", "--correlation", "x:y=0.5", "--coverage", "0.95", "--format", "json")
     ended = run(*asked, "--data", "-", stdin=b"x,u_x,dof_x,y,u_y,dof_y\n1,1,4,2,1,9\n1,1,4,2,0,9\n1,1,4,2,1,4\n")
@@ -61,3 +45,4 @@ def test_what_has_no_place_is_refused():
     asked = ("propagate", "-e", "v = x", "--coverage")
     assert "--coverage needs points (--at POINT) or rows" in run(*asked, "0.9", "--emit", "c").err
     assert "a probability must lie" in run(*asked, "2", "--data", "-", stdin=b"x,u_x\n1,1\n").err
+

@@ -39,16 +39,6 @@ def test_correlated_t_inputs_have_one_multivariate_t_distribution():
     assert np.corrcoef(alone["y"] ** 2, alone["z"] ** 2)[0, 1] == pytest.approx(0, abs=0.02)
 
 
-@pytest.mark.parametrize("at, pair, message", [
-    ("x=1±1~rect,y=1±1", "x:y=0.5", "x is rect"), ("x=1±1,y=1±1~t(4)", "x:y=0.5", "effective degrees of freedom"),
-    ("x=1±1~t(3),y=1±1~t(4)", "x:y=0.5", "effective degrees of freedom")])
-def test_a_correlation_that_is_no_distribution_is_refused(at, pair, message):
-    args = ("propagate", "-e", "v = x + y", "--at", at, "--correlation", pair)
-    ended = adcli(*args, "--monte-carlo", "100")
-    assert (ended.code, ended.out, message in ended.err) == (2, "", True), ended.err
-    assert adcli(*args).code == 0   # the linear model needs no distribution
-
-
 def test_degrees_of_freedom_that_differ_are_refused():
     with pytest.raises(AdError, match="their degrees of freedom differ"):
         draws({"x": Spread(0.0, 1.0, T, 3.0), "y": Spread(0.0, 1.0, NORMAL)}, [("x", "y", 0.5)])
@@ -126,23 +116,10 @@ def test_values_are_read_as_rows_are(text, options):
     assert got["u_v"] == pytest.approx((3 + 2 * 2) * 2**-0.5)   # the columns vary together: y = 2x − 1
 
 
-@pytest.mark.parametrize("text, options, message", [
-    (b"1\n2\n", "--no-header", "name the columns: --columns x,y"), (b"x\n1\n", "--only", "--only needs rows"),
-    (b"\x93NUMPY\x01\0v\0{}\n\0\0", "", "not a table of text"), (b"\xff\xfex\0\n\0", "", "this is UTF-16"),
-    (b"x;y\n1;2\n", "", "add --delimiter ';'")])
-def test_what_is_wrong_with_a_table_is_told(text, options, message):
-    ended = adcli("propagate", "-e", "v = x", "--at", "x=@-", *options.split(), stdin=text)
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-
-
-def test_options_of_tables_need_a_table():
-    assert "--delimiter needs a table" in adcli("propagate", "-e", "v = x", "--at", "x=1±1", "--delimiter", ";").err
-
-
 def test_different_correlations_at_different_points_are_refused(file):
     ended = adcli("propagate", "-e", "v = V*I", "--at", "V=@z.csv,I=@z.csv", "--at", "V=@z.csv:I,I=@z.csv:phi")
     assert (ended.code, "the correlation of V and I is not the same at all points" in ended.err) == (2, True)
     ended = adcli("propagate", "-e", "v = V*I", "--at", "V=1±1~rect,I=2", "--at", "V=1±1~tri,I=2", "--second-order")
     assert (ended.code, "the distribution of V is not the same at all points" in ended.err) == (2, True)
     assert adcli("propagate", "-e", "v = V*I", "--at", "V=1±1~rect,I=2", "--at", "V=1±1~tri,I=2").code == 0
+

@@ -15,10 +15,6 @@ from adcli.propagate.elements import of_tensor
 MATRIX, RIGHT = np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
 SOLVE = ("-e", "input A(N, N), b(N)", "-e", "x = solve(A, b)")
 LOOP = ("-e", "input s", "-e", "x(0) = s", "-e", "for t in 0:3 { x(t+1) = sin(x(t)) }", "-e", "y = x(3)")
-ENDS = ("-e", "input s", "-e", "x(0) = s", "-e",
-        "for t in 0:9 until abs(x(t+1) - x(t)) < 0.1 { x(t+1) = x(t)/2 }", "-e", "y = x(9)")
-
-POINT = (*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]")
 
 
 def told(*words: str) -> dict[str, Any]:
@@ -57,35 +53,7 @@ def test_a_loop_has_a_budget_and_samples() -> None:
     assert got["monte_carlo"]["of"]["y"]["u"] == pytest.approx(got["u"]["y"], rel=0.05)
 
 
-FAULTS = [
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±[1,2,3]"), "b has the shape (2,), and its spread (3,)"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]"), "--at 'A=@A.npy±0.1,b=[2,3]±2%'\n"),
-    (("-e", "input u(N); y(i) = 2*u(i)", "--at", "u=[]"), "--at 'u=[2,3]±0.1'\n"),
-    (("-e", "input u(N); y(i) = 2*u(i)", "--at", "u=[]±1%"),
-     "'u' has no elements, and nothing else is uncertain\nhelp: write u=[2,3]±1%\n"),
-    (("-e", "input u(N); y(i) = 2*u(i)", "--at", "u=[]±[]"), "help: write u=[2,3]±0.1\n"),
-    (("-e", "input u(N); y(i) = 2*u(i)", "--at", "u=[1±0.1, 2+-5%]"), "help: write u=[1,2]±[0.1,0.1]\n"),
-    (("-e", "input u(N, M); y(i) = 2*u(i, 0)", "--at", "u=[[1.0(1)], [2]]"), "help: write u=[[1.0], [2]]±[[0.1], [0]]\n"),
-    ((*POINT, "--covariance", "b=[[1,2],[2,1]]"), "more than their standard"),
-    ((*POINT, "--covariance", "b=[[1,0.5],[0.4,1]]"), "is not symmetric: b(0):b(1)"),
-    ((*POINT, "--covariance", "b=[[1]]"), "'b' has 2 elements"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "b=[[1,0],[0,1]]"), "give b without a spread"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]],b=[1,2]±1", "--covariance", "c=[[1]]"), "no input 'c' is a tensor"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--of", "x(2)"), "no output 'x(2)'"),
-    ((*SOLVE, "--at", "A=[[4,1],[2,3]]±1,b=[1,2]", "--plot", "-"), "choose one: --of x(0)"),
-    ((*SOLVE,), "worked out at points"),
-    (("-e", "y = x", "--at", "x=2±0.1", "--covariance", "x=[[1]]"), "--correlation x:y=0.5"),
-    ((*ENDS, "--at", "s=2±0.1", "--monte-carlo", "1e3"), "the same number of steps for all samples"),
-    ((*LOOP, "--at", "s=2±0.1", "--at", "s=3±0.1"), "run adcli once for each of them"),
-]
-
-
-@pytest.mark.parametrize(("words", "said"), FAULTS)
-def test_faults(words: tuple[str, ...], said: str) -> None:
-    ended = adcli("propagate", *words)
-    assert ended.code == 2 and said in ended.err
-
-
 def test_more_elements_than_a_propagation_takes_are_refused_before_they_are_named() -> None:
     with pytest.raises(AdError, match="'x' has 100,001 uncertain elements, and a propagation takes 100,000 at most"):
         of_tensor("x", np.ones(100_001), "0.1")
+

@@ -14,29 +14,6 @@ from adcli.propagate.budgets import concise
 ARGS = ("propagate", "-e", "v_max = x*y", "-e", "w = x", "--at", "x=2±0.1~rect,y=0.50(1)~t(9)", "--coverage", "95%")
 
 
-def test_a_table_of_markdown_has_a_row_for_each_quantity():
-    text = succeeds(*ARGS, "--format", "markdown").out
-    one, other = text.split("**Uncertainty budget of w**")
-    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in one.splitlines() if line.startswith("|")]
-    assert one.startswith(r"**Uncertainty budget of v\_max**")
-    assert rows[0] == ["Quantity", "Estimate", "Standard uncertainty", "Distribution", "Degrees of freedom", "Sensitivity",
-                       "Contribution", "Share in %"]
-    assert rows[2] == ["x", "2.000", "0.058", "rect", "inf", "0.5", "0.0289", "67.6"]
-    assert rows[3] == ["y", "0.500", "0.010", "t(9)", "9", "2", "0.02", "32.4"]
-    assert rows[4] == [r"v\_max", "1.000", "0.035", "", "85.56", "", "", "100"]
-    assert "Expanded uncertainty: 1.000 ± 0.070 (7 %) with k = 1.99 for 95 %." in one
-    assert "| w | 2.000 | 0.058 |" in other
-
-
-def test_degrees_of_freedom_that_nobody_has_are_no_column():
-    assert "freedom" not in succeeds("propagate", "-e", "x", "--at", "x=1(1)", "--format", "markdown").out
-
-
-def test_correlations_have_rows():
-    text = succeeds("propagate", "-e", "x - y", "--at", "x=1(1),y=2(1)", "--correlation", "y:x=0.5", "--format", "markdown").out
-    assert "| y, x |  |  | r = 0.5 |  |  | -100 |" in text
-
-
 def test_outputs_have_a_matrix_of_their_correlations():
     asked = ("propagate", "-e", "v_max = x*y", "-e", "w = x - y", "-e", "z = x", "--at", "x=2±0.3,y=0.5±0.1", "-q")
     known = succeeds(*asked, "--format", "json").records[0]["correlation"]
@@ -62,21 +39,6 @@ def test_a_tabular_of_latex_is_whole():
     assert "±" not in text
 
 
-def test_a_template_is_for_every_number():
-    text = succeeds(*ARGS, "--format", "latex", "--fmt", "%.2e").out
-    assert r"$2.00 \cdot 10^{0}$ & $5.77 \cdot 10^{-2}$" in text
-
-
-def test_several_points_have_a_table_each_with_its_place():
-    text = succeeds("propagate", "-e", "x*y", "--at", "x=1:2:2,y=2(1)", "--format", "markdown").out
-    assert text.count("**Uncertainty budget of f at x = ") == 2
-
-
-def test_rows_have_no_tables():
-    ended = adcli("propagate", "-e", "x*y", "--format", "markdown", stdin=b"x,u_x,y,u_y\n1,1,1,1\n")
-    assert (ended.code, ended.err) == (2, "adcli: error: --format markdown needs points (--at POINT)\n")
-
-
 @pytest.mark.parametrize("value, u, text", [
     (12.0, 0.15, "12.00(15)"), (3920.6, 588.0, "3920(590)"), (6.62607015e-34, 1.2e-41, "6.62607015(12)e-34"),
     (2.0, 0.0, "2.0 ± 0"),
@@ -84,12 +46,6 @@ def test_rows_have_no_tables():
     (math.inf, 1.0, "inf ± 1.0"), (1e300, 1e299, "1.00(10)e300")])
 def test_a_value_with_its_uncertainty_in_brackets(value, u, text):
     assert concise(value, u) == text
-
-
-def test_brackets_are_for_comments_and_tables():
-    text = succeeds(*ARGS, "--concise").out
-    assert text.startswith("# v_max = 1.000(35)\nv_max = 1.0\n")
-    assert "Standard uncertainty: 1.000(35)." in succeeds(*ARGS, "--concise", "--format", "markdown").out
 
 
 # ---------------------------------------------------------------- the second order
@@ -183,3 +139,4 @@ def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
         assert "Traceback" not in ended.err
         assert ended.code != 2 or not ended.out
     assert {0, 2} <= codes, "a table of which nothing is done, or nothing refused, tries nothing"
+

@@ -50,39 +50,6 @@ def test_what_is_empty(text, empty):
     assert Dialect("csv", b",", empty=frozenset({b"NA"})).is_empty(text) == bool(empty)
 
 
-@pytest.mark.parametrize(("data", "options", "code", "said"), [
-    ("x;y\n1;2\n", ["--input-format", "tsv", "--delimiter", ";"], 2,
-     "--delimiter and --input-format tsv cannot be used together"),
-    ("1,2\n", ["--no-header", "--columns", "x,y,x"], 2, "--columns names 'x' twice"),
-    ("x,y\n1,2\n", ["--columns", "x,y"], 2, "--columns names the columns of a table without a header: add --no-header"),
-    ("x,y\n1,2\n", ["--na", " , "], 2, "--na names nothing\nhelp: write --na NA,-999"),
-    ("x,y\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2,
-     "--decimal , and --delimiter , cannot be used together\nhelp: leave out --delimiter: it is ; then"),
-    ('{"x":1,"y":2}\n', ["--no-header"], 2, "--no-header is about CSV and TSV; a table of JSON has names"),
-    ('{"x":1,"y":2}\n', ["--decimal", ","], 2, "--decimal is about CSV and TSV; numbers of JSON have a point"),
-    ('{"x":1,"y":2}\n', ["--delimiter", ";"], 2, "--delimiter is about CSV, and the table is JSON"),
-    ("x,y\n1,2\n", ["--at", "k=3"], 2, "no input 'k'"), ("x,y\n1,2\n", ["--at", "y=3,y=4"], 2, "'y' is given twice"),
-    ("x,y\n1,2\n", ["--at", "y=3", "--at", "y=4"], 2, "'y' is given twice"),
-    ("x\n1\n", ["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
-    ("x,y\n1,2\n", ["--digits"], 2, "--digits needs points (--at POINT)"),
-    ("x,y\n1,2\n", ["-o", "a.npy"], 2, "-o a.npy: an .npy file holds one tensor, not the columns of rows\nhelp: use .npz"),
-    ("x,y\n1,2\n", ["--format", "parquet", "--fmt", "%g"], 2, "--fmt has no effect on Parquet, which has numbers, not text"),
-    ("PAR1", [], 2, "Parquet cannot be read from a pipe\nhelp: give it as a file: --data rows.parquet"),
-    ("x,y\n", ["--no-header"], 5, "<stdin>:1: column 'x': 'x' is not a number"), ("\n \n", [], 5, "<stdin>:2: no column 'x'"),
-    ("\n\n", [], 5, "<stdin>:1: the table is empty: no header"),
-    ("\n", ["--no-header"], 5, "<stdin>:1: the table is empty\n"),
-    ('{"x":1,"x":2}\n', ["--format", "csv"], 5, "<stdin>:1: 'x' is given twice"),
-    ('\n\n{"x":1,"y":2,"v":3}\n', ["--format", "csv"], 5, "<stdin>:3: the table already has a column 'v'"),
-    ("x,y\n1,2\n3\n", ["--on-error", "mark", "--format", "json"], 0,
-     "<stdin>:3: 1 field, header has 2\n<stdin>: 1 of 2 rows bad, marked\n"),
-    ("x,y\n1,2\n3\n", ["--on-error", "skip"], 0, "<stdin>:3: 1 field, header has 2\n<stdin>: 1 of 2 rows bad, skipped\n"),
-])
-def test_what_options_and_tables_cannot_say(data, options, code, said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ended = adcli("eval", "-e", "v = x*y", "--data", "-", *options, stdin=data.encode())
-    assert (ended.code, said in ended.err) == (code, True), ended.err
-
-
 @pytest.mark.parametrize("count", [stream.Reporter.MOST - 1, stream.Reporter.MOST, stream.Reporter.MOST + 1])
 def test_bad_rows_are_told_up_to_a_number_and_counted_beyond(count):
     ended = adcli("eval", "-e", "v = x*y", "--on-error", "skip", stdin=b"x,y\n1,2\n" + b"z,1\n" * count)
@@ -140,3 +107,4 @@ def test_a_table_of_samples(name, data, options, said, tmp_path, monkeypatch):
         assert (ended.code, ended.out.splitlines()[1:3], ended.err) == (0, ["v = 4.0", f"u_v = {2 * 2**0.5}"], "")
     else:
         assert (ended.code, said in ended.err) == (2, True), ended.err
+

@@ -76,12 +76,6 @@ def test_every_column_survives(kind, form, tmp_path):
             assert float(row["v"]) == float(want["x"]) * float(want["y"])
 
 
-def test_what_json_nests_is_json_in_a_field():
-    data = b'{"x":1,"y":2,"n":[1.50, {"a": "b"}],"t":true,"z":null,"s":"\\u00e9"}\n{"y":1,"x":2}\n'
-    assert succeeds("eval", "-e", XY, "--format", "csv", stdin=data).data.decode().splitlines() == [
-        "x,y,n,t,z,s,v", '1,2,"[1.50, {""a"": ""b""}]",true,,é,2.0', "2,1,,,,,2.0"]
-
-
 @pytest.mark.parametrize(("data", "form", "said"), [
     (b'{"x":1,"y":2}\n{"x":1,"y":2,"z":3}\n', "csv", "<stdin>:2: the first object has no 'z', so there is no column for it"),
     (b'{"x":1,"y":2}\n{"x":1,"y":2,"x":3}\n', "csv", "<stdin>:2: 'x' is given twice"),
@@ -220,30 +214,6 @@ def test_an_array_is_cut_anywhere(value, size, indent):
 
 # ---------------------------------------------------------------- inputs that --at fixes
 
-@pytest.mark.parametrize(("verb", "options", "want"), [
-    ("eval", ["--at", "y=2"], "x,v\n1,2.0\n3,6.0\n"),
-    ("grad", ["--at", "y=@-"], None),
-    ("eval", ["--at", "y=2", "--format", "json"], '{"x":1,"v":2.0}\n{"x":3,"v":6.0}\n'),
-    ("propagate", ["--at", "y=2±0.5", "--at", "u_x=0"],
-     "x,v,u_v,share_v_x,share_v_y\n1,2.0,0.5,0.0,100.0\n3,6.0,1.5,0.0,100.0\n"),
-])
-def test_fixed_inputs(verb, options, want, tmp_path):
-    (tmp_path / "x.csv").write_text("x\n1\n3\n")
-    ended = adcli(verb, "-e", XY, "--data", tmp_path / "x.csv", *options, stdin=b"4\n")
-    assert (ended.code, ended.err, ended.out) == (0, "", want or "x,v,dv_dx,dv_dy\n1,4.0,4.0,1.0\n3,12.0,4.0,3.0\n")
-
-
-@pytest.mark.parametrize(("options", "code", "said"), [
-    (["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
-    (["--at", "z=1"], 2, "no input 'z'"),
-    (["--at", "y=1,y=2"], 2, "'y' is given twice"),
-    (["--at", "x=1"], 5, "the table has 'x', which --at fixes\nhelp: leave out --at x=…, or --rename x=other"),
-])
-def test_faults_of_fixed_inputs(options, code, said, tmp_path):
-    (tmp_path / "x.csv").write_text("x\n1\n")
-    ended = adcli("eval", "-e", XY, "--data", tmp_path / "x.csv", *options)
-    assert (ended.code, said in ended.err) == (code, True), ended.err
-
 
 def test_parquet_in_any_dialect_out(tmp_path):
     path = tmp_path / "a.parquet"
@@ -276,3 +246,4 @@ def test_a_result_has_its_own_type_where_it_has_the_name_of_a_column_that_is_lef
     frame.write_parquet(tmp_path / "a.parquet")
     succeeds("eval", "-e", XY, "--data", tmp_path / "a.parquet", "--only", "--status", "-o", tmp_path / "b.parquet")
     assert polars.read_parquet(tmp_path / "b.parquet").rows() == [(1.5, "smooth"), (5.0, "smooth")]
+

@@ -39,23 +39,3 @@ def test_over_several_tables_and_in_parts(tmp_path):
     assert ended.err == (f"{tmp_path}/b.csv:3: not finite, 1 of 2 rows\n{LOG}"
                          f"{tmp_path}/c.csv:2: not finite, 1 of 2 rows\n{LOG.replace('-1.0', '-2.0')}")
 
-
-@pytest.mark.parametrize(("program", "verb", "data", "said"), [
-    ("v = sqrt(x)", "grad", [1, 0], "<stdin>:3: not finite, 1 of 2 rows\n-e:1:5: note: sqrt'(u) at u = 0.0: singular\n"),
-    ("v = sqrt(x)", "eval", [1, 0], ""),
-    ("v = abs(x)", "grad", [1, 0], ""),
-    ("v = exp(x)", "eval", [1, 1000], "<stdin>:3: not finite, 1 of 2 rows\nnote: v = inf is not finite\n"),
-    ("input x(N)\nv(i) = log(x(i))\noutput v", "eval", [[1, -1], [1]], "<stdin>:1: not finite, 1 of 2 rows\n"
-     "-e:2:8: note: log(u) at u = -1.0, i = 1 is nan: domain\n")])
-def test_of_derivatives_and_of_tensors(program, verb, data, said):
-    stdin = rows("ndjson", data) if "N" in program else rows("csv", data)
-    assert adcli(verb, "-e", program, stdin=stdin).err == said
-    assert adcli(verb, "-e", program, "-q", stdin=stdin).err == ""
-
-
-def test_bad_rows_have_a_message_of_their_own():
-    for policy, word in (("mark", "marked"), ("skip", "skipped")):
-        ended = adcli("eval", "-e", "v = log(x)", "--on-error", policy, stdin=b"x\nz\n-1\n1\n")
-        assert ended.err == ("<stdin>:2: column 'x': 'z' is not a number\n"
-                             f"<stdin>:3: not finite, 1 of {2 + (policy == 'mark')} rows\n{LOG}"
-                             f"<stdin>: 1 of 3 rows bad, {word}\n")

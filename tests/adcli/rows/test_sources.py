@@ -131,44 +131,12 @@ def test_several_tables_are_one(tmp_path):
     assert pl.read_parquet(tmp_path / "parts.parquet").equals(pl.read_parquet(tmp_path / "all.parquet"))
 
 
-def test_the_first_table_decides_what_is_written(tmp_path):
-    (tmp_path / "a.ndjson").write_text('{"x":1,"y":2}\n')
-    (tmp_path / "b.csv").write_text("y,x\n4,3\n")
-    assert grad("--data", tmp_path / "a.ndjson", "--data", tmp_path / "b.csv").records[1] == {
-        "x": 3, "y": 4, "v": 12.0, "dv_dx": 4.0, "dv_dy": 3.0}
-    (tmp_path / "c.tsv").write_text("y\tx\n4\t3\n")
-    assert grad("--data", tmp_path / "c.tsv", "--data", tmp_path / "b.csv").out == (
-        "y\tx\tv\tdv_dx\tdv_dy\n4\t3\t12.0\t4.0\t3.0\n4\t3\t12.0\t4.0\t3.0\n")
-
-
 def test_parquet_keeps_types_that_all_tables_have(tmp_path):
     for i, x in enumerate((1, 1.5)):
         pl.DataFrame({"x": [x], "y": [2.0], "d": [date(2024, 1, 2 + i)]}).write_parquet(tmp_path / f"{i}.parquet")
     grad("--data", tmp_path, "-o", tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")
     assert (found.schema["x"], found.schema["d"], found["x"].to_list()) == (pl.Float64, pl.Date, [1.0, 1.5])
-
-
-DIFFERENT = [
-    # the header of the second table, what is said
-    ("y,x", "{b}:1: the columns have another order than in {a}"), ("x,y,z", "{b}:1: column 'z', which {a} does not have"),
-    ("x,n,y", "{b}:1: column 'n', which {a} does not have")]
-
-
-@pytest.mark.parametrize(("header", "said"), DIFFERENT)
-def test_other_columns_are_a_fault_where_rows_keep_them(header, said, tmp_path):
-    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    a.write_text("x,y\n1,2\n")
-    row = {"x": "3", "y": "4", "z": "5", "n": "6"}
-    b.write_text(f"{header}\n{','.join(row[n] for n in header.split(','))}\n")
-    for form in ([], ["--format", "tsv"], ["-o", tmp_path / "o.parquet"]):
-        ended = adcli("eval", "-e", "v = x-y", "--data", tmp_path / "?.csv", *form)
-        assert ended.err == said.format(a=a, b=b) + "\nhelp: write the results alone, --only, or --format json\n"
-        assert ended.code == 5
-        assert ended.out in ("", "x,y,v\n1,2,-1.0\n", "x\ty\tv\n1\t2\t-1.0\n")
-        assert not (tmp_path / "o.parquet").exists()
-    for form in (["--only"], ["--format", "json"], ["--format", "text"]):
-        assert succeeds("eval", "-e", "v = x-y", "--data", tmp_path / "?.csv", *form).out.count("-1.0") == 2
 
 
 def test_faults_name_their_table_and_its_line(tmp_path):
@@ -275,3 +243,4 @@ def test_the_progress_is_over_all_bytes(tmp_path, monkeypatch):
     succeeds("eval", "-e", "v = 2*x", "--data", tmp_path, "--jobs", "1")
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert shown[-1] == (7, size, size) and sorted(shown) == shown
+

@@ -142,93 +142,6 @@ def test_one_result_in_every_format(tmp_path):
     assert summed("--sum", "--format", "coo", verb="jacobian").out == "i,j,row,column,value\n0,0,v,x,20.0\n0,1,v,y,10.0\n"
 
 
-def test_names_that_are_taken_are_left_to_their_owners():
-    found = succeeds("eval", "-e", "weights = rows", "--sum", "--weights", "w", "--group-by", "rows", "--format", "csv",
-                     stdin=b"rows,w\n1,2\n1,3\n")
-    assert found.out == "rows,rows_1,weights_1,weights\n1,2,5.0,5.0\n"
-
-
-@pytest.mark.parametrize(("data", "options", "want"), [
-    (b"x\n", ["--sum"], "rows = 0\nv = 0.0\n"),
-    (b"x,g\n", ["--sum", "--group-by", "g"], ""),
-    (b"x,g\n", ["--mean", "--group-by", "g", "--format", "csv"], "g,rows,v\n"),
-    (b"x\n1\n0\n", ["--sum", "--status"], "rows = 2\nrows_smooth = 1\nrows_kink = 1\nv = 1.0\n"),
-    (b"my x;g\n1,5;a\n", ["--sum", "--decimal", ",", "--rename", "my x=x", "--format", "csv", "--group-by", "g"],
-     'g;rows;v\na;1;1,5\n'),
-    (b"1,b\n", ["--sum", "--no-header", "--columns", "x,g", "--group-by", "g"], "# g = b\nrows = 1\nv = 1.0\n"),
-    (b"1,3\n2,1\n", ["--sum", "--no-header", "--weights", "n"], "rows = 2\nweights = 4.0\nv = 5.0\n"),
-    (b"x,n\n2,3\n2,2\n", ["--mean", "--weights", "x"], "rows = 2\nweights = 4.0\nv = 2.0\n"),
-    (b'{"x":1,"g":"1"}\n{"x":2,"g":1}\n{"x":3,"g":null}\n', ["--sum", "--group-by", "g", "--format", "csv"],
-     "g,rows,v\n1,2,3.0\n,1,3.0\n"),
-    (b"x\n1.7e308\n1.7e308\n", ["--mean"], "rows = 2\nv = 1.7e+308\n"),
-], ids=lambda x: repr(x)[:50])
-def test_small_tables(data, options, want):
-    assert succeeds("eval", "-e", "v = abs(x)", *options, stdin=data).out == want
-
-
-@pytest.mark.parametrize(("data", "options", "said", "out", "code"), [
-    (b"x\n1\ny\n", ["--sum"], "<stdin>:3: column 'x': 'y' is not a number\n<stdin>: 1 bad row, after 1 good row;"
-     " --on-error skip continues\n", "", 5),
-    (b"x\n1\ny\n2\n", ["--sum", "--on-error", "skip"], "<stdin>:3: column 'x': 'y' is not a number\n"
-     "<stdin>: 1 of 3 rows bad, skipped\n", "rows = 2\nf = 0.6931471805599453\n", 0),
-    (b"x,w\n1,nan\n1,-inf\n1,1\n", ["--sum", "--weights", "w", "--on-error", "skip"],
-     "<stdin>:2: column 'w' is nan: a weight must be a finite number\n<stdin>:3: column 'w' is -inf: a weight must be a finite"
-     " number\n<stdin>: 2 of 3 rows bad, skipped\n", "rows = 1\nweights = 1.0\nf = 0.0\n", 0),
-    (b"x,w\n1,inf\n", ["--sum", "--weights", "w"], "<stdin>:2: column 'w' is inf: a weight must be a finite number\n"
-     "<stdin>: 1 bad row, after 0 good rows; --on-error skip continues\n", "", 5),
-    (b"x\n1\n0\n-1\n", ["--sum"], "<stdin>:3: not finite, the first of 2 such rows of 3\n"
-     "-e:1:5: note: log(u) at u = 0.0: singular\n", "rows = 3\nf = nan\n", 0),
-    (b"x\n1\n0\n", ["--sum", "--strict"], "<stdin>:3: not smooth or not finite, 1 of 2 rows\n"
-     "-e:1:5: note: log(u) at u = 0.0: singular\n", "rows = 2\nf = -inf\n", 4),
-    (b"x\n0\n", ["--sum", "-q"], "", "rows = 1\nf = -inf\n", 0),
-    (b"x\n", ["--mean"], "note: there are no rows, so the means are nan\n", "rows = 0\nf = nan\n", 0),
-    (b"x,w\n2,1\n3,-1\n", ["--mean", "--weights", "w", "--strict"],
-     "note: the weights add up to 0, so the means are nan\n", "rows = 2\nweights = 0.0\nf = nan\n", 4),
-    (b"x,w,g\n8,1.7e308,a\n9,1.7e308,a\n", ["--sum", "--weights", "w", "--group-by", "g"],
-     "note: g = a: weights = inf: the sum is beyond the largest double\nnote: g = a: f = inf: the sum is beyond the largest"
-     " double\n", "# g = a\nrows = 2\nweights = inf\nf = inf\n", 0),
-    (b'{"x":1,"g":"a"}\n{"x":1}\n', ["--sum", "--group-by", "g"], "<stdin>:2: no 'g', which --group-by names\n"
-     "<stdin>: 1 bad row, after 1 good row; --on-error skip continues\n", "", 5),
-    (b"x\n1\n", ["--sum", "--group-by", "g"],
-     "<stdin>:1: no column 'g', which --group-by names\nhelp: the columns are x\n", "", 5),
-    (b"x,weight\n1,2\n", ["--sum", "--weights", "wieght"], "<stdin>:1: no column 'wieght', which --weights names\n"
-     "help: did you mean 'weight'?\n", "", 5),
-    (b"x;g\n1,5;a\n", ["--sum", "--group-by", "g"],
-     "<stdin>:1: no column 'g', which --group-by names\nhelp: add --delimiter ';'\n", "", 5),
-    (b"", ["--sum", "--data", "-"], "<stdin>:1: the table is empty: no header\n", "", 5),
-], ids=lambda x: repr(x)[:60])
-def test_what_is_said(data, options, said, out, code, ways):
-    found = adcli("eval", "-e", "log(x)", *options, stdin=data)
-    assert (found.err, found.out, found.code) == (said, out, code)
-
-
-@pytest.mark.parametrize(("command", "said"), [
-    ("eval -e x --sum --mean",
-     "--sum and --mean cannot be used together\nhelp: a mean is a sum divided by 'rows', or by 'weights'"),
-    ("eval -e x --weights w", "--weights needs --sum or --mean"),
-    ("eval -e x --group-by w --at x=1", "--group-by needs --sum or --mean"),
-    ("eval -e x --sum --only", "--only has no effect with --sum, which writes no rows"),
-    ("eval -e x --mean --on-error mark", "--on-error mark marks rows, and --mean writes none\nhelp: write --on-error skip"),
-    ("eval -e x --sum --digits", "--digits cannot be used with --sum"),
-    ("eval -e x --sum --enclose", "--enclose cannot be used with --sum"),
-    ("eval -e x --sum --emit c", "--sum cannot be used with --emit, which writes a program"),
-    ("eval -e x --sum --group-by a,,b", "--group-by names nothing\nhelp: write --group-by site,year"),
-    ("eval -e x --sum --group-by a,a", "--group-by names 'a' twice"),
-    ("eval -e x --sum --weights=", "--weights names nothing\nhelp: write --weights w"),
-    ("eval -e x*k --sum --weights k --data - --at k=1",
-     "--weights k: --at gives it one value in every row\nhelp: leave out --at k=…"),
-    ("grad -e x*k --of f:x,x --sum --gauss-newton", "--gauss-newton needs the outputs and their first derivatives\n"
-     "help: name outputs alone with --of"),
-    ("hessian -e x**2 --sum --format mtx --group-by g", "--group-by has no place in --format mtx, which writes one matrix"),
-    ("jacobian -e x**2 --sum --format coo --status", "--status needs --format text, csv or json"),
-    ("jacobian -e x**2 --sum --pattern", "--sum cannot be used with --pattern, which shows no numbers"),
-    ("eval -e x --sum -o a.npy", "-o a.npy: a sum is several arrays\nhelp: use .npz"),
-])
-def test_what_is_refused(command, said):
-    found = adcli(*command.split(), stdin=b"x,g\n1,a\n")
-    assert (found.err, found.out, found.code) == (f"adcli: error: {said}\n", "", 2)
-
-
 def test_no_groups_have_columns_all_the_same(tmp_path):
     for name in ("a.parquet", "a.npz"):
         succeeds("eval", "-e", "v = x", "--sum", "--group-by", "g", "-o", tmp_path / name, stdin=b"x,g\n")
@@ -263,29 +176,8 @@ def test_points_are_summed_as_rows_are(tmp_path, monkeypatch):
     assert summed.out == succeeds(*asked, "--data", tmp_path / "rows.ndjson").out
 
 
-@pytest.mark.parametrize(("options", "said", "out", "code"), [
-    ("-e log(x) --at x=-1:1:5", "note: not finite at x = -1.0, the first of 3 such points of 5\n"
-     "-e:1:5: note: log(u) at u = -1.0 is nan: domain\n", "rows = 5\nf = nan\n", 0),
-    ("-e abs(x) --at x=-1:1:3 --strict", "note: not smooth or not finite at x = 0.0, 1 of 3 points\n"
-     "-e:1:5: note: abs(u) at u = 0.0: kink\n", "rows = 3\nf = 2.0\n", 4),
-    ("-e log(x) --at x=0 --sum --strict -q", "", "rows = 1\nf = -inf\n", 4),
-    ("-e x --at x=1 --weights w", "adcli: error: --weights needs rows (--data FILE)\n", "", 2),
-    ("-e x --at x=1 --on-error skip", "adcli: error: --on-error needs rows (--data FILE)\n", "", 2),
-    ("-e x --at y=1", "adcli: error: no input 'y'\nhelp: the inputs are x\n", "", 2),
-    ("-e 3.5", "", "rows = 1\nf = 3.5\n", 0),
-])
-def test_what_is_said_of_points(options, said, out, code):
-    found = adcli("eval", *options.split(), *([] if "--sum" in options else ["--sum"]))
-    assert (found.err, found.out, found.code) == (said, out, code)
-
-
 def test_an_input_that_leaves_its_range_is_told_once():
     for options, data in ((["--at", "x=0:2:90000"], b""), (["--data", "-"], b"x\n2\n3\n")):
         found = adcli("eval", "-e", "input x in [0, 1]", "-e", "v = x", "--sum", *options, stdin=data)
         assert found.code == 0 and found.err.count("is outside its range [0.0, 1.0]") == 1 and found.err.count("\n") == 1
 
-
-def test_sums_over_points_of_tensors_are_refused():
-    found = adcli("eval", "-e", "input x(N)", "-e", "v +=! x(i)", "--at", "x=[1,2]", "--sum")
-    assert (found.err, found.code) == (
-        "adcli: error: --sum of a program with tensors needs rows\nhelp: give a table: --data FILE, or a pipe\n", 2)

@@ -111,48 +111,6 @@ def json_numbers(found):
                       parse_constant=str)
 
 
-BAD = [
-    ([1, 2, 3], "'w' has 2 elements along dimension 0, and 'x' has 3 along dimension 0: both are N"),
-    ([], "'w' has 2 elements along dimension 0, and 'x' has 0 along dimension 0: both are N"),
-    ([[1, 2], [3]], "'x' is ragged along dimension 1: x(0) has 2 elements, and x(1) has 1 element"),
-    ([[1, 2]], "'x' has 1 dimension, and the value given has 2"),
-    ([1, None], "x(1) is null"), ([1, "a"], "x(1) is not a number"), ([True, 1], "x(0) is not a number"),
-    (None, None), (7, "'x' is a tensor of shape (N), and '7.0' is not a list"), ("word", None),
-]
-
-
-@pytest.mark.parametrize("kind", ["csv", "ndjson"])
-def test_a_bad_row_is_named_and_stopped_at_skipped_or_marked(kind):
-    with open("p.ad", "w") as file:
-        file.write(DOT)
-    good = {"id": "g", "x": [1, 2], "t": 0.5}
-    rows = [good]
-    for bad, _ in BAD:
-        rows += [{"id": "b", "x": bad, "t": 1}, good]
-    path = table(rows, kind)
-    run = ["grad", "p.ad", "--wrt", "x", "--data", path, "--at", "w=[3,4]", "--format", "json"]
-    first = {"L": 110.25, "dL_dx": [63.0, 84.0]}
-    line = 2 if kind == "ndjson" else 3
-    stopped = adcli(*run)
-    assert (stopped.code, [row["id"] for row in stopped.records]) == (5, ["g"])
-    assert stopped.err.startswith(f"{path}:{line}: {BAD[0][1]}\n") and "1 bad row, after 1 good row" in stopped.err
-    skipped = adcli(*run, "--on-error", "skip")
-    assert (skipped.code, len(skipped.records), {row["id"] for row in skipped.records}) == (0, 11, {"g"})
-    assert skipped.err.endswith(f"{path}: 10 of 21 rows bad, skipped\n")
-    marked = adcli(*run, "--on-error", "mark")
-    assert marked.err.endswith(f"{path}: 10 of 21 rows bad, marked\n")
-    for row, place in zip(marked.records, itertools.count(line - 1)):
-        if row["id"] == "g":
-            assert {n: row[n] for n in ("L", "dL_dx", "status")} == {**first, "status": "smooth"}
-            continue
-        bad, reason = BAD[(place - line) // 2]
-        assert (row["L"], row["dL_dx"]) == ("NaN", None)
-        assert row["status"].endswith(reason or ""), bad
-        assert f"{path}:{place}: {row['status']}" in marked.err
-    table_of = adcli(*run[:-1], "csv", "--on-error", "mark", "--only").out.splitlines()
-    assert table_of[1] == '110.25,"[63.0,84.0]",smooth' and table_of[2].startswith("nan,,")
-
-
 def test_sizes_may_differ_from_row_to_row_and_memory_does_not_depend_on_results(monkeypatch):
     monkeypatch.setattr(tensor_rows, "NUMBERS_AT_ONCE", 40)   # a few rows at a time
     rows = [{"x": list(range(1, n + 1)), "w": [1] * n, "t": 0} for n in (1, 9, 2, 30, 5, 1, 7, 7)]
@@ -163,21 +121,6 @@ def test_sizes_may_differ_from_row_to_row_and_memory_does_not_depend_on_results(
     bad = [{**row, "x": None} if i in (3, 6) else row for i, row in enumerate(rows)]
     ended = adcli("grad", "p.ad", "--data", table(bad, "csv"), "--only", "--on-error", "skip")
     assert [line.split(":")[1] for line in ended.err.splitlines()[:2]] == ["5", "8"]
-
-
-@pytest.mark.parametrize(("options", "said"), [
-    (["--at", "w=[1,2],w=[1,2]"], "'w' is given twice"),
-    (["--at", "v=[1,2]"], "no input 'v'"),
-    (["--at", "w=[1,2]", "--digits"], "--digits of tensors needs points (--at POINT)"),
-    (["--at", "w=[1,2]", "--format", "parquet", "--fmt", "%.3g"], "--fmt has no effect on Parquet, which has numbers, not text"),
-    (["--at", "t=0:1:3,w=[1,2]"], "with --data, --at gives inputs one value for all rows"),
-    (["--at", "w=[[1,2]]"], "'w' has 1 dimension, and the value given has 2"),
-])
-def test_what_is_refused_before_the_first_row(options, said):
-    with open("p.ad", "w") as file:
-        file.write(DOT)
-    ended = adcli("grad", "p.ad", "--data", table([{"x": [1, 2], "t": 1}], "csv"), *options)
-    assert (ended.code, ended.err.startswith(f"adcli: error: {said}")) == (2, True), ended.err
 
 
 def test_directions_ranges_strict_and_integers():
@@ -207,3 +150,4 @@ def test_a_system_that_refuses_native_code_is_no_fault_of_a_row(policy: str, mon
     ended = adcli("grad", "-e", "input x(N); y +=! x(i)**2", "--data", "-", "--on-error", policy, "--no-cache",
                   stdin=b'{"x": [1, 2]}\n')
     assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: this system allows no executable memory\n")
+

@@ -14,7 +14,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.status import with_status
 from back_ends import MODES, same
 from c_programs import CC
-from command import adcli, numbers, succeeds
+from command import numbers, succeeds
 from hypothesis import given
 from laws import report
 from random_programs import Sample, choices, law, mixed_points, samples
@@ -55,16 +55,6 @@ def test_the_text_of_every_verb_has_the_numbers_of_the_whole_point(verb: str, se
     assert succeeds("eval", "-", "--at", JOINTS, stdin=text.data).out == expected
 
 
-def test_seeds_of_constants_are_no_inputs() -> None:
-    """Nor are derivatives by them results, unless they are asked for."""
-    for verb, inputs in (("jvp", "q1, q2, dq1, dq2"), ("vjp", "q1, q2, d_dpx, d_dpy"), ("propagate", "q1, q2, u_q1, u_q2")):
-        assert f"\n# inputs: {inputs}\n" in succeeds(verb, "-e", ARM, "--at", LENGTHS, "--emit", "text").out
-    named = succeeds("grad", "-e", ARM, "--at", LENGTHS, "--wrt", "l1", "--emit", "text").out
-    assert "\n# outputs: px, py, dpx_dl1, dpy_dl1\n" in named
-    one = succeeds("grad", "-e", ARM, "--of", "px:l1", "--at", LENGTHS, "--emit", "text").out
-    assert "\n# outputs: px, dpx_dl1\n" in one
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("verb", ["grad", "jacobian", "hessian", "jvp", "vjp"])
 def test_every_target_writes_the_program_of_the_others(verb: str, target: str, tmp_path: pathlib.Path) -> None:
@@ -91,40 +81,3 @@ def test_python_and_c_compute_with_them(tmp_path: pathlib.Path) -> None:
     found = subprocess.run([tmp_path / "f"], capture_output=True, text=True, check=True).stdout.split()
     assert list(map(float, found)) == pytest.approx(list(expected.values()), rel=1e-14)   # other functions of libm
 
-
-def test_numbers_beside_tensors() -> None:
-    text = succeeds("vjp", "-e", "input x(N); y(i) = l1*cos(x(i))", "--at", "l1=0.4", "--emit", "text").out
-    assert "\n# outputs: y(N), d_dx(N)\n# inputs: x(N), d_dy(N)\n# constants: l1 = 0.4\n" in text
-    assert "\ny(i) = 0.4 * cos(x(i))\n" in text
-
-
-def test_solve_emits_its_equations_with_constants() -> None:
-    words = ("solve", "-e", "x**2 - a*c", "--emit", "text", "--at", "a=2")
-    assert "\n# outputs: f, df_dx, df_dc\n# inputs: x, c\n# constants: a = 2.0\n" in succeeds(*words, "--wrt", "x").out
-    assert "\n# outputs: f, dx_dc\n" in succeeds(*words, "--wrt", "x", "--sensitivities").out
-
-
-@pytest.mark.parametrize("words, said", [
-    (["grad", "--at", "l1=0:1:3"], "with --emit, --at gives inputs one value each\nhelp: write --at k=3"),
-    (["grad", "--at", "l3=1"], "no input 'l3'\nhelp: the inputs are l1, q1, l2, q2"),
-    (["grad", "--at", "l1=1", "--at", "l1=2"], "'l1' is given twice"),
-    (["jvp", "--at", "dq1=1"], "no input 'dq1'"),
-    (["grad", "--at", "l1=2±0.1"], "spreads are for propagate"),
-    (["propagate", "--at", "l1=2±0.1"], "an emitted program has the uncertainty as an input, u_l1\nhelp: leave 'l1' out of --at"),
-    (["solve", "--wrt", "q1,q2", "--at", "q1=1"], "--at q1: an unknown is no constant, and an emitted program has no start\n"
-                                                  "help: leave 'q1' out of --at"),
-    (["grad", "--at", "l1=1", "--data", "-"], "--data cannot be used with --emit")])
-def test_what_is_no_constant(words: list[str], said: str) -> None:
-    ended = adcli(words[0], "-e", ARM, *words[1:], "--emit", "c")
-    assert (ended.code, ended.out) == (2, "")
-    assert said in ended.err
-
-
-def test_tensors_and_integers_stay_inputs_and_ranges_are_noted() -> None:
-    for program, at, kind in (("input x(N); s +=! x(i)", "x=[1,2]", "a tensor"), ("input int32 T; y = T*z", "T=3", "an integer")):
-        name = at[0]
-        assert adcli("eval", "-e", program, "--at", at, "--emit", "c").err == \
-            f"adcli: error: --at {name}: {kind} cannot be a constant of a program\n" \
-            f"help: leave it out: the program then has the input {name}\n"
-    outside = adcli("eval", "-e", "input k in [0, 1]; y = k*x", "--at", "k=2", "--emit", "c")
-    assert outside.code == 0 and "k = 2.0 is outside its range [0.0, 1.0]" in outside.err

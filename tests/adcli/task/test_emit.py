@@ -68,15 +68,6 @@ def test_header(target):
             "rows: begin to end - 1", "work: not used, may be null"]
 
 
-def test_header_names_the_mode_that_auto_takes():
-    def first(*line: str) -> str:
-        return header("text", succeeds(*line, "--emit", "text").data)[0]
-    assert first("grad", "-e", "x*y*z*w").endswith("of -e, reverse mode")
-    assert first("grad", "-e", "a = x", "-e", "b = 2*x").endswith("of -e, forward mode")
-    assert first("jvp", "f.ad").endswith("their tangents of f.ad, forward mode")
-    assert first("eval", "f.ad") == "adcli 0.1.0: the outputs of f.ad"
-
-
 def test_header_of_a_long_program_says_how_much_work_space():
     program = "".join(f"a{i + 1} = sin(a{i} * x)\n" for i in range(3000))
     lines = header("llvm", succeeds("grad", "-", "--emit", "llvm", stdin=program.encode()).data)
@@ -205,29 +196,6 @@ def test_names_that_no_function_of_a_script_can_have(target, language, symbol, o
     assert " gamma(" in succeeds("grad", "f.ad", "--emit", target, "--symbol", "gamma").out
 
 
-@pytest.mark.parametrize("target, option", [
-    ("js", "--lanes=2"), ("python", "--fast-math"), ("latex", "--symbol=a"), ("dot", "--style=anf"),
-    ("text", "--symbol=a"), ("text", "--lanes=2"), ("text", "--fast-math"), ("c", "--lanes=2"), ("c", "--style=anf"),
-    ("llvm", "--style=anf")])
-def test_options_that_a_target_has_no_use_for(target, option):
-    ended = adcli("grad", "f.ad", "--emit", target, option)
-    assert ended[:3] == (2, "", f"adcli: error: {option.partition('=')[0]} has no effect on --emit {target}\n")
-
-
-TENSORS = "input x(N)\nk = 2\nv +=! k * x(i)\noutput v"
-
-
-@pytest.mark.parametrize("words, what, help", [
-    *((("--emit", name, "--target", machine), f"code for {full}, where sizes have 32 bits,",
-       "write --emit c, and compile it there")
-      for name, machine, full in (("llvm", "wasm32", "wasm32"), ("object", "arm", "arm-linux-gnueabihf"))),
-    (("--emit", "library", "--abi", "casadi"), "--abi casadi", "leave it out: the library has the functions of C")])
-def test_what_cannot_have_tensors_says_where_they_are(words, what, help):
-    ended = adcli("eval", "-e", TENSORS, *words)
-    assert ended[:3] == (3, "", f"-e:3:1: error: {what} needs a program of numbers; this one has tensors or loops\n"
-                                f"    v +=! k * x(i)\n    ^^^^^^^^^^^^^^\nhelp: {help}\n")
-
-
 def test_an_object_file_is_not_for_a_terminal(monkeypatch):
     class Terminal(io.TextIOWrapper):
         def isatty(self) -> bool:
@@ -241,3 +209,4 @@ def test_an_object_file_is_not_for_a_terminal(monkeypatch):
 def test_every_verb_that_computes_can_emit():
     emitting = [verb for verb in VERBS if "--emit" in succeeds(verb, "--help").out]
     assert [v for v in ("eval", "grad", "jvp", "vjp") if v in emitting] == ["eval", "grad", "jvp", "vjp"]
+

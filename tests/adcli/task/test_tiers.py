@@ -56,31 +56,10 @@ def test_the_same_bytes(line):
     assert found[0] == found[1] and found[0].out
 
 
-def test_what_is_chosen_is_said():
-    said = [adcli("grad", "-e", "v = x*y", "--explain", *more).out.splitlines()[-1]
-            for more in ([], ["--tier", "tape"], ["--tier", "compiled"], ["--fast-math"])]
-    assert said == ["code: compiled; counted length 47, a tape pays beyond 1,500",
-                    "code: a tape, as --tier says; counted length 47",
-                    "code: compiled, as --tier says or for many rows; counted length 47",
-                    "code: compiled, for --fast-math; counted length 47"]
-
-
 def test_a_long_program_says_from_how_many_rows_on_it_is_compiled(begins):
     last = adcli("grad", "-e", "v = x*y", "--explain").out.splitlines()[-1]
     rows = int(re.fullmatch(r"code: a tape; counted length 47, compiling pays from ([0-9,]+) rows on", last)[1].replace(",", ""))
     assert rows % 2 == 0 and 10_000 < rows < 10_000_000
-
-
-@pytest.mark.parametrize("args, said", [
-    (("grad", "-e", "v = x", "--at", "x=1", "--tier", "tape", "--fast-math"), "--tier tape and --fast-math cannot be used"),
-    (("eval", "-e", "input x(N)", "-e", "y(i) = 2*x(i)", "-e", "output y", "--at", "x=[1,2]", "--tier", "tape"),
-     "--tier tape is for programs of numbers"),
-    (("grad", "-e", "v = x", "--emit", "c", "--tier", "tape"), "--tier cannot be used with --emit"),
-    (("grad", "-e", "v = x", "--at", "x=1", "--tier", "vm"), "no tier 'vm'"),
-    (("grad", "-e", "v = x", "--at", "x=1±1", "--enclose", "--tier", "tape"), "--tier has no effect on --enclose")])
-def test_what_it_does_not_go_with(args, said):
-    ended = adcli(*args)
-    assert ended.code == 2 and said in ended.err, ended.err
 
 
 def test_a_tape_is_kept_and_replaced_by_what_is_asked_for(folder, compiles):
@@ -135,3 +114,4 @@ def test_a_function_moves_up_when_it_is_called_again_and_again(begins, monkeypat
         assert isinstance(kernel.current, TapeKernel) == (call < 4)
     assert len(found) == 1 and type(kernel.current) is Kernel
     assert repr(f(x=[2.0] * 9, y=5.0)["dv_dy"].tolist()[8]) in found.pop()
+

@@ -58,56 +58,12 @@ v₅  = v₃ - v₄  = 10.693 - (-0.95892) = 11.652   │ v̄₄  = -v̄₅     
 y   = v₅                             = 11.652   │ v̄₅  = ȳ                                 = 1
 """
 
-MARKDOWN = """\
-| Forward primal trace | Forward tangent trace |
-|:---|:---|
-| v₋₁ = x1 = 2 | v̇₋₁ = ẋ1 = 1 |
-| v₀ = x2 = 5 | v̇₀ = ẋ2 = 0 |
-| v₁ = ln v₋₁ = ln 2 = 0.69315 | v̇₁ = v̇₋₁ / v₋₁ = 1 / 2 = 0.5 |
-| v₂ = v₋₁ × v₀ = 2 × 5 = 10 | v̇₂ = v̇₋₁ × v₀ + v₋₁ × v̇₀ = 1 × 5 + 2 × 0 = 5 |
-| v₃ = v₁ + v₂ = 0.69315 + 10 = 10.693 | v̇₃ = v̇₁ + v̇₂ = 0.5 + 5 = 5.5 |
-| v₄ = sin v₀ = sin 5 = -0.95892 | v̇₄ = v̇₀ × cos v₀ = 0 × cos 5 = 0 |
-| v₅ = v₃ - v₄ = 10.693 - (-0.95892) = 11.652 | v̇₅ = v̇₃ - v̇₄ = 5.5 - 0 = 5.5 |
-| y = v₅ = 11.652 | ẏ = v̇₅ = 5.5 |
-"""
-
-LATEX = r"""\begin{tabular}{@{}l@{\;}l@{\;}l@{\;}l@{\qquad}l@{\;}l@{\;}l@{\;}l@{}}
-\toprule
-\multicolumn{4}{l}{Forward primal trace} & \multicolumn{4}{l}{Reverse adjoint trace, read upwards} \\
-\midrule
-$v_{0}$ & $= x_{1}$ &  & $= 0$ & $\bar{x}_{1}$ & $= \bar{v}_{0}$ &  & $= -2$ \\
-\midrule
-$v_{1}$ & $= \exp v_{0}$ & $= \exp 0$ & $= 1$ & $\bar{v}_{0}$ & $= \bar{v}_{1} \cdot v_{1}$ & $= (-2) \cdot 1$ & $= -2$ \\
-$v_{2}$ & $= v_{1} - 1$ & $= 1 - 1$ & $= 0$ & $\bar{v}_{1}$ & $= \bar{v}_{2}$ &  & $= -2$ \\
-\midrule
-$y$ & $= v_{2}$ &  & $= 0$ & $\bar{v}_{2}$ & $= \bar{y}$ &  & $= -2$ \\
-\bottomrule
-\end{tabular}
-"""
-
-
-def test_the_forward_table_of_the_survey():
-    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1").out == FORWARD
-
-
-def test_the_reverse_table_of_the_survey():
-    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--cotangent", "y=1").out == REVERSE
-
 
 def test_both_are_two_tables_and_neither_is_the_primal_trace():
     both = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1", "--cotangent", "y=1").out
     assert both == f"{FORWARD}\n{REVERSE}"
     alone = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g").out
     assert alone.splitlines() == [re.split(" │|─┼", line)[0].rstrip() for line in FORWARD.splitlines()]
-
-
-def test_markdown():
-    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1", "--format", "markdown").out == MARKDOWN
-
-
-def test_latex():
-    assert succeeds("trace", "-e", "y = exp(x_1) - 1", "--at", "x_1=0", "--cotangent", "y=-2",
-                    "--format", "latex").out == LATEX
 
 
 def test_json_has_every_number_and_its_place():
@@ -160,47 +116,7 @@ def cell(table: str, name: str) -> list[str]:
     return [" ".join(part.split()) for part in found]
 
 
-def test_an_arm_that_is_not_taken_contributes_nothing():
-    ended = succeeds("trace", "-e", "v = x > 0 ? x**2 : sqrt(x)", "--at", "x=3", "--tangent", "x=1", "--cotangent", "v=1")
-    assert cell(ended.out, "ẇ₄") == ["ẇ₂ + 0 (arm not taken) = 6 + 0 = 6"]
-    assert cell(ended.out, "w̄₃") == ["0 (arm not taken) = 0"]
-    assert cell(ended.out, "x̄") == ["w̄₀ = 6"]
-
-
-def test_steps_and_kinks_say_so():
-    ended = adcli("trace", "-e", "v = floor(x) + max(x, 7) + abs(x)", "--at", "x=0", "--tangent", "x=1")
-    assert ended.code == 0 and cell(ended.out, "ẇ₁") == ["0 (flat step) = 0"]
-    assert cell(ended.out, "ẇ₂") == ["0 (arm not taken) = 0"]
-    assert cell(ended.out, "ẇ₄") == ["ẇ₀ × sign w₀ = 1 × sign 0 = 0"]
-    assert ended.err == "-e:1:5: note: floor'(u) at u = 0.0: jump\n"
-    assert adcli("trace", "-e", "v = abs(x)", "--at", "x=0", "-q").err == ""
-
-
-def test_infinities_and_nan_are_shown_and_are_json():
-    at = ("--at", "x=0", "--tangent", "x=1", "-q")
-    assert cell(succeeds("trace", "-e", "v = log(x)", *at).out, "w₁") == ["ln w₀ = ln 0 = -inf"]
-    (record,) = succeeds("trace", "-e", "v = log(x) * 0", *at, "--format", "json").records
-    assert [line["value"] for line in record["lines"]] == ["-Infinity", "NaN"]
-    assert record["lines"][0]["tangent"] == "Infinity" and record["status"] == "domain"
-
-
-def test_a_zero_seed_drops_what_it_would_have_caused():
-    """0·∞ of a direction that is not asked for is no NaN, as for jvp."""
-    at = ("--at", "x=0,y=1", "--tangent", "y=1", "-q")
-    ended = succeeds("trace", "-e", "v = sqrt(x) + y", *at)
-    assert cell(ended.out, "ẇ₁") == ["0 (zero seed) = 0"] and cell(ended.out, "v̇") == ["ẇ₂ = 1"]
-    assert "dv = 1.0" in succeeds("jvp", "-e", "v = sqrt(x) + y", *at).out
-
-
 # ---------------------------------------------------------------- names
-
-def test_names_of_the_program_and_numbered_ones():
-    line = ("-e", "p = 7*x", "-e", "v1 = p*x + 1", "--at", "x=2", "--tangent", "x=1")
-    out = succeeds("trace", *line).out
-    assert [row.split()[0] for row in out.splitlines() if " = " in row] == ["w₀", "p", "w₁", "w₂", "v1"]
-    out = succeeds("trace", *line, "--names", "program").out
-    assert [row.split()[0] for row in out.splitlines() if " = " in row] == ["x", "p", "w₁", "v1", "v1"]
-    assert cell(out, "ẋ") == ["1"]
 
 
 def test_the_letter_of_numbered_values_is_none_of_the_program():
@@ -242,59 +158,7 @@ def well_formed(row: str) -> None:
         assert row.count(" & ") == 7 and row.endswith(" \\\\"), row
 
 
-def test_markdown_escapes_what_it_would_read():
-    out = succeeds("trace", "-e", "v_a = abs(x_b) * 2", "--at", "x_b=-3", "--format", "markdown").out
-    assert r"\|v₀\| = \|-3\| = 3" in out and r"x\_b" in out and r"v\_a" in out
-    assert all(re.sub(r"\\.", "", row).count("|") == 2 for row in out.splitlines())
-
-
 # ---------------------------------------------------------------- points, files, faults
-
-def test_several_points_are_several_tables():
-    out = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3").out
-    assert re.findall("^# (.+)$", out, re.M) == ["x = 1, y = 3", "x = 2, y = 3"]
-    assert cell(out, "v₁") == ["v₋₁ × v₀ = 1 × 3 = 3", "v₋₁ × v₀ = 2 × 3 = 6"]
-    records = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3", "--format", "json").records
-    assert [r["outputs"][0]["value"] for r in records] == [3.0, 6.0]
-    latex = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3", "--format", "latex").out
-    assert re.findall("^% (.+)$", latex, re.M) == ["x = 1, y = 3", "x = 2, y = 3"]
-
-
-def test_of_leaves_out_what_an_output_does_not_need():
-    program = ("-e", "a = sin(x)", "-e", "b = x*y", "--at", "x=1,y=2")
-    assert "sin" in succeeds("trace", *program).out
-    out = succeeds("trace", *program, "--of", "b", "--cotangent", "b=1").out
-    assert "sin" not in out and cell(out, "ȳ") == ["v̄₀ = 1"]
-
-
-def test_an_input_that_is_not_differentiated_has_no_tangent_and_no_adjoint():
-    program = ("-e", "param k = 3", "-e", "v = k*x", "--at", "x=2", "--tangent", "x=1", "--cotangent", "v=1")
-    out = succeeds("trace", *program).out
-    assert "k̇" not in out and "k̄" not in out
-    assert cell(succeeds("trace", *program, "--wrt", "x,k").out, "k̄") == ["w̄₋₁ = 2"]
-
-
-def test_it_writes_to_a_file(tmp_path):
-    assert succeeds("trace", TEXTBOOK, *AT, "--tangent", "x1=1", "--fmt", "%.5g", "-o", tmp_path / "t").out == ""
-    assert (tmp_path / "t").read_text(encoding="utf-8") == FORWARD
-
-
-@pytest.mark.parametrize("arguments, said", [
-    (("-e", "v = x"), "adcli: error: no values for x\nhelp: give a point: --at x=1"),
-    (("-e", "v = x", "--at", "x=1", "--wrt", "x"), "adcli: error: --wrt needs --tangent or --cotangent"),
-    (("-e", "v = xx", "--at", "xx=1", "--tangent", "xxx=1"), "adcli: error: no input 'xxx'\nhelp: did you mean 'xx'?"),
-    (("-e", "v = x", "--at", "x=1", "--cotangent", "x=1"), "adcli: error: no output 'x'\nhelp: the outputs are v"),
-    (("-e", "v = x", "--at", "x=1", "--format", "tex"), "adcli: error: no format 'tex'\nhelp: did you mean 'text'?"),
-    (("-e", "v = x", "--at", "x=1", "--fmt", "%d"), "adcli: error: --fmt '%d' is not a number format")])
-def test_faults(arguments, said):
-    ended = adcli("trace", *arguments)
-    assert ended.code == 2 and ended.out == "" and ended.err.startswith(said), ended
-
-
-def test_programs_without_inputs_and_without_lines():
-    assert succeeds("trace", "-e", "2*3").out.splitlines()[-1].split() == ["f", "=", "v₁", "=", "6"]
-    assert succeeds("trace", "-e", "v = x", "--at", "x=2", "--cotangent", "v=3").out.count(" = 3") == 2
-    assert succeeds("trace", "-e", "v = 3", "--tangent", "").out.splitlines()[-1].split() == ["v", "=", "3", "│", "v̇", "=", "0"]
 
 
 def test_a_long_program_is_one_long_table():
@@ -346,25 +210,3 @@ def test_a_loop_goes_step_by_step_for_an_element():
     assert [row["tangent"] for row in steps["lines"]] == [step[1] for step in whole[1:]]
     assert "h(2, 1) = tanh(a(1, 1)) = " in str(steps)
 
-
-@pytest.mark.parametrize("form, shown", [
-    ("markdown", "| h(1, 0) = "), ("latex", r"$h_{1, 0}$ & "), ("json", '"name":"h(1, 0)"'), ("text", "h(1, 0) = ")])
-def test_elements_are_written_in_every_format(tmp_path, form, shown):
-    (tmp_path / "f.ad").write_text(LOOP)
-    line = ("trace", tmp_path / "f.ad", "--at", "W=[[1,-0.5],[0.25,2]],h0=[0.5,0.75]", "--format", form)
-    assert shown in succeeds(*line, "--element", "h(:,0)").out
-    assert "norm" in succeeds(*line).out
-    ended = adcli(*line, "--element", "q(0)")
-    assert ended.err == "adcli: error: no statement computes 'q'\nhelp: computed are a, h, x, v\n"
-
-
-def test_elements_are_those_of_tensors():
-    assert "needs a program with tensors" in adcli("trace", "-e", "v = x", "--at", "x=1", "--element", "v").err
-
-
-def test_seeds_of_numbers_are_read_from_a_file_as_those_of_tensors_are(tmp_path):
-    (tmp_path / "d.json").write_text('{"x": 2, "y": 0}')
-    (tmp_path / "l.json").write_text('{"x": [1, 2]}')
-    given = "trace", "-e", "v = x*y", "--at", "x=1,y=2", "--tangent"
-    assert succeeds(*given, f"@{tmp_path / 'd.json'}").out == succeeds(*given, "x=2").out
-    assert "--tangent: 'x' is a number, and an array is given" in adcli(*given, f"@{tmp_path / 'l.json'}").err

@@ -26,9 +26,3 @@ def test_limits_of_both_sides(program, at, expected):
     for mode in ("reverse", "forward"):
         assert limits("-e", program, "--at", at, "--order", "2", "--mode", mode) == expected
 
-
-def test_a_number_that_is_chosen_and_not_0_is_told_with_its_operation():
-    out = succeeds("why", "-e", "v = max(x, y)", "--at", "x=1,y=1", "--limit").out
-    assert out.startswith("dv_dx and dv_dy are 0.5\n-e:1:5: max(x, y) at u = x = 1.0, v = y = 1.0 is at a kink, so this number"
-                          " is a convention\n")
-    assert succeeds("why", "-e", "v = max(x, y)", "--at", "x=1,y=1").out.startswith("nothing to explain")

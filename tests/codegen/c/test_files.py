@@ -126,13 +126,6 @@ def test_tables_that_do_not_fit(program: pathlib.Path, table: bytes, code: int, 
     assert (ended, err, out.count("\n")) == (code, f"standard input:{said}\n", rows)
 
 
-@pytest.mark.parametrize("words", [("header",), ("c", "--main")])
-def test_a_default_that_single_precision_has_not(words: tuple[str, ...]) -> None:
-    ended = adcli("eval", "-e", "input x, y = 1e300", "-e", "v = x + y", "--precision", "single", "--emit", *words)
-    assert ended[:3] == (2, "", "adcli: error: the default of y: 1e+300 is too large for a number of single precision\n"
-                                "help: use double precision, the default\n")
-
-
 def test_single_precision_a_long_program_and_one_without_inputs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(made(tmp_path, "v = x*y", "--precision", "single"), b"x,y\n0.1,3\n") == (
         0, "x,y,v,dv_dx,dv_dy\n0.1,3,0.3,3,0.1\n", "")
@@ -145,3 +138,4 @@ def test_single_precision_a_long_program_and_one_without_inputs(tmp_path: pathli
     assert (code, err) == (0, "")
     ours = succeeds("grad", tmp_path / "f.ad", "--at", "x=2", "--format", "csv").out.split()[1].split(",")
     assert [*map(float, ours)] == [*map(float, out.split()[1].split(","))]
+

@@ -12,7 +12,6 @@ import pytest
 from adcli.codegen.library.casadi import functions
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
-from command import adcli
 from documents import fenced, shell, text
 from engines import package
 from libraries import LD, library
@@ -64,15 +63,6 @@ def test_the_interface(tmp_path: pathlib.Path) -> None:
     assert list(y) == [math.sin(0.5), 1.5, 4.0, 7.0]
     assert lib.f(pair(ctypes.addressof(x), None), pair(None), None, w, 0) == 0
     assert not hasattr(lib, "fwd1_f")   # what is not there is not exported
-
-
-@pytest.mark.parametrize("words, message", [
-    (("grad", "-e", "v = x*y"), "--abi casadi writes a function with its derivatives, so it goes with eval, not with grad"),
-    (("eval", "-e", "param a = 1\nv = a"), "--abi casadi needs an input to differentiate by"),
-    (("eval", "-e", "v = x", "--status"), "--status has no derivative, which --abi casadi writes")])
-def test_refusals(words: tuple[str, ...], message: str, tmp_path: pathlib.Path) -> None:
-    ended = adcli(*words, "--emit", "library", "--abi", "casadi", "-o", tmp_path / "a")
-    assert (ended.code, ended.err.splitlines()[0]) == (2, f"adcli: error: {message}")
 
 
 PROBLEMS = [
@@ -138,3 +128,4 @@ def test_the_example_of_the_manual(tmp_path: pathlib.Path) -> None:
     example = next(block for block in fenced(text("libraries"), "python") if "casadi" in block)
     printed = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert printed.strip().splitlines()[-1] == example.rpartition("# ")[2].strip()
+

@@ -226,7 +226,3 @@ def test_single_precision(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
 def test_code_in_single_precision(words: tuple[str, ...], said: str) -> None:
     assert said in succeeds("grad", "-e", "v = x*sin(y)", "--emit", *words, "--precision", "single").out
 
-
-def test_casadi_has_doubles(tmp_path: pathlib.Path) -> None:
-    ended = adcli("eval", "-e", "v = x", "--emit", "library", "--abi", "casadi", "-o", tmp_path / "v.so", "--precision", "single")
-    assert (ended.code, ended.err) == (2, "adcli: error: --abi casadi has functions of doubles\nhelp: leave out --precision\n")

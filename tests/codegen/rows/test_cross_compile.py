@@ -12,7 +12,7 @@ from adcli.codegen.rows.platforms import PLATFORMS
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from back_ends import same
-from command import adcli, succeeds
+from command import succeeds
 from engines import program, zig
 from native_programs import native
 from session_seed import half
@@ -46,26 +46,6 @@ def test_an_object_file_of_the_format_of_its_machine(name: str, tmp_path: pathli
     assert data.startswith(next(magic for word, magic in FORMATS.items() if word in name))
     assert b"adcli_grad" in data
     assert b"fmaximum" not in data
-
-
-@pytest.mark.parametrize("words, message, help", [
-    (("--target", "riscv64", "--cpu", "sifive-u75"),
-     "riscv64-linux-gnu has no processor 'sifive-u75'", "did you mean 'sifive-u74'?"),
-    (("--target", "arm", "--cpu", "cortex-m0"),
-     "LLVM has no code of this program for the processor 'cortex-m0' of arm-linux-gnueabihf: it has no floating point in "
-     "hardware",
-     "leave out --cpu, or name another processor"),
-    (("--target", "arm", "--cpu", "cortex-m4"),
-     "LLVM has no code of this program for the processor 'cortex-m4' of arm-linux-gnueabihf: it has no double precision in "
-     "hardware", "write --precision single, or name another processor"),
-    (("--target", "thumbv7em-none-eabihf", "--cpu", "cortex-m3", "--precision", "single"),
-     "LLVM has no code of this program for the processor 'cortex-m3' of thumbv7em-none-eabihf: it has no floating point in "
-     "hardware", "leave out --cpu, or name another processor"),
-    (("--target", "x86_64", "--cpu", "i386"),
-     "LLVM has no code of this program for the processor 'i386' of x86_64-linux-gnu: 64-bit code requested on a subtarget that "
-     "doesn't support it!", "leave out --cpu, or name another processor")])
-def test_processors_that_cannot_be(words: tuple[str, ...], message: str, help: str) -> None:
-    assert adcli("eval", "-e", "v = x*y", "--emit", "asm", *words)[:3] == (2, "", f"adcli: error: {message}\nhelp: {help}\n")
 
 
 @pytest.mark.parametrize("words", [("--target", "arm", "--cpu", "cortex-m4"), ("--target", "thumbv7em-none-eabihf")])
@@ -117,3 +97,4 @@ def test_a_library_on_another_machine(name: str, system: str, tmp_path: pathlib.
 
 def read(word: str) -> float:
     return math.nan if "nan" in word else float.fromhex(word)
+

@@ -61,22 +61,10 @@ def test_a_zero_is_what_it_is_said_to_be(name):
                         assert not (y.thin and y.lo == 0), (text, at, result, cause)
 
 
-@pytest.mark.parametrize("text, at, kinds", [
-    ("gamma(x)", "x=-190.5", ["underflow", "underflow"]),
-    ("x**200", "x=1e-3", ["underflow", "underflow"]),
-    ("atan2(y, x)", "x=1e300,y=1e-300", ["underflow", "underflow"]), ("x/y", "x=1,y=1e300", ["underflow"]),
-    ("log(x)", "x=1", ["root"]), ("lgamma(x)", "x=2", ["root"]), ("cos(x)", "x=0", ["stationary"]),
-    ("fmod(x, 2)", "x=6", ["root"]),
-    ("acos(x)", "x=1", ["root"]), ("exp(x)", "x=-inf", ["tail", "tail"]),
-    ("x**y", "x=0.5,y=2000", ["underflow", "underflow", "underflow"]), ("dpow(x, y, 1, 1)", "x=1e200,y=0", ["underflow"])])
-def test_kinds(text, at, kinds):
-    (record,) = succeeds("why", "-e", f"v = {text}", "--at", at, "--format", "json").records
-    assert [c["kind"] for group in record["why"] for c in group["causes"] if 0 in group["results"].values()] == kinds
-
-
 def test_without_python_flint_nothing_is_claimed(monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
     monkeypatch.setattr("adcli.lang.analyse.explain.precise_arithmetic", lambda digits: __import__("flint"))
     text = succeeds("why", "-e", "v = gamma(x)", "--at", "x=-190.5").out
     assert "is -0.0: exactly, or by underflow: python-flint, which is not installed, would tell" in text
     assert "root" not in text and "stationary" not in text
+

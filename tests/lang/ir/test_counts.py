@@ -12,7 +12,6 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
-from command import adcli, succeeds
 from same_programs import equal
 from tensor_texts import DEFINITIONS
 from well_formed import check
@@ -76,19 +75,9 @@ def test_seeds_have_the_extent_that_the_value_says() -> None:
     assert caught.value.message == "'d_dc' has 3 elements along dimension 0, and 'a' is 2"
 
 
-def test_at_the_command_line() -> None:
-    line = ["-e", "input int32 k, A(N)", "-e", "B(i) = A(i)^2 where i in 0:k", "-e", "output B", "--at"]
-    assert succeeds("eval", *line, "A=[1,2,3],k=2").out == "B = [1.0, 4.0]\n"
-    assert succeeds("vjp", *line, "A=[1,2,3],k=2", "--cotangent", "B=1").out == "B = [1.0, 4.0]\nd_dA = [2.0, 4.0, 0.0]\n"
-    assert succeeds("jvp", *line, "A=[1,2,3],k=1:3:3", "--tangent", "A=1", "--format", "json").records[2]["jvp"]["B"] == [2, 4, 6]
-    for k, said in ((-1, "'k' is -1"), (1e300, "an integer input cannot hold"), (4, "runs from 0 to 3")):
-        for verb, more in (("eval", []), ("vjp", ["--cotangent", "B=1"])):
-            ended = adcli(verb, *line, f"A=[1,2,3],k={k}", *more)
-            assert (ended.code, ended.out) == (2, "") and said in ended.err
-
-
 def test_values_of_tensors_are_no_sizes() -> None:
     for text, said in (("def f(int32(N) size) -> (O) { O(i) = 3 where i in 0:size(0) }", "the value of 'size'"),
                        ("def f(float a, float(N) b) -> (c) { c(i) = b(i) where i in 0:a }", "the value of 'a'")):
         with pytest.raises(AdError, match=said):
             parse(text)
+

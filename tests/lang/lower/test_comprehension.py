@@ -16,7 +16,6 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
-from command import adcli
 from edge_programs import edges, point
 from same_programs import equal
 from session_seed import drawn, fixed
@@ -288,29 +287,6 @@ def test_a_let_may_hide_a_tensor() -> None:
     np.testing.assert_array_equal(evaluate(program, {"A": np.arange(3.0), "t": np.ones(3)}, NUMPY)["C"], [1, 3, 5])
 
 
-def test_a_condition_that_the_reads_decide_is_remarked() -> None:
-    ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = (i >= 0 ? x(i) : 7) * x(i - 1)", "--at", "x=[1,2,3]")
-    assert (ended.code, ended.out) == (3, "")   # x(i) is under a condition: it does not say where i ends
-    ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = (i >= 0 ? 2 : 7) * x(i - 1)", "--at", "x=[1,2,3]")
-    assert ended.out == "y = [0.0, 2.0, 4.0, 6.0]\n"
-    assert ended.err == ("-e:2:1: note: 'y' stays 0 below 1 in dimension 0: index "
-                         "'i' runs over 1:N + 1, from i - 1 in dimension 0 of x; state a range in where for other elements\n")
-    for where in ("", " where i in 0:N"):
-        ended = adcli("eval", "-e", "input x(N)", "-e", f"y(i) = i >= 1 ? x(i - 1) * x(i) : 7{where}", "--at", "x=[1,2,3]")
-        assert (ended.out, ended.err) == ("y = [7.0, 2.0, 6.0]\n", "")
-
-
-@pytest.mark.parametrize("choice", [
-    "i >= 0 ? x(i - 1) * x(i) : 7", "i == 0 ? 7 : x(i - 2)", "i != 0 ? x(i)*x(i - 2) : 7",
-    "i == 0 or i == N - 1 ? 7 : x(i) + x(i - 2) + x(i + 2)", "i > 0 and i < N - 1 ? x(i - 2) + x(i + 1) : 7",
-])
-def test_an_element_that_a_condition_does_not_keep_inside_is_an_error(choice: str) -> None:
-    """It would be left out, and be 0, and nobody would know why."""
-    ended = adcli("eval", "-e", "input x(N)", "-e", f"y(i) = {choice}", "--at", "x=[1,2,3,4]")
-    assert "goes down to -1" in ended.err or " is -1 at i = " in ended.err
-    assert ended.out == ""
-
-
 @pytest.mark.parametrize(("choice", "at"), [
     ("i == 0 ? x(0) : x(i)", lambda x, i: x[i]), ("i > 0 ? x(i) : 2*x(0)", lambda x, i: x[i] * (1 if i else 2)),
     ("i == 0 ? x(0) : i == N - 1 ? x(N-1) : x(i-1) + x(i+1) where i in 0:N",
@@ -434,3 +410,4 @@ def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):
         again = parse(print_program(made))
         assert print_program(again) == print_program(made)
         assert len(index_powers(again)) == len(index_powers(made))
+

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from adcli.lang.passes.pipeline import adjoints, checked, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import any_noted, with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from command import adcli
 
 from adcli.task.native import native
 
@@ -86,37 +84,6 @@ def test_the_status_everywhere(text: str, at: dict[str, Any], word: str) -> None
     assert words(text, at) == {word}
 
 
-@pytest.mark.parametrize(("line", "word", "note"), [
-    (["vjp", "B(i, j) = relu(A(i, j))", "A=[[1,2],[3,0]]"], "kink", "-e:2:11: note: relu'(u) at u = 0.0, i = 1, j = 1: kink"),
-    (["vjp", "B(i) max=! A(i, j)", "A=[[1,2],[3,3]]"], "kink", "-e:2:1: note: max=! at B(1) with 2 equal elements: kink"),
-    (["vjp", "B max=! exp(A(i, j))", "A=[[1,2],[2,2]]"], "kink", "-e:2:1: note: max=! at B with 3 equal elements: kink"),
-    (["vjp", "B +=! sqrt(A(i, j) - 1)", "A=[[1,2],[2,2]]"], "singular",
-     "-e:2:7: note: sqrt'(u) at u = 0.0, i = 0, j = 0: singular"),
-    (["eval", "B +=! 1 / A(i, j)", "A=[[1,2],[0,2]]"], "pole", "-e:2:7: note: u / v at u = 1.0, v = 0.0, i = 1, j = 0: pole"),
-    (["eval", "B +=! A(i, j)", "A=[[inf,2],[-inf,2]]"], "domain", "-e:2:1: note: +=! of infinite numbers at B is nan: domain"),
-    (["eval", "B +=! A(i, j)", "A=[[inf,2],[nan,2]]"], "domain", "-e: note: A(1, 0) is nan: domain"),
-    (["eval", "C +=! A(i, j)\nB = log(C)", "A=[[-1,2],[-3,1]]"], "domain", "-e:3:5: note: log(u) at u = -1.0 is nan: domain"),
-    (["vjp", "B +=! sqrt(A(i, j)) ^ 2", "A=[[1,0],[3,1]]"], "indeterminate",
-     "-e:2:7: note: sqrt'(u) at u = 0.0, i = 0, j = 1: indeterminate (0·inf)"),
-    (["jacobian", "B(i) = A(i, i) > 0 ? A(i, i) : 0", "A=[[1,0],[3,0]]"], "jump",
-     "-e:2:8: note: (u > v)' at u = 0.0, v = 0.0, i = 1: jump"),
-])
-def test_what_is_said(line: list[str], word: str, note: str) -> None:
-    verb, statement, at = line
-    more = ["--cotangent", "B=1"] if verb == "vjp" else []
-    command = [verb, "-e", "input A(M, N)", "-e", statement, "-e", "output B", "--at", at, *more]
-    ended = adcli(*command, "--status")
-    assert ended.out.splitlines()[-1] == f"status = {word}"
-    assert (ended.code, ended.err.splitlines()[0]) == (0, note)
-    assert adcli(*command, "--format", "json").records[0]["status"] == word
-    assert (adcli(*command, "--strict", "-q").code, adcli(*command, "-q").err) == (4, "")
-
-
-def test_a_result_that_overflows_is_smooth_and_fails_strictly() -> None:
-    ended = adcli("eval", "-e", "input A(N)", "-e", "z +=! exp(A(i))", "--at", "A=[1000]", "--status", "--strict")
-    assert (ended.code, ended.out, ended.err) == (4, "z = inf\nstatus = smooth\n", "note: z = inf is not finite\n")
-
-
 PAIRS = [
     ("B(i) = sqrt(A(i))\nC(i) = A(i) > 0.5 ? B(i) : A(i)\nz +=! C(i)", "z = (a > 0.5 ? sqrt(a) : a) + (b > 0.5 ? sqrt(b) : b)"),
     ("z max=! A(i) * A(i)", "z = max(a*a, b*b)"),
@@ -174,15 +141,6 @@ def test_what_no_term_of_a_sum_takes_has_no_derivative(text: str) -> None:
     assert back["dz_dx"] == 0 and np.isfinite(back["dz_dA"]).all()
 
 
-@pytest.mark.parametrize(("body", "word"), [
-    ("i >= 1 ? x(i) : 7 * x(i)", "smooth"), ("floor(i / 2) * x(i) + abs(i)", "smooth"), ("I(i) > 0 ? x(i) : 2", "smooth"),
-    ("i >= 1 ? abs(x(i)) : x(i)", "kink"), ("x(i) > 0 ? 1 : 2", "jump"), ("x(i) + 1 / i", "pole"),
-    ("sqrt(i - 1) > 0 ? x(i) : 2", "domain")])
-def test_whole_numbers_that_no_input_moves_are_not_stepped_over(body: str, word: str) -> None:
-    command = ["eval", "-e", "input x(N), int32 I(N)", "-e", f"y(i) = {body}", "--at", "x=[1,0,3],I=[0,1,2]", "--status", "-q"]
-    assert adcli(*command).out.splitlines()[-1] == f"status = {word}"
-
-
 @pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 3, 65])
 def test_a_constant_exponent_says_what_a_power_can_meet(n: int) -> None:
     program = parse(f"v = x**({n})*y")
@@ -236,48 +194,6 @@ def test_a_condition_of_a_loop_may_stand_on_both_sides_of_operations_on_matrices
         assert LEVELS[int(evaluate(status, at)[status.results[-1].name])] == level
 
 
-@pytest.mark.parametrize(("line", "at", "note"), [
-    ("n = 2; v = n == 2 ? abs(x) : x**2", "x=0", "abs'(u) at u = 0.0: kink"),
-    ("v = stop(floor(k)) + abs(x)", "k=2,x=0", "abs'(u) at u = 0.0: kink"),
-    ("n = 2; v = n == 2 ? stop(floor(x)) : x", "x=1", ""),
-])
-def test_what_nothing_moves_is_not_rough_and_gets_no_blame(line: str, at: str, note: str) -> None:
-    ended = adcli("grad", "-e", line, "--at", at)
-    assert ended.code == 0 and (ended.err.endswith(f"note: {note}\n") if note else not ended.err)
-
-
-@pytest.mark.parametrize(("verb", "at"), [("grad", "x=[1,2]"), ("trace", "x=[1,2]"), ("propagate", "x=[1,2]±0.1")])
-def test_a_condition_on_indices_is_no_jump_where_elements_are_written_out(verb: str, at: str) -> None:
-    ended = adcli(verb, "-e", "input x(N); v +=! x(i) * (i == 1 ? 2 : 1)", "--at", at)
-    assert ended.code == 0 and not ended.err
-
-
-@pytest.mark.parametrize(("line", "at", "notes"), [   # by order, from 1 on
-    ("v = x**1.5", "x=0", ["", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
-    ("v = x**2.5", "x=0", ["", "", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
-    ("v = x**y", "x=0,y=1", ["", "the derivative has dpow(u, v, 1, 1) at u = 0.0, v = 1.0: singular"]),
-    ("v = abs(x) + y**1.5", "x=0,y=0", ["abs'(u) at u = 0.0: kink", "the derivative has u**v at u = 0.0, v = -0.5: singular"]),
-    ("v = sqrt(x)", "x=0", ["sqrt'(u) at u = 0.0: singular"] * 2), ("v = 1/x", "x=0", ["(u / v)' at u = 1.0, v = 0.0: pole"] * 2),
-    ("input x(N); v +=! abs(x(0)) + x(i)**1.5", "x=[0,1]", [
-        "abs'(u) at u = 0.0, i = 0: kink", "the derivative has u**v at u = 0.0, v = -0.5, i = 0: singular"]),
-    ("input x(N); v +=! x(i)**1.5", "x=[1,0]", ["", "the derivative has u**v at u = 0.0, v = -0.5, i = 1: singular"]),
-    ("v = x**1.5; w = log(y)", "x=0,y=-1", ["log(u) at u = -1.0 is nan: domain"] * 2)])
-def test_an_infinite_derivative_beside_a_finite_value_is_singular_at_its_own_order(line: str, at: str, notes: list[str]) -> None:
-    for order, note in enumerate(notes, 1):
-        verb = ["grad", f"--order={order}"] if "input" not in line else [["grad"], ["hessian"]][order - 1]
-        ended = adcli(*verb, "-e", line, "--at", at, "--status", "--strict")
-        word = note.rpartition(": ")[2] or "smooth"
-        assert ended.out.endswith(f"status = {word}\n") and ended.code == (4 if note else 0), (order, ended)
-        assert note in ended.err and bool(note) == bool(ended.err)
-
-
-def test_the_rows_of_a_table_each_have_the_status_of_their_order(tmp_path) -> None:
-    (tmp_path / "t.csv").write_text("x\n1\n0\n4\n")
-    for order, word in ((1, "smooth"), (2, "singular")):
-        ended = adcli("grad", "-e", "v = x**1.5", f"--order={order}", "--status", "--only", "--data", str(tmp_path / "t.csv"))
-        assert [line.rpartition(",")[2] for line in ended.out.split()[1:]] == ["smooth", word, "smooth"]
-
-
 @pytest.mark.parametrize(("verb", "words"), [
     ("taylor", ["smooth", "smooth", "singular", "singular"]), ("jvp", ["smooth", "singular", "pole"])])
 def test_coefficients_and_tangents_of_tangents_have_the_status_of_their_order(verb: str, words: list[str]) -> None:
@@ -298,51 +214,3 @@ def test_infinite_elements_beside_values_that_are_not_finite_are_no_news() -> No
     for line, x, word in (("exp(x(i))", 800.0, "smooth"), ("log(x(i))", 0.0, "singular"), ("x(i)**-1", 0.0, "pole")):
         assert words(f"input x(N); v(i) = {line}; output v", {"x": [x, 1.0]}) == {word}
 
-
-@pytest.mark.parametrize(("program", "at", "wrt", "word"), [
-    ("v = p > 0 ? x : 2*x", "p=0,x=1", "x", "smooth"), ("v = p > 0 ? x : 2*x", "p=0,x=1", "p,x", "jump"),
-    ("v = abs(p)*x + max(p, q)*x + floor(p)", "p=0,q=0,x=1", "x", "smooth"),
-    ("v = abs(p)*x + max(p, q)*x + floor(p)", "p=0,q=0,x=1", "q", "kink"),
-    ("v = (stop(x) > 1 ? 2 : 3)*x", "x=1", "x", "smooth"), ("b = x > 0 ? 1 : 0; v = b >= 1 ? x : 2*x", "x=3", "x", "smooth"),
-    ("b = x > 0 ? 1 : 0; v = b >= 1 ? x : 2*x", "x=0", "x", "jump"), ("v = sqrt(p)*x", "p=0,x=1", "x", "singular"),
-    ("input x(N), m(N); v +=! m(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x", "smooth"),
-    ("input x(N), m(N); v +=! m(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x,m", "jump"),
-    ("input x(N), m(N); p(i) = 2*m(i); v +=! p(i) > 0 ? x(i)**2 : 0; output v", "x=[1,2],m=[0,1]", "x", "smooth"),
-    ("input x(N), m(N); t max=! m(i); v +=! t*x(i); output v", "x=[1,2],m=[1,1]", "x", "smooth"),
-    ("input x(N), m(N); t max=! m(i); v +=! t*x(i); output v", "x=[1,2],m=[1,1]", "m", "kink"),
-    ("input x(N), m(N); int32 j argmax=! m(i); v = x(j)**2; output v", "x=[1,2],m=[1,1]", "x", "smooth"),
-    ("input x(N), m(N); int32 j argmax=! m(i); v = x(j)**2; output v", "x=[1,2],m=[1,1]", "x,m", "jump"),
-    ("input k(G, T), x(H, T); v +=! k(floor(h*G/H), t)*x(h, t); output v", "k=[[1,2]],x=[[1,2],[3,4]]", "k,x", "smooth"),
-    ("input x(N), m(N); y(i) = m(i) > 0 ? x(i - 1) : x(i); v +=! y(i); output v", "x=[1,2],m=[0,1]", "x", "smooth"),
-    ("input x(N), m(N); h(0) = 1; for t in 0:N { h(t+1) = m(t) > 0 ? h(t)*x(t) : h(t) }; v = h(N); output v", "x=[1,2],m=[0,1]",
-     "x", "smooth"),
-    ("input x(N), m(N); h(0) = 1; for t in 0:N { h(t+1) = m(t) > 0 ? h(t)*x(t) : h(t) }; v = h(N); output v", "x=[1,2],m=[0,1]",
-     "x,m", "jump"),
-    ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1.5]", "x", "smooth"),
-    ("input x(N); int32 k(i) = floor(x(i)); v +=! k(i) > 0 ? x(i) : 2*x(i); output v", "x=[0.5,1]", "x", "jump"),
-    ("v = fmod(floor(x), 2) == 0 ? x : -x", "x=2.5", "x", "smooth"), ("v = fmod(floor(x), 2) == 0 ? x : -x", "x=2", "x", "jump"),
-    ("v = max(sign(x), round(y))*x + abs(trunc(y))", "x=1,y=0.75", "x,y", "smooth"),
-    ("v = max(sign(x), round(y))*x + abs(trunc(y))", "x=1,y=0.5", "x,y", "jump"),
-    ("input x(N); y(i) = floor(x(i)); v +=! y(i) == 0 ? x(i) : -x(i); output v", "x=[0.5,1.5]", "x", "smooth"),
-    ("input x(N); y(i) = floor(x(i)); v +=! y(i) == 0 ? x(i) : -x(i); output v", "x=[0.5,1]", "x", "jump"),
-    ("input x(N); m max=! floor(x(i)); v +=! m*x(i); output v", "x=[1.5,1.25]", "x", "smooth"),
-])
-def test_a_condition_counts_where_something_differentiable_reaches_it(program: str, at: str, wrt: str, word: str) -> None:
-    """In both modes, in the note, and in what is called strict."""
-    for mode in ("forward", "reverse"):
-        ended = adcli("grad", "-e", program, "--at", at, "--wrt", wrt, "--mode", mode, "--status", "--strict")
-        assert ended.out.endswith(f"status = {word}\n")
-        assert (ended.code, ended.err.count("note")) == ((0, 0) if word == "smooth" else (4, 1)), ended.err
-
-
-@pytest.mark.parametrize(("program", "at", "wrt"), [
-    ("v = (p > 0 ? x : 2*x) + abs(x)", "p=0,x=0", "x"), ("v = x**p + abs(y)", "p=0,x=0,y=0", "x,y"),
-    ("v = (fmod(floor(x), 2) == 0 ? x : -x) + abs(y)", "x=0.5,y=0", "x,y"),
-    ("input x(N), p(N); v +=! (p(i) > 0 ? x(i) : 2*x(i)) + abs(x(i)); output v", "x=[0],p=[0]", "x"),
-    ("input x(N); v +=! (fmod(floor(x(i)), 2) == 0 ? x(i) : -x(i)) + abs(x(i) - 0.5); output v", "x=[0.5]", "x"),
-])
-def test_the_note_names_what_counts(program: str, at: str, wrt: str) -> None:
-    """Not a condition before it that no differentiated input reaches."""
-    for verb in (["grad", "--status"], ["trace", "--tangent", "x=1"]):
-        ended = adcli(*verb, "-e", program, "--at", at, "--wrt", wrt)
-        assert re.search(r"note: abs'?\(u\) at u = 0.0(, i = 0)?: kink\n", ended.err), ended.err

@@ -10,7 +10,6 @@ from adcli.lang.ir.comprehension import Comprehension, all_fixed
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.sizes.ranges import Access, Given, infer
-from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensor_texts import ACCEPTED, MAXPOOL
@@ -105,27 +104,6 @@ def test_ranges_that_stay_open(source, message, help):
         parse(f"{source} {help}")
 
 
-def test_the_stage_says_where_each_range_comes_from(tmp_path):
-    path = tmp_path / "conv.ad"
-    path.write_text("def conv(float(N,C,H,W) I, float(M,C,KH,KW) F, float(P) B) -> (O) {\n"
-                    "  O(n, m, h, w) +=! I(n, c, h + kh, w + kw) * F(m, c, kh, kw) * B(m) where h in 0:2, c >= kh\n}\n")
-    assert adcli("show", "--stage", "ranges", path).out == """\
-def conv(float(N, C, H, W) I, float(M, C, KH, KW) F, float(P) B) -> (O) {
-    # O(N, M, 2, W - KW + 1)
-    # n: 0 to N, dimension 0 of I
-    # m: 0 to M, dimension 0 of F and dimension 0 of B
-    # h: 0 to 2, where
-    # w: 0 to W - KW + 1, from kw + w in dimension 3 of I
-    # c: 0 to C, dimension 1 of F and dimension 1 of I
-    # kh: 0 to min(H - 1, KH), dimension 2 of F and from h + kh in dimension 2 of I
-    # kw: 0 to KW, dimension 3 of F
-    # where c >= kh
-    # M and P must be the same number
-    O(n, m, h, w) +=! I(n, c, h + kh, w + kw) * F(m, c, kh, kw) * B(m) where h in 0:2, c >= kh
-}
-"""
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.integers(-3, 3).filter(bool), st.integers(-2, 2), st.integers(-4, 6), st.integers(1, 9), st.integers(1, 5))
 def test_the_range_is_the_largest_that_keeps_the_read_inside(a, b, c, extent, other):
@@ -186,3 +164,4 @@ def test_texts_of_extents_mean_what_they_say():
     assert text(least(h, w - 1) + greatest(h, w)) == "min(H, W - 1) + max(H, W)"
     assert floor(h * 4 + w + 5, 2) == h * 2 + floor(w + 1, 2) + 2
     assert Affine((), 3).number == 3
+
