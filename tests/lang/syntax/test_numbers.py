@@ -92,21 +92,10 @@ def test_a_number_is_read_as_python_reads_it_or_not_at_all() -> None:
             assert float(text) == field_number(text.encode()) == value("x", text)
 
 
-@pytest.mark.parametrize(("text", "help"), [
-    ("v = 3i", "for a product write 3*i"), ("input i\nv = 3i", "write 3*i"), ("input L\nv = 1.5L*x", "write 1.5*L"),
-    ("v = 2.5d*x", "write 2.5 or 2.5*d"), ("v = 2u", "write 2*u"), ("input d\nv = 1d-3", "write 1*d"),
-    ("v = 1,000", "write 1000 or 1.000"),
-    ("v = 1.0_8", "write 1.0 (_8 is a kind) or 1.08"), ("input x(N); y(i) = x(i)\nz(i) = x(2i)", "write 2*i"),
-])
-def test_what_may_be_a_product_is_asked(text: str, help: str) -> None:
-    with pytest.raises(AdError) as fault:
-        parse(text)
-    assert fault.value.help == help
-
-
 @pytest.mark.parametrize("sign", ["", "+", "-"])
 @pytest.mark.parametrize(("text", "x"), [*ALONE, ("1.0d0", 1.0), ("1,234.5", 1234.5)])
 def test_a_sign_belongs_to_the_number(sign, text, x):
     found = as_number(sign + text)
     assert found is not None and found.text == sign + text
     assert [float(c) for c in found.choices][:1] == [float(f"{sign}1") * x]
+
