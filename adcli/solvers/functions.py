@@ -155,6 +155,11 @@ class VectorFunction(Components, ABC):
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
         """The outputs and their Jacobian, of one computation."""
 
+    @property
+    @abstractmethod
+    def has_matrices(self) -> bool:
+        """True if Jacobian and Hessian are matrices with fixed entries, dense or sparse."""
+
     @abstractmethod
     def hess(self, x: Vector, v: Vector) -> Any: ...
 
@@ -258,6 +263,8 @@ class ScalarVectorFunction(VectorFunction):
             return found[:1], found[None, 1:]
         m = len(self.program.results)
         return found[:m].copy(), self.jacobian.matrix(found[m:])
+
+    has_matrices = True
 
     def hess(self, x: Vector, v: Vector) -> Any:
         return self.hessian.matrix(self.filled("hessian")(x, v))

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,7 +35,7 @@ from adcli.solvers.optimality import (
 )
 from adcli.solvers.removable import agreed, mended
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector, dense
+from adcli.solvers.vectors import Vector, dense, places, scaled
 from adcli.task.matrices import elements
 
 Found = tuple[Vector, int, str]
@@ -126,17 +127,14 @@ class Evaluations:
 
     def jac(self, y: Vector) -> Any:
         """The Jacobian of c, sparse where it is."""
-        rest = self.jacobian(y)[1:]
-        return rest * self.scale if isinstance(rest, np.ndarray) else rest.multiply(self.scale[None, :]).tocsr()
+        return scaled(self.jacobian(y)[1:], self.scale)
 
     def hess(self, y: Vector, v: Vector, f: float = 1.0) -> Any:
         """The Hessian of f·(the objective) + Σ v c."""
         weights = np.concatenate([[self.sign * f], v])
         made = self.once("hessians", y, weights.tobytes(), lambda x: self.function.hess(x, weights))
-        if isinstance(made, np.ndarray):
-            return made * self.scale[:, None] * self.scale
-        if hasattr(made, "multiply"):
-            return made.multiply(self.scale[:, None]).multiply(self.scale[None, :]).tocsr()
+        if not hasattr(made, "matvec"):
+            return scaled(made, self.scale, self.scale)
         from scipy.sparse.linalg import LinearOperator
         return LinearOperator(made.shape, matvec=lambda d: self.scale * (made @ (self.scale * np.ravel(d))), dtype=float)
 
@@ -226,50 +224,58 @@ class Watcher:
             raise StopIteration
 
 
-def pattern(matrix: Any) -> tuple[Vector, ...]:
-    """Rows and columns of the entries of a matrix that are not zero by construction."""
-    if isinstance(matrix, np.ndarray):
-        return tuple(np.indices(matrix.shape).reshape(2, -1))
-    kept = matrix.tocoo()
-    return kept.row, kept.col
+def numbers(matrix: Any) -> Vector:
+    """The entries of a matrix in the order of their places."""
+    return matrix.ravel() if isinstance(matrix, np.ndarray) else matrix.data
 
 
-def ipopt(e: Evaluations, y0: Vector) -> Found:
-    """IPOPT by cyipopt, with the exact Jacobian and Hessian of the Lagrangian, sparse where they are."""
-    import cyipopt
-    x0 = y0 * e.scale
-    of_c = pattern(e.function.jac(x0)[1:])
-    of_l = pattern(e.function.hess(x0, np.ones(len(e.values(y0)))))
-    of_l = tuple(each[of_l[0] >= of_l[1]] for each in of_l)   # the lower triangle
+class Callbacks:
+    """A problem as IPOPT asks for it: the entries of sparse matrices in an order that stays, a Hessian's lower triangle."""
 
-    class Callbacks:
-        objective, gradient, constraints = staticmethod(e.f), staticmethod(e.g), staticmethod(e.c)
-        iterations = 0
+    def __init__(self, e: Evaluations, y0: Vector) -> None:
+        self.e, self.objective, self.gradient, self.constraints, self.iterations = e, e.f, e.g, e.c, 0
+        self.of_jacobian = places(e.jac(y0))
+        if e.function.has_matrices:
+            i, j = places(e.hess(y0, e.no_weights(y0)))
+            self.lower = np.flatnonzero(i >= j)
+            self.of_hessian = i[self.lower], j[self.lower]
 
-        def jacobianstructure(self) -> Any:
-            return of_c
+    def jacobianstructure(self) -> tuple[Vector, Vector]:
+        return self.of_jacobian
 
-        def jacobian(self, y: Vector) -> Vector:
-            return np.asarray(e.jac(y)[of_c]).ravel()
+    def jacobian(self, y: Vector) -> Vector:
+        return numbers(self.e.jac(y))
 
-        def hessianstructure(self) -> Any:
-            return of_l
+    def hessianstructure(self) -> tuple[Vector, Vector]:
+        return self.of_hessian
 
-        def hessian(self, y: Vector, lagrange: Vector, factor: float) -> Vector:
-            return np.asarray(e.hess(y, lagrange, factor)[of_l]).ravel()
+    def hessian(self, y: Vector, multipliers: Vector, factor: float) -> Vector:
+        return numbers(self.e.hess(y, multipliers, factor))[self.lower]
 
-        def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
-            self.iterations = iteration
+    def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
+        self.iterations = iteration
 
-    calls = Callbacks()
-    b = e.bounds
-    limits = [np.clip(each, -1e20, 1e20) for each in b]
-    nlp = cyipopt.Problem(n=len(y0), m=len(b.c_low), problem_obj=calls, lb=limits[0], ub=limits[1], cl=limits[2], cu=limits[3])
-    for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, "max_iter": ITERATIONS, "bound_relax_factor": 0.0}.items():
-        nlp.add_option(name, value)
-    x, info = nlp.solve(y0)
-    said = info["status_msg"]
-    return x, calls.iterations, said.decode() if isinstance(said, bytes) else str(said)
+
+INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
+TOLERANCE = {False: 1e-10, True: 1e-8}
+"""Of interior-point solvers, for few variables and for many: a tighter one takes half as many iterations again."""
+PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
+"""Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
+
+
+def interior(solver: str) -> Callable[[Evaluations, Vector], Found]:
+    """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
+    def solve(e: Evaluations, y0: Vector) -> Found:
+        calls, b = Callbacks(e, y0), [np.clip(each, -1e20, 1e20) for each in e.bounds]
+        nlp = import_module(PACKAGES[solver][0]).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
+                                                         lb=b[0], ub=b[1], cl=b[2], cu=b[3])
+        approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
+        for name, value in {**INTERIOR_OPTIONS, "tol": TOLERANCE[len(y0) > MOST_DENSE], **approximation}.items():
+            nlp.add_option(name, value)
+        x, info = nlp.solve(y0)
+        said = info["status_msg"]
+        return np.asarray(x), calls.iterations, said.decode() if isinstance(said, bytes) else str(said)
+    return solve
 
 
 TRUST = {"gtol": 1e-13, "max_trust_radius": 1e9}
@@ -282,9 +288,10 @@ SOLVERS: dict[str, Callable[[Evaluations, Vector], Found]] = {
     "TNC": scipy_method("TNC", "", {"ftol": 1e-15, "gtol": 1e-10}, most="maxfun"),
     "SLSQP": scipy_method("SLSQP", "", {"ftol": 1e-13, "maxiter": 300}),
     "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 1000}),
-    "ipopt": ipopt,
+    **{name: interior(name) for name in PACKAGES},
 }
-BOUNDED, CONDITIONED = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt"), ("SLSQP", "trust-constr", "ipopt")
+CONDITIONED = ("SLSQP", "trust-constr", *PACKAGES)
+BOUNDED = ("L-BFGS-B", "TNC", *CONDITIONED)
 """The solvers that take bounds, and those that take conditions."""
 
 
@@ -293,25 +300,26 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
     b, many = problem.bounds, problem.function.n > MOST_INPUTS
     bounded = bool(np.isfinite(b.low).any() or np.isfinite(b.high).any())
     if solver != "auto":
-        if solver == "ipopt" and find_spec("cyipopt") is None:
+        if solver in PACKAGES and solver not in installed():
             from adcli.lang.ir.errors import missing
-            raise missing("⟦--solver⟧ ipopt", "cyipopt")
+            raise missing(f"⟦--solver⟧ {solver}", PACKAGES[solver][1])
         if len(b.c_low) and solver not in CONDITIONED:
             raise AdError(f"{solver} takes no conditions", help=f"write ⟦--solver auto⟧, or one of {', '.join(CONDITIONED)}")
         if bounded and solver not in BOUNDED:
             raise AdError(f"{solver} takes no bounds", help=f"write ⟦--solver auto⟧, or one of {', '.join(BOUNDED)}")
         return [solver]
-    own = ["ipopt"] if find_spec("cyipopt") is not None and small(problem) else []   # it takes matrices, no products
+    own = installed()[:1] if problem.function.has_matrices else []   # they take matrices, no products
     if len(b.c_low):
         return [*own, "trust-constr"] if many else ["SLSQP", *own, "trust-constr"]
     if bounded:
         return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
-    return ["L-BFGS-B", "trust-krylov"] if many or not small(problem) else ["trust-exact", "BFGS", "Newton-CG", "L-BFGS-B"]
+    few = isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
+    return ["trust-exact", "BFGS", "Newton-CG", "L-BFGS-B"] if few and not many else ["L-BFGS-B", "trust-krylov"]
 
 
-def small(problem: Problem) -> bool:
-    """True if a Hessian is a matrix."""
-    return isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
+def installed() -> list[str]:
+    """The interior-point solvers that there are."""
+    return [name for name, (module, _) in PACKAGES.items() if find_spec(module) is not None]
 
 
 def minimize(problem: Problem, solver: str = "auto") -> Optimum:

@@ -25,7 +25,8 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
 
-SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt")
+SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr",
+                "pounce", "ipopt")
 """The names in solvers.minimize, said again so that a help text loads no NumPy; a test compares."""
 
 
@@ -52,7 +53,7 @@ class MinimizeOptions(Options):
 @option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
 @points_option
 @option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",
-        help=f"{', '.join(SOLVER_NAMES[1:-1])} of SciPy, or ipopt; auto tries those that fit until one ends at a minimum.")
+        help=f"{', '.join(SOLVER_NAMES[1:-2])} of SciPy, pounce or ipopt; auto tries those that fit until one ends at a minimum.")
 @format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
 @fmt_option
 @hexadecimal_option

@@ -148,6 +148,14 @@ class TensorVectorFunction(VectorFunction):
         along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
         return flat(code({**self.point(x), **seeds, **along}), products)
 
+    @property
+    def has_matrices(self) -> bool:
+        if self.n <= MOST_DENSE:
+            return True
+        x = np.zeros(self.n)
+        return self.jacobian.is_sparse(self.point(x)) and self.hessian.is_sparse(
+            self.weighted_point(x, np.ones(sum(self.output_sizes(x)))))
+
     def hess(self, x: Vector, v: Vector) -> Any:
         if self.n > FEW and self.hessian.is_sparse(self.weighted_point(x, v)):
             return self.hessian.at(self.weighted_point(x, v)).tocsr()

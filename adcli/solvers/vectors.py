@@ -53,3 +53,21 @@ class Components:
 
 def dense(matrix: Any) -> Vector:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
+def places(matrix: Any) -> tuple[Vector, Vector]:
+    """Rows and columns of the entries of a matrix, dense or in compressed rows, in their order."""
+    if isinstance(matrix, np.ndarray):
+        i, j = np.indices(matrix.shape).reshape(2, -1)
+        return i, j
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices
+
+
+def scaled(matrix: Any, columns: Vector, rows: Vector | None = None) -> Any:
+    """A dense or sparse matrix with its columns, and rows, multiplied by numbers; a sparse one keeps its entries."""
+    if isinstance(matrix, np.ndarray):
+        return matrix * columns if rows is None else matrix * rows[:, None] * columns
+    from scipy.sparse import csr_array
+    i, j = places(matrix)
+    entries = matrix.data * columns[j] if rows is None else matrix.data * rows[i] * columns[j]
+    return csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -9,7 +9,7 @@ from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
-from adcli.solvers.minimize import SOLVERS
+from adcli.solvers.minimize import PACKAGES, SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 from adcli.solvers.optimality import multipliers
 
@@ -144,7 +144,7 @@ def test_every_solver_that_is_named_is_there():
     assert set(SOLVER_NAMES) == {"auto", *SOLVERS}
 
 
-@pytest.mark.parametrize("solver", half([s for s in SOLVERS if s != "ipopt"]))
+@pytest.mark.parametrize("solver", half([s for s in SOLVERS if s not in PACKAGES]))
 def test_each_solver_finds_the_minimum(solver):
     found = adcli.compile("v = (x - 1)**4 + (x - 1)**2 + x*y + y**2").minimize(x=2.0, y=2.0, solver=solver)
     assert found.success and found.solver == solver, found
@@ -152,12 +152,24 @@ def test_each_solver_finds_the_minimum(solver):
 
 
 @pytest.mark.engine
-def test_ipopt():
-    pytest.importorskip("cyipopt")
+@pytest.mark.parametrize("solver", PACKAGES)
+def test_interior_point_solvers(solver):
+    pytest.importorskip(PACKAGES[solver][0])
     for program, at, options, where, _ in SHOWN:
-        found = adcli.compile(program).minimize(at, of="v", solver="ipopt", **options)
+        found = adcli.compile(program).minimize(at, of="v", solver=solver, **options)
         assert found.x == pytest.approx(where, rel=1e-6, abs=1e-6), found
-        assert found.solver == "ipopt"
+        assert found.solver == solver
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("solver", PACKAGES)
+def test_many_variables_and_conditions(solver):
+    pytest.importorskip(PACKAGES[solver][0])
+    n = 400
+    f = adcli.compile("input x(N); v +=! (x(i) - 2)**4 + (x(i) - 2)**2; g(i) = x(i)**2 + x(i + 1); output v, g")
+    found = f.minimize(x=np.ones(n), of="v", subject_to=["g <= 2", "x(0) == 0.5"], solver=solver)
+    assert found.maxcv <= 1e-8 and found.solver == solver and found.x[0] == 0.5
+    assert found.x[1:-1] == pytest.approx(found.x[20], abs=0.2) and found.conditions[3] == "g(3) <= 2"
 
 
 @pytest.mark.parametrize("conditions, options, message", half([
