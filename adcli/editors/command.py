@@ -75,7 +75,7 @@ LANGUAGE = "adcli"
 README = """# adcli for Visual Studio Code
 
 Colours, comments and brackets for programs of adcli (`*.ad`), and what `adcli lsp` knows of them: faults with their fixes,
-derivatives, definitions, renaming, completion. Made by `adcli editor vscode`; to install it, see `adcli help editors`.
+derivatives, definitions, completion, formatting. Made by `adcli editor vscode`; to install it, see `adcli help editors`.
 """
 
 

@@ -95,7 +95,6 @@ const range = r => new vscode.Range(position(r.start), position(r.end))
 const edit = e => new vscode.TextEdit(range(e.range), e.newText)
 const markup = m => m && m.kind === 'markdown' ? new vscode.MarkdownString(m.value) : m && m.value !== undefined ? m.value : m
 const location = l => new vscode.Location(vscode.Uri.parse(l.uri || l.targetUri), range(l.range || l.targetSelectionRange))
-const legend = l => new vscode.SemanticTokensLegend(l.tokenTypes, l.tokenModifiers)
 const listed = found => found == null ? [] : Array.isArray(found) ? found : [found]
 
 function changes (found) {
@@ -113,13 +112,6 @@ function diagnostic (d) {
 
 function toDiagnostic (d) {
   return { range: d.range, message: d.message, severity: d.severity + 1, source: d.source, code: d.code }
-}
-
-function symbol (s) {
-  if (!s.selectionRange) return new vscode.SymbolInformation(s.name, s.kind - 1, s.containerName || '', location(s.location))
-  const made = new vscode.DocumentSymbol(s.name, s.detail || '', s.kind - 1, range(s.range), range(s.selectionRange))
-  made.children = (s.children || []).map(symbol)
-  return made
 }
 
 function completion (c) {
@@ -140,23 +132,6 @@ function action (a) {
   return made
 }
 
-function hint (h) {
-  const label = Array.isArray(h.label) ? h.label.map(part => part.value).join('') : h.label
-  const made = new vscode.InlayHint(position(h.position), label, h.kind)
-  return Object.assign(made, { tooltip: markup(h.tooltip), paddingLeft: h.paddingLeft, paddingRight: h.paddingRight,
-    textEdits: (h.textEdits || []).map(edit) })
-}
-
-function signatures (s) {
-  const made = new vscode.SignatureHelp()
-  made.signatures = s.signatures.map(each => {
-    const one = new vscode.SignatureInformation(each.label, markup(each.documentation))
-    one.parameters = (each.parameters || []).map(p => new vscode.ParameterInformation(p.label, markup(p.documentation)))
-    return one
-  })
-  return Object.assign(made, { activeSignature: s.activeSignature || 0, activeParameter: s.activeParameter || 0 })
-}
-
 // ---------------------------------------------------------------- what VS Code asks
 
 /** The providers for what the server says that it can; each asks it, and turns the answer into what VS Code has. */
@@ -164,10 +139,7 @@ function providers (server, can) {
   const of = document => ({ textDocument: { uri: document.uri.toString() } })
   const at = (document, place) => ({ ...of(document), position: place })
   const ask = async (method, params, token, shown) => {
-    const found = await server.request(`textDocument/${method}`, params, token).catch(fault => {
-      if (method === 'rename' || method === 'prepareRename') throw fault   // which is shown where the name is typed
-      return null
-    })
+    const found = await server.request(`textDocument/${method}`, params, token).catch(() => null)
     return found == null ? null : shown(found)
   }
   const all = shown => found => listed(found).map(shown)
@@ -178,20 +150,8 @@ function providers (server, can) {
         new vscode.Hover(listed(h.contents).map(markup), h.range && range(h.range))) }),
     definitionProvider: () => languages.registerDefinitionProvider(LANGUAGE, {
       provideDefinition: (d, p, t) => ask('definition', at(d, p), t, all(location)) }),
-    referencesProvider: () => languages.registerReferenceProvider(LANGUAGE, {
-      provideReferences: (d, p, context, t) => ask('references', { ...at(d, p), context }, t, all(location)) }),
-    documentHighlightProvider: () => languages.registerDocumentHighlightProvider(LANGUAGE, {
-      provideDocumentHighlights: (d, p, t) => ask('documentHighlight', at(d, p), t, all(h =>
-        new vscode.DocumentHighlight(range(h.range), (h.kind || 1) - 1))) }),
-    documentSymbolProvider: () => languages.registerDocumentSymbolProvider(LANGUAGE, {
-      provideDocumentSymbols: (d, t) => ask('documentSymbol', of(d), t, all(symbol)) }),
     documentFormattingProvider: () => languages.registerDocumentFormattingEditProvider(LANGUAGE, {
       provideDocumentFormattingEdits: (d, options, t) => ask('formatting', { ...of(d), options }, t, all(edit)) }),
-    renameProvider: () => languages.registerRenameProvider(LANGUAGE, {
-      prepareRename: (d, p, t) => ask('prepareRename', at(d, p), t, r => r.placeholder === undefined
-        ? range(r)
-        : { range: range(r.range), placeholder: r.placeholder }),
-      provideRenameEdits: (d, p, newName, t) => ask('rename', { ...at(d, p), newName }, t, changes) }),
     completionProvider: () => languages.registerCompletionItemProvider(LANGUAGE, {
       provideCompletionItems: (d, p, t) => ask('completion', at(d, p), t, found => Array.isArray(found)
         ? found.map(completion)
@@ -203,16 +163,7 @@ function providers (server, can) {
       } }, ...(can.completionProvider.triggerCharacters || [])),
     codeActionProvider: () => languages.registerCodeActionsProvider(LANGUAGE, {
       provideCodeActions: (d, r, { diagnostics, only }, t) => ask('codeAction', { ...of(d), range: r, context: {
-        diagnostics: diagnostics.map(toDiagnostic), ...(only ? { only: [only.value] } : {}) } }, t, all(action)) }),
-    inlayHintProvider: () => languages.registerInlayHintsProvider(LANGUAGE, {
-      provideInlayHints: (d, r, t) => ask('inlayHint', { ...of(d), range: r }, t, all(hint)) }),
-    signatureHelpProvider: () => languages.registerSignatureHelpProvider(LANGUAGE, {
-      provideSignatureHelp: (d, p, t) => ask('signatureHelp', at(d, p), t, signatures)
-    }, ...(can.signatureHelpProvider.triggerCharacters || [])),
-    semanticTokensProvider: () => languages.registerDocumentSemanticTokensProvider(LANGUAGE, {
-      provideDocumentSemanticTokens: (d, t) => ask('semanticTokens/full', of(d), t, found =>
-        new vscode.SemanticTokens(new Uint32Array(found.data), found.resultId))
-    }, legend(can.semanticTokensProvider.legend))
+        diagnostics: diagnostics.map(toDiagnostic), ...(only ? { only: [only.value] } : {}) } }, t, all(action)) })
   }
   return Object.keys(made).filter(name => can[name]).map(name => made[name]())
 }
@@ -225,11 +176,8 @@ const CAPABILITIES = {
     hover: { contentFormat: ['markdown', 'plaintext'] },
     completion: { completionItem: { snippetSupport: true, documentationFormat: ['markdown', 'plaintext'],
       resolveSupport: { properties: ['documentation', 'detail'] } } },
-    signatureHelp: { signatureInformation: { documentationFormat: ['markdown', 'plaintext'] } },
-    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
     codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix'] } }, isPreferredSupport: true },
-    rename: { prepareSupport: true }, publishDiagnostics: {}, inlayHint: {},
-    semanticTokens: { requests: { full: true }, tokenTypes: [], tokenModifiers: [], formats: ['relative'] }
+    publishDiagnostics: {}
   }
 }
 const sessions = []

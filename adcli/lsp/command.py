@@ -17,7 +17,7 @@ from adcli.lang.ir.errors import AdError, install, missing
               help="List the requests that the server answers, and end.")
 def command(stdio: bool, capabilities: bool) -> int:
     """The language server for editors: faults with their fixes, derivatives and shapes of what the pointer is on, definitions,
-    renaming, completion.
+    completion, formatting.
 
     An editor starts it; `adcli help editors` has the settings. It needs pygls.
     """

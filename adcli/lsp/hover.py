@@ -1,4 +1,4 @@
-"""Hover, signature help and completion: names and functions explained."""
+"""Hover and completion: names and functions explained."""
 from __future__ import annotations
 
 import math
@@ -15,29 +15,23 @@ from lsprotocol.types import (
     HoverParams,
     MarkupContent,
     MarkupKind,
-    ParameterInformation,
-    SignatureHelp,
-    SignatureHelpParams,
-    SignatureInformation,
 )
 
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.notation import MATRIX_CALLS, constant
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.scan import KEYWORDS, scan
-from adcli.lang.syntax.tree import Def, TensorAssign, Token, Typed, within
-from adcli.lsp.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Meaning, Occurrence, seen_from
-from adcli.lsp.one_name import bounds, function_program, partials, program_by, shape_at, value_program
+from adcli.lang.syntax.scan import KEYWORDS
+from adcli.lang.syntax.tree import Def, Typed
+from adcli.lsp.one_name import bounds, function_program, index_range, partials, program_by, shape_at, value_program
 from adcli.lsp.open_text import OpenText
+from adcli.lsp.scopes import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Name
 
 MOST_LINES = 16
 """Lines of a derivative that are shown."""
 BOUND_DIGITS = 6
 MOST_PARTIALS = 3
 """Parameters of a function whose derivatives are shown together."""
-CALL_WITHIN = 4000
-"""Characters in front of a place in which the call that it stands in begins."""
 
 
 def hover(text: OpenText, params: HoverParams) -> Hover | None:
@@ -69,35 +63,34 @@ def code(text: str) -> str:
     return "```adcli\n" + "\n".join(lines) + "\n```" if lines else ""
 
 
-def about(text: OpenText, at: Occurrence) -> list[str]:
+def about(text: OpenText, at: Name) -> list[str]:
     """Paragraphs on a name: what it is, what stands beside it as a comment, and what follows from the program."""
-    kind = at.meaning.kind
+    kind = at.kind
     if kind == KNOWN:
-        return known_function(at.meaning.name)
+        return known_function(at.name)
     if kind == CONSTANT:
-        return [f"**{at.meaning.name}** · constant", code(f"{at.meaning.name} = {constant(NAMED_CONSTANTS[at.meaning.name])[0]}")]
-    first = at.meaning.definition or at
-    comment = plain(text.comment_above((at.reads or first).start)) if kind not in (INDEX, GIVEN, SIZE) else ""
+        return [f"**{at.name}** · constant", code(f"{at.name} = {constant(NAMED_CONSTANTS[at.name])[0]}")]
+    comment = plain(text.comment_above((at.reads or at).start)) if kind not in (INDEX, GIVEN, SIZE) else ""
     if kind == FUNCTION:
         return [*own_function(text, at), comment]
     if kind in (INDEX, SIZE, GIVEN):
-        return [f"**{plain(at.meaning.name)}** · {kind}", index_range(text, at) if kind == INDEX else ""]
+        return [f"**{plain(at.name)}** · {kind}", range_of_index(text, at) if kind == INDEX else ""]
     return [*value(text, at), comment]
 
 
 # ---------------------------------------------------------------- values
 
-def value(text: OpenText, at: Occurrence) -> list[str]:
+def value(text: OpenText, at: Name) -> list[str]:
     """An input, a parameter or a value: shape, bounds, derivatives by it."""
-    name, program = at.meaning.name, text.program
+    name, program = at.name, text.program
     if program is None:
-        return [f"**{plain(name)}** · {at.meaning.kind}"]
+        return [f"**{plain(name)}** · {at.kind}"]
     made = value_program(text.tree, at)
-    result = next((r for r in program.results if r.name == name), None) if at.meaning.function is None else None
-    kind = "output" if made is not None and result is not None and at.meaning.kind != INPUT else at.meaning.kind
+    result = next((r for r in program.results if r.name == name), None) if at.function is None else None
+    kind = "output" if made is not None and result is not None and at.kind != INPUT else at.kind
     shape = shape_at(made) if made is not None else declared_shape(program, at)
     said = [f"**{plain(name)}** · {kind} · {f'tensor {shape}' if shape else 'number'}"]
-    if made is None and at.meaning.kind == INPUT and (param := next((p for p in program.params if p.name == name), None)):
+    if made is None and at.kind == INPUT and (param := next((p for p in program.params if p.name == name), None)):
         said.append(range_of(param))
     if made is not None and (known := bounds(made)) is not None:
         low, high = (outward(x, up) for up, x in enumerate(known.ends))
@@ -119,13 +112,13 @@ def outward(x: float, up: int) -> str:
     return constant(float(Context(BOUND_DIGITS, rounding).create_decimal(x)))[0]
 
 
-def declared_shape(program: Program, at: Occurrence) -> str:
+def declared_shape(program: Program, at: Name) -> str:
     """The shape of an input, or of a parameter as it is declared."""
-    shape = next((p.var.shape for p in program.params if p.name == at.meaning.name), ())
-    if at.meaning.kind in (INPUT, PARAMETER) and at.meaning.function is None:
+    shape = next((p.var.shape for p in program.params if p.name == at.name), ())
+    if at.kind in (INPUT, PARAMETER) and at.function is None:
         return shape_text(shape) if shape else ""
-    d = at.meaning.function
-    typed = next((t for t in (*d.params, *d.results) if t.text == at.meaning.name and type(t) is Typed), None) if d else None
+    d = at.function
+    typed = next((t for t in (*d.params, *d.results) if t.text == at.name and type(t) is Typed), None) if d else None
     extents = typed.extents if type(typed) is Typed else None
     source = program.source.text if program.source else ""
     return f"({', '.join(source[n.start:n.end] for n in extents)})" if extents else ""
@@ -144,20 +137,11 @@ def box_side(p: Param) -> str:
     return f"`{p.name}` in `[{constant(p.low)[0]}, {constant(p.high)[0]}]`"
 
 
-def index_range(text: OpenText, at: Occurrence) -> str:
+def range_of_index(text: OpenText, at: Name) -> str:
     """Range of an index, where it is known."""
-    s = statement_at(text, at.start)
-    found = text.indices.get(s.start) if s is not None else None
-    low_high = found.ranges.get(at.meaning.name) if found is not None else None
-    return code(f"{at.meaning.name} in {low_high[0]}:{low_high[1]}") if low_high else ""
-
-
-def statement_at(text: OpenText, offset: int) -> TensorAssign | None:
-    """The tensor statement that a place is in."""
-    for outer in text.tree.statements:
-        if outer.start <= offset <= outer.end:
-            return next((s for s in within(outer) if isinstance(s, TensorAssign) and s.start <= offset <= s.end), None)
-    return None
+    s, program = at.statement, text.program
+    ends = index_range(program, s.start, at.name) if s is not None and program is not None else None
+    return code(f"{at.name} in {ends[0]}:{ends[1]}") if ends else ""
 
 
 # ---------------------------------------------------------------- functions
@@ -176,9 +160,9 @@ def known_function(name: str) -> list[str]:
     return said or [f"**{name}**"]
 
 
-def own_function(text: OpenText, at: Occurrence) -> list[str]:
+def own_function(text: OpenText, at: Name) -> list[str]:
     """A function of the text: its head, and its derivatives where it is of numbers."""
-    d = at.meaning.function
+    d = at.function
     assert d is not None
     said = [code(head(text, d))]
     program = function_program(text.tree, d)
@@ -194,49 +178,7 @@ def head(text: OpenText, d: Def) -> str:
     return " ".join(text.source.text[d.start:end].split())
 
 
-# ---------------------------------------------------------------- calls
-
-def signature(text: OpenText, params: SignatureHelpParams) -> SignatureHelp | None:
-    """The function whose argument is being written."""
-    called = call_around(text, text.places.offset(params.position))
-    if called is None:
-        return None
-    name, argument = called
-    own = next((s for s in text.tree.statements if isinstance(s, Def) and s.name.text == name.text), None)
-    if own is not None:
-        arguments, said = [text.source.text[p.start:p.end] for p in own.params], text.comment_above(own.start)
-        label = f"{name.text}({', '.join(arguments)})"
-    else:
-        from adcli.manual.functions import functions, names
-        known = functions(name.text) if name.text in names() else []
-        if not known or known[0].operator:
-            return None
-        arguments, label, said = list(known[0].arguments), known[0].form, known[0].about
-        argument = min(argument, len(arguments) - 1)
-    information = SignatureInformation(label, said or None, [ParameterInformation(a) for a in arguments])
-    return SignatureHelp([information], 0, argument)
-
-
-def call_around(text: OpenText, offset: int) -> tuple[Token, int] | None:
-    """The name of the call that a place is in the parentheses of, and the number of the argument there."""
-    start = text.source.text.rfind("\n", 0, max(0, offset - CALL_WITHIN)) + 1
-    tokens, _, _ = scan(text.source.text[:offset], newlines=True, start=start)
-    depth, commas = 0, 0
-    for i in range(len(tokens) - 1, 0, -1):
-        kind = tokens[i].type
-        if kind == "RPAR":
-            depth += 1
-        elif kind == "LPAR" and depth:
-            depth -= 1
-        elif kind == "LPAR":
-            head = i > 1 and tokens[i - 2].type == "DEF"
-            return (tokens[i - 1], commas) if tokens[i - 1].type == "NAME" and not head else None
-        elif kind == "COMMA" and not depth:
-            commas += 1
-        elif kind in ("LBRACE", "RBRACE") or (kind == "SEP" and tokens[i].text and not depth):
-            return None
-    return None
-
+# ---------------------------------------------------------------- completion
 
 KINDS = {FUNCTION: CompletionItemKind.Function, INDEX: CompletionItemKind.Field, SIZE: CompletionItemKind.TypeParameter}
 WORDS = {
@@ -263,8 +205,12 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
     if any(c.start < offset <= c.end for c in text.tree.comments):
         return CompletionList(False, [])
     here = text.name_at(offset)
-    own = {m.name: m for m in seen_from(text.names, text.tree, offset) if here is None or m.places != [here]}
-    items = [own_item(text, m) for m in own.values()]
+    typed = None if here is None or here.defines else here.start
+    own: dict[str, Name] = {}
+    for n in text.names.seen_from(offset):
+        if n.start != typed:
+            own.setdefault(n.name, n)
+    items = [own_item(text, n) for n in own.values()]
     items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in called() if n not in own]
     items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (an operation on matrices)")
               for n, (args, about) in MATRIX_CALLS.items() if n not in own]
@@ -273,11 +219,11 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
     return CompletionList(False, items)
 
 
-def own_item(text: OpenText, m: Meaning) -> CompletionItem:
-    detail = head(text, m.function) if m.kind == FUNCTION and m.function is not None else m.kind
-    comment = text.comment_above(m.places[0].start)
-    kind = KINDS.get(m.kind, CompletionItemKind.Variable)
-    return CompletionItem(m.name, kind=kind, detail=detail, documentation=comment or None, sort_text=f"1{m.name}")
+def own_item(text: OpenText, n: Name) -> CompletionItem:
+    detail = head(text, n.function) if n.kind == FUNCTION and n.function is not None else n.kind
+    kind = KINDS.get(n.kind, CompletionItemKind.Variable)
+    return CompletionItem(n.name, kind=kind, detail=detail, documentation=text.comment_above(n.start) or None,
+                          sort_text=f"1{n.name}")
 
 
 def known_item(name: str, order: str, kind: CompletionItemKind, detail: str, said: str | None = None) -> CompletionItem:

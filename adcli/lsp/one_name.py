@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from adcli.lang.analyse.enclosure import FloatBounds, enclose
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import Equation, Param, Program, Var, has_tensors, shape_of
+from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.comprehension import Comprehension
@@ -21,9 +21,6 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import lower, prelude
 from adcli.lang.lower.program import is_function
-from adcli.lang.lower.scope import Context
-from adcli.lang.lower.tensor_program import MainTensors
-from adcli.lang.lower.tensor_scope import TensorFunction
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.simplify import prune
 from adcli.lang.syntax.parse import parse_tree
@@ -43,7 +40,7 @@ from adcli.lang.syntax.tree import (
     Tree,
     Typed,
 )
-from adcli.lsp.occurrences import Occurrence
+from adcli.lsp.scopes import Name
 
 MOST_EQUATIONS = 1000
 """Equations of a program whose derivatives are written as text."""
@@ -53,13 +50,6 @@ BOUND_OPERATIONS = 5000
 """Operations that bounds may take, some hundredths of a second."""
 MOST_OUTPUTS = 4
 """Outputs whose derivatives are written."""
-
-
-class IndexRanges(NamedTuple):
-    """Result of a tensor statement: the shape of its target, and the text of the half-open range of each index."""
-
-    shape: str
-    ranges: dict[str, tuple[str, str]]
 
 
 class NamedBounds(NamedTuple):
@@ -77,12 +67,12 @@ class Cut:
     """The statements among which a name gets its value, cut behind the one that gave it: those of the text, or of the one
     function that it is."""
 
-    def __init__(self, tree: Tree, at: Occurrence) -> None:
+    def __init__(self, tree: Tree, at: Name) -> None:
         self.tree, self.made = tree, at.reads
         self.whole = tree.statements[0] if is_function(tree) else None
         assert self.whole is None or isinstance(self.whole, Def)
         readable = not any(isinstance(s, Broken) for s in tree.statements)
-        self.known = at.reads is not None and at.reads.defines and readable and at.meaning.function is self.whole
+        self.known = at.reads is not None and at.reads.defines and readable and at.function is self.whole
         self.statements = self.whole.body if isinstance(self.whole, Def) else tree.statements
         start = at.reads.start if at.reads else -1
         self.behind = next((i + 1 for i, s in enumerate(self.statements) if s.start <= start < s.end), 0)
@@ -114,20 +104,20 @@ def lowered(tree: Tree) -> Program | None:
         return None
 
 
-def value_program(tree: Tree, at: Occurrence) -> Program | None:
+def value_program(tree: Tree, at: Name) -> Program | None:
     """The program whose one output is the value that a name has at a place. None for an input, where the text is wrong, and
     inside of a function that is not the whole text."""
     cut = Cut(tree, at)
     if cut.gives is None or cut.made is None:
         return None
-    name = Token("NAME", at.meaning.name, cut.made.start, cut.made.end)
+    name = Token("NAME", at.name, cut.made.start, cut.made.end)
     program = lowered(cut.tree_of(cut.statements[:cut.behind], result=name))
     return None if program is None else prune(program)
 
 
-def program_by(tree: Tree, program: Program, at: Occurrence, value: Program | None) -> tuple[Program, str] | None:
+def program_by(tree: Tree, program: Program, at: Name, value: Program | None) -> tuple[Program, str] | None:
     """The program with the value that a name has at a place for an input, and that input; `value` is `value_program`."""
-    name, cut = at.meaning.name, Cut(tree, at)
+    name, cut = at.name, Cut(tree, at)
     if any(p.name == name for p in program.params) and value is None:
         return program, name
     if cut.gives is None or value is None:
@@ -223,47 +213,14 @@ def bounds(value: Program) -> NamedBounds | None:
     return NamedBounds(found.bounds[0], found.decorations[0] != "trv", inputs)
 
 
-def index_ranges(tree: Tree, program: Program | None) -> dict[int, IndexRanges]:
-    """For every tensor statement that could be read, by where it starts, what its indices run over. In a function the extents are
-    those that it is declared with."""
-    found: dict[int, IndexRanges] = {}
-    starts = {s.start for outer in tree.statements for s in (outer, *(outer.body if isinstance(outer, Def) else ()))
-              if isinstance(s, TensorAssign)}
-    programs: list[tuple[int, int, Sequence[Equation]]] = [(d.start, d.end, e) for d, e in function_equations(tree)]
-    if program is not None:
-        programs.insert(0, (0, len(tree.source.text), program.equations))
-    for low, high, equations in programs:
-        here: dict[int, IndexRanges] = {}
-        for e in equations:
-            start = e.span[0] if e.span else -1
-            if start in starts and low <= start < high and isinstance(e.op, Comprehension):
-                ranges = {r.index.name: (text(r.low), text(r.high)) for r in e.op.ranges}
-                before = here[start].ranges if start in here else {}
-                same = {i: r for i, r in ranges.items() if before.get(i, r) == r}
-                here[start] = IndexRanges(shape_text(e.op.shape) if e.op.shape else "",
-                                          {i: r for i, r in {**before, **same}.items() if ranges.get(i, r) == r})
-        found |= here
-    return found
-
-
-def function_equations(tree: Tree) -> list[tuple[Def, list[Equation]]]:
-    """The equations of each function of tensors, lowered by itself behind the functions above it; none of a text of one function,
-    whose program they are."""
-    if is_function(tree) or not any(isinstance(s, Def) and s.tensors for s in tree.statements):
-        return []
-    definitions = [s for s in tree.statements if isinstance(s, Def)]
-    main = MainTensors(Context(replace(tree, statements=list(definitions)), prelude))
-    found = []
-    for d in definitions:
-        try:
-            main.statement(d)
-            if d.tensors:
-                function = TensorFunction(main.context, d, [], {})
-                function.program()
-                found.append((d, function.equations))
-        except AdError:
-            continue
-    return found
+def index_range(program: Program, start: int, name: str) -> tuple[str, str] | None:
+    """Half-open range of an index of the statement that starts at a place."""
+    for e in program.equations:
+        if e.span is not None and e.span[0] == start and isinstance(e.op, Comprehension):
+            found = next((r for r in e.op.ranges if r.index.name == name), None)
+            if found is not None:
+                return text(found.low), text(found.high)
+    return None
 
 
 def shape_at(value: Program) -> str:

@@ -14,8 +14,7 @@ from adcli.lang.ir.errors import AdError, Note, Source
 from adcli.lang.lower.frontend import read_through
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Tree
-from adcli.lsp.occurrences import Occurrence, Occurrences, occurrences
-from adcli.lsp.one_name import IndexRanges, index_ranges
+from adcli.lsp.scopes import Name, ScopedNames
 
 
 class OpenText:
@@ -49,14 +48,10 @@ class OpenText:
         return self.program.notes if self.program is not None else ()
 
     @cached_property
-    def names(self) -> Occurrences:
-        return occurrences(self.tree)
+    def names(self) -> ScopedNames:
+        return ScopedNames(self.tree)
 
-    @cached_property
-    def indices(self) -> dict[int, IndexRanges]:
-        return index_ranges(self.tree, self.program)
-
-    def name_at(self, offset: int) -> Occurrence | None:
+    def name_at(self, offset: int) -> Name | None:
         return self.names.at(offset)
 
     def comment_above(self, offset: int) -> str:

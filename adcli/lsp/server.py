@@ -23,7 +23,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from adcli.lang.ir.errors import AdError
-from adcli.lsp import diagnostics, hover, navigation, outline
+from adcli.lsp import diagnostics, hover, navigation
 from adcli.lsp.open_text import OpenText
 from adcli.output.streams import say
 from adcli.output.version import __version__
@@ -39,18 +39,10 @@ PAUSE = 0.15
 
 ANSWERS: dict[str, tuple[Callable[[OpenText, Any], Any], Any]] = {
     lsp.TEXT_DOCUMENT_HOVER: (hover.hover, None),
-    lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (hover.signature, lsp.SignatureHelpOptions(["(", ","])),
     lsp.TEXT_DOCUMENT_COMPLETION: (hover.completion, lsp.CompletionOptions(resolve_provider=True)),
     lsp.TEXT_DOCUMENT_DEFINITION: (navigation.definition, None),
-    lsp.TEXT_DOCUMENT_REFERENCES: (navigation.references, None),
-    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (navigation.highlights, None),
-    lsp.TEXT_DOCUMENT_PREPARE_RENAME: (navigation.prepare_rename, None),
-    lsp.TEXT_DOCUMENT_RENAME: (navigation.rename, lsp.RenameOptions(prepare_provider=True)),
     lsp.TEXT_DOCUMENT_FORMATTING: (navigation.formatting, None),
     lsp.TEXT_DOCUMENT_CODE_ACTION: (diagnostics.code_actions, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix])),
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (outline.symbols, None),
-    lsp.TEXT_DOCUMENT_INLAY_HINT: (outline.inlay_hints, None),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (outline.semantic_tokens, outline.LEGEND),
 }
 """Handler of each request about a text, and its options in the protocol."""
 

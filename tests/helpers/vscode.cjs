@@ -30,23 +30,14 @@ const vscode = {
   Diagnostic: plain('Diagnostic', 'range', 'message', 'severity'), CodeActionKind: Kind,
   CodeAction: plain('CodeAction', 'title', 'kind'),
   CompletionItem: plain('CompletionItem', 'label', 'kind'), CompletionList: plain('CompletionList', 'items', 'isIncomplete'),
-  SnippetString: plain('SnippetString', 'value'), InlayHint: plain('InlayHint', 'position', 'label', 'kind'),
-  DocumentSymbol: plain('DocumentSymbol', 'name', 'detail', 'kind', 'range', 'selectionRange'),
-  DocumentHighlight: plain('DocumentHighlight', 'range', 'kind'), SignatureHelp: plain('SignatureHelp'),
-  SignatureInformation: plain('SignatureInformation', 'label', 'documentation'),
-  ParameterInformation: plain('ParameterInformation', 'label', 'documentation'),
-  SemanticTokens: plain('SemanticTokens', 'data', 'resultId'),
-  SemanticTokensLegend: plain('SemanticTokensLegend', 'types', 'modifiers'),
+  SnippetString: plain('SnippetString', 'value'),
   languages: {
     createDiagnosticCollection: () => ({
       set: (u, found) => faults.set(u.toString(), found), clear: () => faults.clear(), dispose () {}
     }),
     registerHoverProvider: registered('hover'), registerDefinitionProvider: registered('definition'),
-    registerReferenceProvider: registered('references'), registerDocumentHighlightProvider: registered('highlights'),
-    registerDocumentSymbolProvider: registered('symbols'), registerDocumentFormattingEditProvider: registered('formatting'),
-    registerRenameProvider: registered('rename'), registerCompletionItemProvider: registered('completion'),
-    registerCodeActionsProvider: registered('actions'), registerInlayHintsProvider: registered('hints'),
-    registerSignatureHelpProvider: registered('signatures'), registerDocumentSemanticTokensProvider: registered('tokens')
+    registerDocumentFormattingEditProvider: registered('formatting'), registerCompletionItemProvider: registered('completion'),
+    registerCodeActionsProvider: registered('actions')
   },
   workspace: {
     textDocuments: [], getConfiguration: () => ({ get: name => settings[name] }), onDidChangeConfiguration: () => disposable(),
@@ -87,23 +78,12 @@ async function main () {
     Object.assign(document, { version: 2, text: 'input x, y\n# 𝑥\nv   = x*tanh(y)\nw = v*v\n' })
     listeners.change.forEach(f => f({ document }))
     await until(() => faults.get(key).length === 0, 'end of diagnostics')
-    const at = new vscode.Position(2, 0)
     seen.hover = await asked('hover', 'provideHover', new vscode.Position(2, 9))
     seen.definition = await asked('definition', 'provideDefinition', new vscode.Position(3, 4))
-    seen.references = await asked('references', 'provideReferences', at, { includeDeclaration: true })
-    seen.highlights = await asked('highlights', 'provideDocumentHighlights', at)
-    seen.symbols = await asked('symbols', 'provideDocumentSymbols')
     seen.formatting = await asked('formatting', 'provideDocumentFormattingEdits', { tabSize: 4, insertSpaces: true })
-    seen.prepared = await asked('rename', 'prepareRename', at)
-    seen.renamed = (await asked('rename', 'provideRenameEdits', at, 'total')).all
-    seen.refused = await asked('rename', 'provideRenameEdits', at, 'x').then(() => null, fault => fault.message)
     const found = await asked('completion', 'provideCompletionItems', new vscode.Position(3, 5))
     const item = (found.items || found).find(c => c.label === 'tanh')
     seen.completion = item && await providers.completion.provider.resolveCompletionItem(item)
-    seen.hints = await asked('hints', 'provideInlayHints', whole)
-    seen.signatures = await asked('signatures', 'provideSignatureHelp', new vscode.Position(2, 13))
-    const tokens = await asked('tokens', 'provideDocumentSemanticTokens')
-    seen.tokens = tokens.data.length
     listeners.close.forEach(f => f(document))
     await until(() => faults.get(key).length === 0, 'end of diagnostics')
   } else if (command.length) {

@@ -7,13 +7,10 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse, read_through
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import Def
-from places import ROOT
-from same_programs import equal
 from session_seed import drawn
 
-from adcli.lsp.occurrences import INDEX, occurrences
-from adcli.lsp.one_name import bounds, function_program, index_ranges, partials, program_by, shape_at, value_program
+from adcli.lsp.one_name import bounds, function_program, partials, program_by, shape_at, value_program
+from adcli.lsp.scopes import ScopedNames
 
 ROWS = [   # statements, and the number of the one behind which its target is moved
     (["p = 7 * x", "r = 1 / y", "q = p * x * 5", "v = 2 * p * q + 3 * r"], 0),
@@ -29,7 +26,7 @@ ROWS = [   # statements, and the number of the one behind which its target is mo
 def facts(statements, number):
     tree, program, _ = read_through(normal("\n".join(statements), "t"))
     start = sum(len(s) + 1 for s in statements[:number])
-    at = next(o for o in occurrences(tree).places if o.start >= start and o.defines)
+    at = next(o for o in ScopedNames(tree).all() if o.start >= start and o.defines)
     return tree, program, at
 
 
@@ -40,10 +37,10 @@ def test_the_derivatives_by_a_name_are_those_of_a_step_of_it(statements, number)
     by, name = program_by(tree, program, at, value)
     text = partials(by, [name])
     point = {"x": 0.7, "y": 1.3}
-    here = evaluate(value, {p.name: point[p.name] for p in value.params})[at.meaning.name]
+    here = evaluate(value, {p.name: point[p.name] for p in value.params})[at.name]
 
     def moved(step):
-        own = at.meaning.name
+        own = at.name
         changed = parse("\n".join([*statements[:number + 1], f"{own} = {own} + {step!r}", *statements[number + 1:]]))
         return evaluate(changed, {p.name: point[p.name] for p in changed.params})
 
@@ -63,7 +60,7 @@ def test_bounds_hold_and_say_where_there_is_a_value():
     text = ("input x in [-1, 2], y in [0.5, 3]\nparam k = 2\n"
             "a = x**2 - k*y\nb = sqrt(x) * y\nc = a + z\nd = k\nv = a + b + c + d\n")
     tree, _, _ = read_through(normal(text, "t"))
-    values = {o.meaning.name: value_program(tree, o) for o in occurrences(tree).places if o.defines and o.meaning.kind == "value"}
+    values = {o.name: value_program(tree, o) for o in ScopedNames(tree).all() if o.defines and o.kind == "value"}
     a, b = bounds(values["a"]), bounds(values["b"])
     choose = drawn("one name")
     for _ in range(50):
@@ -75,28 +72,10 @@ def test_bounds_hold_and_say_where_there_is_a_value():
     assert bounds(values["d"]).ends == (2, 2)
 
 
-def test_shapes_and_ranges_are_those_that_the_text_would_state():
-    """The ranges of every statement, written into it, change nothing: in a function too, whose sizes are its own."""
-    for name in ("matrix_product", "max_pooling", "recurrent", "convolution"):
-        source = normal((ROOT / "samples" / f"{name}.ad").read_text(encoding="utf-8"), name)
-        tree, program, _ = read_through(source)
-        text, found = source.text, occurrences(tree)
-        ranges = index_ranges(tree, program)
-        assert ranges
-        statements = [s for outer in tree.statements for s in (outer.body if isinstance(outer, Def) else (outer,))]
-        for s in sorted((s for s in statements if s.start in ranges), key=lambda s: -s.start):
-            names = {o.meaning.name for o in found.between(s.start, s.end) if o.meaning.kind == INDEX}
-            assert names <= {*ranges[s.start].ranges}, (name, s.start)
-            stated = {c.name.text for c in s.clauses if c.kind == "range"}
-            more = [f"{i} in {low}:{high}" for i, (low, high) in ranges[s.start].ranges.items() if i in names - stated]
-            text = text[:s.end] + ((", " if s.clauses else " where ") + ", ".join(more) if more else "") + text[s.end:]
-        assert text != source.text and equal(parse(text), program), name
-
-
 def test_the_shape_of_a_value_and_a_function_of_numbers():
     text = "input A(N, M), b(M)\ndef f(x, y) -> (u, w) { u = x * y; w = x }\nC(i) +=! A(i, j) * b(j)\n(p, q) = f(C(0), C(1))\n"
     tree, program, _ = read_through(normal(text, "t"))
-    at = next(o for o in occurrences(tree).places if o.meaning.name == "C")
+    at = next(o for o in ScopedNames(tree).all() if o.name == "C")
     value = value_program(tree, at)
     assert shape_at(value) == "(N)"
     by, name = program_by(tree, program, at, value)
@@ -109,4 +88,4 @@ def test_the_shape_of_a_value_and_a_function_of_numbers():
 def test_a_text_with_faults_has_names_and_no_values():
     tree, program, error = read_through(normal("s = 2 * tahn(x)\nv = s +\n", "t"))
     assert program is None and error is not None
-    assert [value_program(tree, o) for o in occurrences(tree).places] == [None] * len(occurrences(tree).places)
+    assert [value_program(tree, o) for o in ScopedNames(tree).all()] == [None] * 5

@@ -60,12 +60,6 @@ def test_faults_come_with_the_change_that_mends_them(client):
 def test_two_texts_are_apart_and_a_closed_one_is_forgotten(client):
     assert client.open(SPACED, "v = x * y\n") == [] and len(client.open(UNTITLED, "v = x +\n")) == 1
     assert "input" in client.at("hover", SPACED, 0, 4)["contents"]["value"]
-    changes = client.at("rename", SPACED, 0, 4, newName="speed")["changes"]
-    assert list(changes) == [SPACED] and edited("v = x * y\n", changes[SPACED]) == "v = speed * y\n"
-    with pytest.raises(RequestFailure, match="'y' is an input already"):
-        client.at("rename", SPACED, 0, 4, newName="y")
-    with pytest.raises(RequestFailure, match="line 1 cannot be read"):
-        client.at("prepareRename", UNTITLED, 0, 0)
     prelude = client.at("definition", SPACED, 0, 8)   # of y, an input that nothing declares: where it is first read
     assert prelude["range"]["start"] == {"line": 0, "character": 8}
     client.close(UNTITLED)
@@ -83,7 +77,7 @@ def test_a_long_text_is_read_when_typing_pauses_and_others_are_answered_meanwhil
         assert client.at("hover", UNTITLED, 0, 0)["contents"]["value"].startswith("**v** · output")
     document = {"textDocument": {"uri": uri}}
     hover = client.ask("textDocument/hover", {**document, "position": {"line": 3, "character": 1}})
-    cancelled = client.ask("textDocument/documentSymbol", document)
+    cancelled = client.ask("textDocument/formatting", {**document, "options": {"tabSize": 4, "insertSpaces": True}})
     client.notify("$/cancelRequest", {"id": cancelled})
     with pytest.raises(RequestFailure, match=str(CANCELLED)):
         client.answer(cancelled)

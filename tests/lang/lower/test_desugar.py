@@ -15,7 +15,7 @@ from source_laws import check_source
 from tensor_laws import NUMPY, direction
 from well_formed import check
 
-from adcli.lsp.occurrences import occurrences
+from adcli.lsp.scopes import ScopedNames
 
 KERNEL = "input u(N), a\nk = [1, -2, a]\nR = [[a, 0], [sin(a), 1]]\nd(i) +=! u(i + j) * k(j)\nv(i, n) = d(i)**2 * R(n, 0)"
 
@@ -96,5 +96,5 @@ def test_formatted_text_is_the_same_program(text, _):
     once = format_tree(tree)
     assert format_tree(parse_tree(Source("t", once))) == once
     assert values(parse(once)) == values(parse(text))
-    places = [(o.start, o.end) for o in occurrences(tree).places]
+    places = [(o.start, o.end) for o in ScopedNames(tree).all()]
     assert len(places) == len(set(places)) and all(text[a:b].isidentifier() for a, b in places)

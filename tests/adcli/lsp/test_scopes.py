@@ -12,7 +12,7 @@ from random_programs import Author
 from same_programs import equal
 from session_seed import drawn
 
-from adcli.lsp.occurrences import occurrences, seen_from
+from adcli.lsp.scopes import ScopedNames
 
 READS = [   # a text, a name, and for each of its places in order: which of them it reads, by number ('-': none), and what it is
     ("s = 1; s = s + x; v = s", "s", "0101", "value"),
@@ -51,17 +51,20 @@ def tree_of(text):
 
 @pytest.mark.parametrize("text, name, reads, kinds", READS)
 def test_a_use_reads_the_latest_assignment_in_its_scope(text, name, reads, kinds):
-    places = [o for o in occurrences(tree_of(text)).places if o.meaning.name == name]
-    assert all(text[o.start:o.end] == name for o in places)
-    assert "".join("-" if o.reads is None else str(places.index(o.reads)) for o in places) == reads
-    assert ", ".join(dict.fromkeys(o.meaning.kind for o in places)) == kinds
+    places = [n for n in ScopedNames(tree_of(text)).all() if n.name == name]
+    starts = [n.start for n in places]
+    assert all(text[n.start:n.end] == name for n in places)
+    assert "".join("-" if n.reads is None else str(starts.index(n.reads.start)) for n in places) == reads
+    assert ", ".join(dict.fromkeys(n.kind for n in places)) == kinds
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "samples").glob("*.ad")), ids=lambda p: p.stem)
 def test_inputs_and_outputs_are_those_of_the_program(path):
     tree, program, _ = read_through(normal(path.read_text(encoding="utf-8"), path.name))
-    found = occurrences(tree)
-    of_program = {m.name: m.kind for m in found.meanings() if m.function is None or (len(tree.statements) == 1)}
+    of_program = dict[str, str]()
+    for n in ScopedNames(tree).all():
+        if n.function is None or len(tree.statements) == 1:
+            of_program.setdefault(n.name, n.kind)
     assert [p.name for p in program.params if of_program.get(p.name) not in ("input", "parameter")] == []
     assert [r.name for r in program.results if of_program.get(r.name) != "value"] == []
     names = [path_name for path_name, kind in of_program.items() if kind in ("input", "parameter")]
@@ -78,13 +81,12 @@ SEEN = [   # a text with | where the names are wanted, and those of its own that
 def test_what_is_seen_from_a_place(marked, wanted):
     offset, text = marked.index("|"), marked.replace("|", "")
     tree = tree_of(text)
-    seen = {m.name for m in seen_from(occurrences(tree), tree, offset)}
-    assert {n for n in seen if n not in ("sin",)} == set(wanted.split())
+    assert {n.name for n in ScopedNames(tree).seen_from(offset)} == set(wanted.split())
 
 
 def test_a_place_behind_a_name_is_in_it():
-    found = occurrences(tree_of("ab = x"))
-    assert [found.at(i).meaning.name if found.at(i) else None for i in range(7)] == ["ab", "ab", "ab", None, None, "x", "x"]
+    found = ScopedNames(tree_of("ab = x"))
+    assert [found.at(i).name if found.at(i) else None for i in range(7)] == ["ab", "ab", "ab", None, None, "x", "x"]
 
 
 def test_with_a_name_of_its_own_for_every_assignment_a_program_is_the_same():
@@ -97,9 +99,9 @@ def test_with_a_name_of_its_own_for_every_assignment_a_program_is_the_same():
         if program is None:
             continue
         changed = source.text
-        for o in reversed(occurrences(tree).places):
-            if o.meaning.kind in ("value", "input", "parameter") and o.meaning.name != "_":
-                changed = changed[:o.start] + f"{o.meaning.name}__{o.reads.start if o.reads else ''}" + changed[o.end:]
+        for n in reversed([*ScopedNames(tree).all()]):
+            if n.kind in ("value", "input", "parameter") and n.name != "_":
+                changed = changed[:n.start] + f"{n.name}__{n.reads.start if n.reads else ''}" + changed[n.end:]
         again = read_through(normal(changed, "t"))[1]
         if again is None or len(again.results) != len(program.results):
             continue   # a value that is never used would now be an output
