@@ -17,7 +17,6 @@ from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
@@ -256,7 +255,6 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
     from adcli.lang.evaluate.matrices import failed_pivot
     e = place.equation
     op = e.op
-    assert isinstance(op, MatrixOperation)
     matrix, stack = e.args[op.sources[0].arg], np.asarray(found[place.values[0]])
     name = (matrix.name if isinstance(matrix, Var) else None) or "the matrix"
     for at in np.ndindex(stack.shape[:-2]):
@@ -275,11 +273,10 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
     return f"'{e.outs[0].name or op.name}'"
 
 
-def inner(e: Equation, values: list[float], moving: Activity | None, arithmetic: Arithmetic,
+def inner(e: Equation[Comprehension], values: list[float], moving: Activity | None, arithmetic: Arithmetic,
           ) -> tuple[Equation | None, Mapping[Any, Any]]:
     """The operation in the body of a comprehension that is to blame at these values of its sources."""
     from adcli.lang.passes.status_tensors import unmoved
-    assert isinstance(e.op, Comprehension)
     body = e.op.body
     known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, arithmetic)
     greatest, blamed, still = 0, None, unmoved(e)
@@ -289,6 +286,5 @@ def inner(e: Equation, values: list[float], moving: Activity | None, arithmetic:
     return blamed, known
 
 
-def symbol(e: Equation) -> str:
-    assert isinstance(e.op, Comprehension)
+def symbol(e: Equation[Comprehension]) -> str:
     return "the first index" if e.outs[0].whole else SYMBOLS[e.op.reduction]   # of argmin=! and argmax=!

@@ -115,9 +115,8 @@ class TensorStatements(Statements):
         lines: list[str] = write(self, shown, e, stays).lines()
         return lines
 
-    def comment(self, e: Equation) -> list[str]:
+    def comment(self, e: Equation[Recurrence]) -> list[str]:
         """A loop over steps as the language has it."""
-        assert isinstance(e.op, Recurrence)
         return self.language.comment("\n".join(self.printed.recurrence(self.shown[e.op])).split("\n"))
 
     def recurrence(self, e: Equation) -> Iterator[str]:

@@ -218,7 +218,6 @@ class StatementText:
 
     def lines(self, goes_on: bool) -> Iterator[str]:
         op, (out,) = self.op, self.e.outs
-        assert isinstance(op, Boxed)
         value = self.matrix(op) if isinstance(op, MatrixOperation) else self.reduced(op)
         onto = None if op.onto is None else self.e.args[op.onto]
         sign = "="
@@ -238,14 +237,12 @@ class StatementText:
     def free(self) -> list[Range]:
         """The ranges of the indices that the result has."""
         op = self.op
-        assert isinstance(op, Boxed)
         named = {i for s in op.write for i in (atoms(s) if isinstance(s, Affine) else ())}
         return [r for r in op.ranges if r.index in named]
 
     def restricted(self) -> list[str]:
         """Clauses about the free indices: ranges that are no whole extent, and guards on them alone."""
         op = self.op
-        assert isinstance(op, Boxed)
         whole = {s.index for s, extent in zip(op.write, op.shape, strict=False) if isinstance(s, Affine)
                  for r in op.ranges if r.index is s.index and r.low.number == 0 and r.high == extent}
         free = self.free()

@@ -124,22 +124,19 @@ def _gain(uses: Collection[tuple[FunctionValue, Collection[ElementRead]]], there
     return saved if made is None else saved - CALLED * min(x.calls for x, _ in uses) - _numbers(made) - WRITTEN
 
 
-def _numbers(e: Equation) -> int:
+def _numbers(e: Equation[Comprehension]) -> int:
     """How many numbers a statement reads for each of its points."""
-    assert isinstance(e.op, Comprehension)
     every = {*e.op.indices}
     return sum(every <= atoms_in([s]) for _, s in e.op.reads())
 
 
-def _result(e: Equation) -> Atom:
-    assert isinstance(e.op, Comprehension)
+def _result(e: Equation[Comprehension]) -> Atom:
     return e.op.body.results[0].atom
 
 
 def _written(x: FunctionValue, starts: Collection[Atom]) -> ValuePlace | None:
     """Where a statement writes a value at every point, in a tensor that keeps it."""
     op, (out,) = x.equation.op, x.equation.outs
-    assert isinstance(op, Comprehension)
     if out in starts or op.reduction != "=" or op.onto is not None or not all_fixed(op.ranges, op.write):
         return None
     return ValuePlace(out, x.order, tuple([s for s in op.write if isinstance(s, Affine)]), x.place[0])
@@ -148,7 +145,6 @@ def _written(x: FunctionValue, starts: Collection[Atom]) -> ValuePlace | None:
 def _lives(x: FunctionValue, reads: Collection[ElementRead]) -> bool:
     """True if a value is computed where others of its statement are read."""
     op = x.equation.op
-    assert isinstance(op, Comprehension)
     needed: set[Atom] = {_result(x.equation)}
     there = {y.of.value for y in reads}
     for e in reversed(op.body.equations):
@@ -172,7 +168,6 @@ def _starts(program: Program) -> set[Atom]:
 def _tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation, ValuePlace]:
     """The equation that makes a tensor of a value, before all that reads it; it reads what its statement does."""
     op = x.equation.op
-    assert isinstance(op, Comprehension)
     ranges = {r.index: r for r in op.ranges}
     order = tuple([Index(i.name) for i in x.order])
     box = [replace(ranges[i], index=j) for i, j in zip(x.order, order, strict=True)]
@@ -183,7 +178,6 @@ def _tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation,
     for read in reads:
         e = _with_read(e, read, read.there.tensor)
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in zip(x.order, order, strict=True)}
-    assert isinstance(e.op, Comprehension)
     op = moved(e.op, lambda s: replace(s, subscripts=tuple([substituted(a, by) for a in s.subscripts if isinstance(a, Affine)])),
                lambda position: position)
     op = replace(op, ranges=tuple(box), write=write, shape=shape, reduction="=", onto=None, agreements=())
@@ -196,7 +190,7 @@ def _with_reads(e: Equation, reads: Mapping[int, Collection[ElementRead]]) -> Eq
         for x in reads[ALONE]:
             e = _with_read(e, x, x.there.tensor)
         return e
-    statements, inner = list(e.op.statements), dict[Var, Var]()
+    statements, inner = list[Equation](e.op.statements), dict[Var, Var]()
     for part, x in [(part, x) for part, found in reads.items() for x in found]:
         tensor = x.there.tensor
         statements[part] = _with_read(statements[part], x, inner.setdefault(tensor, Var(None, True, shape=tensor.shape)))
@@ -204,10 +198,9 @@ def _with_reads(e: Equation, reads: Mapping[int, Collection[ElementRead]]) -> Eq
     return Equation(e.outs, op, (*e.args, *inner), e.span, e.group)
 
 
-def _with_read(e: Equation, x: ElementRead, tensor: Var) -> Equation:
+def _with_read(e: Equation[Comprehension], x: ElementRead, tensor: Var) -> Equation:
     """The equation with an element of a tensor for a value, if it computes that."""
     op, value = e.op, x.of.value
-    assert isinstance(op, Comprehension)
     equations = tuple([y for y in op.body.equations if y.outs[0] is not value])
     if len(equations) == len(op.body.equations):
         return e

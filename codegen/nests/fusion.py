@@ -104,10 +104,9 @@ def compares(e: Equation) -> bool:
     return e.op.truth and len({a for a in e.args if isinstance(a, Var) and not a.truth}) > 1
 
 
-def outer(e: Equation, readers: int) -> bool:
+def outer(e: Equation[Comprehension], readers: int) -> bool:
     """True if a tensor has more dimensions than all that it is made of, and is made again for so many readers."""
     op = e.op
-    assert isinstance(op, Comprehension)
     length = sum(1 if x.op.llvm else CALL for x in op.body.equations)
     short = 0 < readers <= MOST_AGAIN and length <= LONGEST_AGAIN
     return short and all(len(s.subscripts) < len(op.shape) for _, s in op.reads())
@@ -130,10 +129,9 @@ def used(e: Equation) -> list[Atom]:
     return found + ([e.args[op.onto]] * (READERS + 1) if op.onto is not None else [])
 
 
-def elementwise(e: Equation) -> bool:
+def elementwise(e: Equation[Comprehension]) -> bool:
     """True if every element of the result is the body at its own indices."""
     op = e.op
-    assert isinstance(op, Comprehension)
     plain = op.reduction == "=" and not op.guards and op.onto is None and len(op.ranges) == len(op.write)
     return plain and own_indices(op) is not None
 
@@ -147,14 +145,13 @@ def own_indices(op: Comprehension, but: int | None = None) -> list[Index] | None
     return found if len(set(found)) == len(others) else None
 
 
-def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[Atom, int], again: Mapping[Atom, int]) -> Equation:
+def with_producers(e: Equation[Comprehension], known: Mapping[Atom, Equation], uses: Mapping[Atom, int],
+                   again: Mapping[Atom, int]) -> Equation:
     """The equation with the bodies of what it reads, wherever that pays."""
-    assert isinstance(e.op, Comprehension)
     waiting = True
     while waiting:
         waiting = False
         op = e.op
-        assert isinstance(op, Comprehension)
         for k, s in op.reads():
             producer = known.get(e.args[s.arg])
             if producer is not None and pays(op, s, producer, uses[out := producer.outs[0]], again.get(out, 0)):
@@ -163,9 +160,8 @@ def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[At
     return e
 
 
-def pays(op: Comprehension, s: Read, producer: Equation, reads: int, again: int) -> bool:
+def pays(op: Comprehension, s: Read, producer: Equation[Comprehension], reads: int, again: int) -> bool:
     made = producer.op
-    assert isinstance(made, Comprehension)
     if len(op.body.equations) + len(made.body.equations) > LONGEST_BODY or not all(isinstance(x, Affine) for x in s.subscripts):
         return False
     if not made.sources:
@@ -175,10 +171,9 @@ def pays(op: Comprehension, s: Read, producer: Equation, reads: int, again: int)
     return once and (reads == 1 or cheap or outer(producer, again))
 
 
-def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation) -> Equation:
+def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation[Comprehension]) -> Equation:
     """Source `k`, the read `s` of what the producer makes, as the producer's body."""
     made = producer.op
-    assert isinstance(made, Comprehension)
     by: dict[Index | str, Affine] = {}
     for i, x in zip(made.write, s.subscripts, strict=True):
         assert isinstance(i, Affine) and isinstance(x, Affine) and i.index is not None

@@ -270,18 +270,16 @@ def in_numbers(env: Environment, line: str) -> str:
 
 # ---------------------------------------------------------------- a step
 
-def scratch(e: Equation) -> Var | None:
+def scratch(e: Equation[MatrixOperation]) -> Var | None:
     """The matrix that an operation needs beside its result."""
-    assert isinstance(e.op, MatrixOperation)
     n = matrix_extent(e)
     return Var(e.op.name, True, shape=(n, n)) if e.op.name in SCRATCH else None
 
 
-def matrix_step(env: Environment, e: Equation, place: Var | None, stays: bool, prefix: str) -> list[str]:
+def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> list[str]:
     """Body of the function of one operation at all points of its box, without head and cells; `place` is for one matrix. Elements
     that no point writes are 0, or with `stays` what they were."""
     op = e.op
-    assert isinstance(op, MatrixOperation)
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
     f = Addresses(env, e, Schedule(box, e.args, (), ()))

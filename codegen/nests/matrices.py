@@ -61,9 +61,8 @@ class MatrixCaller:
         """The error of a call that has failed."""
         return self.faults.pop(ctypes.addressof(env))
 
-    def compute(self, cells: Any, e: Equation, stays: bool) -> None:
+    def compute(self, cells: Any, e: Equation[MatrixOperation], stays: bool) -> None:
         op = e.op
-        assert isinstance(op, MatrixOperation)
         sizes: dict[Any, int] = {name: cells[at] for name, at in self.env.sizes.items()}
         args = [self.tensor(cells, a, sizes) for a in e.args if isinstance(a, Var)]
         out = self.tensor(cells, e.outs[0], sizes)
@@ -93,10 +92,9 @@ def subscripts(x: Any) -> Sequence[object]:
     return x.write if isinstance(x, MatrixOperation) else x.subscripts
 
 
-def cost(e: Equation, sizes: Mapping[str, int]) -> float:
+def cost(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> float:
     """About how many instructions an operation takes: those of its products, of four numbers each."""
     op = e.op
-    assert isinstance(op, MatrixOperation)
     n = number(matrix_extent(e), sizes)
     columns = [number(x, sizes) for x in trailing(e)[1:]]
     points = prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges])

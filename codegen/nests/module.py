@@ -272,7 +272,6 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int, on
     """A step that is a comprehension: the schedules, and the function that fills and chooses."""
     (e,) = step.equations
     op = e.op
-    assert isinstance(op, Comprehension)
     lines, functions = list[str](), []
     for k, schedule in of_choice(step, only):
         writer = NestWriter(env, e, schedule)
@@ -347,7 +346,6 @@ def of_nothing(f: NestWriter, step: ModuleStep, name: str) -> list[str]:
     by a function of this name, whose text it is."""
     env, (e,) = f.env, step.equations
     fill = neutral(e)
-    assert isinstance(e.op, Comprehension) and isinstance(fill.op, Comprehension)
     lengths = [r.high - r.low for r in e.op.ranges if r.index not in fill.op.indices and not indices(r.high - r.low)]
     empty = [f.put(f"icmp sle i64 {f.number(x)[0]}, 0") for x in lengths if x.number is None]
     if not empty:

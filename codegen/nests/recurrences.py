@@ -116,11 +116,10 @@ def used_outside(program: Program, e: Equation) -> set[Atom]:
     return {*(r.atom for r in program.results), *(a for other in program.equations if other is not e for a in other.args)}
 
 
-def written_wholly(e: Equation, k: int, steps: Collection[int] = ()) -> bool:
+def written_wholly(e: Equation[Recurrence], k: int, steps: Collection[int] = ()) -> bool:
     """True if the loop assigns every element of history k, but for those of some `steps` that something before it assigned,
     before anything else is done with them."""
     op, out = e.op, e.outs[k]
-    assert isinstance(op, Recurrence)
     found = assigned(e, k)
     if found is None:
         return False
@@ -129,11 +128,10 @@ def written_wholly(e: Equation, k: int, steps: Collection[int] = ()) -> bool:
     return op.high + offset == out.shape[place] and first is not None and first >= 0 and set(range(first)) <= set(steps)
 
 
-def assigned(e: Equation, k: int) -> tuple[int, int] | None:
+def assigned(e: Equation[Recurrence], k: int) -> tuple[int, int] | None:
     """The dimension of history k that is the step, and which element along it, counted from the step, its first statements assign
     at every step as a whole; None where they do anything else."""
     op, out = e.op, e.outs[k]
-    assert isinstance(op, Recurrence)
     if out in of_matrices(e):
         return None
     mine = [s.op for s in whole_statements(e) if s.outs == (out,) and isinstance(s.op, Comprehension)]
@@ -201,7 +199,6 @@ def unfilled(program: Program) -> set[Var]:
                 before = made.get(a) if isinstance(a, Var) else None
                 while before is not None and (step := boundary(e, k, before)) is not None:
                     (first,), steps = before.outs, [*steps, step]
-                    assert isinstance(before.op, Comprehension)
                     onto = None if before.op.onto is None else before.args[before.op.onto]
                     if onto is None and written_wholly(e, k, steps):
                         found.add(first)
@@ -209,9 +206,8 @@ def unfilled(program: Program) -> set[Var]:
     return found
 
 
-def boundary(e: Equation, k: int, before: Equation) -> int | None:
+def boundary(e: Equation[Recurrence], k: int, before: Equation) -> int | None:
     """The step of history k whose elements an equation assigns, all of them; None where it does anything else."""
-    assert isinstance(e.op, Recurrence)
     statement = next((s.op for s in whole_statements(e) if s.outs == (e.outs[k],)), None)
     if not isinstance(statement, Comprehension) or not isinstance(op := before.op, Comprehension):
         return None
@@ -228,11 +224,10 @@ def covers(op: Comprehension, place: int) -> bool:
 
 # ---------------------------------------------------------------- tensors of one step
 
-def one_step(e: Equation, k: int, outside: Collection[Atom]) -> int | None:
+def one_step(e: Equation[Recurrence], k: int, outside: Collection[Atom]) -> int | None:
     """The dimension of history k that is the step, where no element of it is read but at the step of its writing, and after
     that; else None. It is then a tensor of one step."""
     op, out = e.op, e.outs[k]
-    assert isinstance(op, Recurrence)
     if out in outside or not isinstance(e.args[k], Lit) or out in of_matrices(e):
         return None
     found: tuple[int, Affine] | None = None
@@ -258,10 +253,9 @@ def of_matrices(e: Equation) -> set[Atom]:
     return {a for s in whole_statements(e) if isinstance(s.op, MatrixOperation) for a in (*s.args, *s.outs)}
 
 
-def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
+def step_loop(e: Equation[Recurrence], outside: Collection[Atom], name: str) -> StepLoop:
     """The recurrence as a loop over a size `name`; `outside` is what is read elsewhere."""
     op = e.op
-    assert isinstance(op, Recurrence)
     places: dict[Atom, int] = {out: place for k, out in enumerate(e.outs) if (place := one_step(e, k, outside)) is not None}
     rings = {out: (d, count) for out, inner in zip(e.outs, op.histories, strict=True) if out not in places
              for d, (n, full) in enumerate(zip(out.shape, inner.shape, strict=True))
@@ -270,14 +264,13 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
     now: dict[Atom, Var] = {}
     versions: dict[Var, list[Var]] = {}
     b = Builder()
-    for s in whole_statements(e):
-        b.span, b.group = s.span, s.group
-        (out,) = s.outs
-        s = at_step(s, op.step, name)
+    for whole in whole_statements(e):
+        b.span, b.group = whole.span, whole.group
+        (out,) = whole.outs
+        s = at_step(whole, op.step, name)
         if isinstance(s.op, MatrixOperation):
             b.equations.append(s)
             continue
-        assert isinstance(s.op, Comprehension)
         adds = s.op.onto is not None or (s.op.reduction == "=" and out in places and not covers(s.op, places[out]))
         if out in places and out not in now and adds:
             now[out] = start = made(b, without(out.shape, places[out]), starts[out])
@@ -287,7 +280,6 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
             now[out] = s.outs[0]
             versions.setdefault(out, []).append(s.outs[0])
         s = in_ring(s, rings)
-        assert isinstance(s.op, Comprehension)
         sums = s.op.reduction == "+" and writes_fixed(s.op)
         if out not in places and s.op.onto is None and s.op.reduction != "=" and not sums:
             b.equations.append(neutral(s))
@@ -302,9 +294,8 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
     return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until)
 
 
-def at_step(s: Equation, step: Index, name: str) -> Equation:
+def at_step(s: Equation[Boxed], step: Index, name: str) -> Equation:
     """A statement at one step, which is a size."""
-    assert isinstance(s.op, Boxed)
     return with_step(replace(s, op=replace(s.op, ranges=s.op.ranges[1:])), {step: affine(name)})
 
 
@@ -312,11 +303,10 @@ def over_all_steps(e: Equation, loop: StepLoop, index: Index) -> Equation:
     """An equation of a loop as one operation over all steps, with the step as an index: what is asked of it holds at every
     step."""
     x = with_step(e, {loop.step: affine(index)})
-    assert isinstance(x.op, Boxed)
     return replace(x, op=replace(x.op, ranges=(Range(index, loop.low, loop.high), *x.op.ranges)))
 
 
-def with_step(s: Equation, by: Mapping[Index | str, Affine]) -> Equation:
+def with_step(s: Equation[Boxed], by: Mapping[Index | str, Affine]) -> Equation:
     """A statement with something else for the step."""
     def each(x: Subscript) -> Subscript:
         return read(x) if isinstance(x, Read) else substituted(x, by)
@@ -324,7 +314,6 @@ def with_step(s: Equation, by: Mapping[Index | str, Affine]) -> Equation:
     def read(x: Read) -> Read:
         return replace(x, subscripts=tuple(map(each, x.subscripts)))
     op = s.op
-    assert isinstance(op, Boxed)
     ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
     guards, write = tuple(substituted(g, by) for g in op.guards), tuple(map(each, op.write))
     if isinstance(op, MatrixOperation):
@@ -334,10 +323,9 @@ def with_step(s: Equation, by: Mapping[Index | str, Affine]) -> Equation:
                                  agreements=()))
 
 
-def in_terms_of_one_step(s: Equation, places: Mapping[Atom, int], now: Mapping[Atom, Var]) -> Equation:
+def in_terms_of_one_step(s: Equation[Comprehension], places: Mapping[Atom, int], now: Mapping[Atom, Var]) -> Equation:
     """The statement with tensors of one step in the place of histories: those of `now`, and a new one for its result."""
     op, (out,) = s.op, s.outs
-    assert isinstance(op, Comprehension)
 
     def read(r: Read) -> Read:
         place = places.get(s.args[r.arg])
@@ -353,10 +341,9 @@ def in_terms_of_one_step(s: Equation, places: Mapping[Atom, int], now: Mapping[A
     return Equation((Var(out.name, True, shape=shape),), op, args, s.span, s.group)
 
 
-def in_ring(x: Equation, rings: dict[Var, Ring]) -> Equation:
+def in_ring(x: Equation[Comprehension], rings: dict[Var, Ring]) -> Equation:
     """A comprehension that reads and writes tensors in rings."""
     op = x.op
-    assert isinstance(op, Comprehension)
 
     def read(r: Read) -> Read:
         a = x.args[r.arg]
@@ -388,10 +375,9 @@ def made(b: Builder, shape: tuple[Affine, ...], start: Atom) -> Var:
     return b.emit(fill, shape=shape)
 
 
-def neutral(s: Equation) -> Equation:
+def neutral(s: Equation[Comprehension]) -> Equation:
     """The elements of a history that a statement may write at one step as what its reduction starts from."""
     op, (out,) = s.op, s.outs
-    assert isinstance(op, Comprehension)
     ranges, here = every_element(out.shape)
     write = tuple(x if isinstance(x, Affine) else i for x, i in zip(op.write, here, strict=True))
     named = {i for x in write for i in atoms(x)}

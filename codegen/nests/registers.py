@@ -58,16 +58,14 @@ class RegisterLoop(NestWriter):
         self.bounded = any(e.op.guards for e in loop.equations if isinstance(e.op, Comprehension))
         self.now: Placed = "", 0
         for e in loop.equations:
-            assert isinstance(e.op, Comprehension)
             touched = list(accesses(e, e.op)) + ([(e.outs[0], e.op.write)] if e.op.onto is not None else [])
             for a, subscripts in touched:
                 if a in loop.histories and (found := place(loop, a, subscripts)) is not None:
                     window = self.windows.setdefault(found[0], StepWindow(found[1], found[1]))
                     window.first, window.last = min(window.first, found[1]), max(window.last, found[1])
 
-    def take(self, env: Environment, e: Equation, first: bool = False) -> None:
+    def take(self, env: Environment, e: Equation[Comprehension], first: bool = False) -> None:
         """Go on to an equation."""
-        assert isinstance(e.op, Comprehension)
         schedule = Schedule(e.op, e.args, (), ())
         if first:
             super().__init__(env, e, schedule)
@@ -139,9 +137,8 @@ class RegisterLoop(NestWriter):
 
     # ------------------------------------------------------------ leaving early
 
-    def written(self, e: Equation) -> tuple[Place, int]:
+    def written(self, e: Equation[Comprehension]) -> tuple[Place, int]:
         """Element of a history that an equation writes, by its distance from the step."""
-        assert isinstance(e.op, Comprehension)
         found = place(self.loop, e.outs[0], e.op.write)
         assert found is not None
         return found
@@ -155,10 +152,9 @@ class RegisterLoop(NestWriter):
             return None
         return found
 
-    def repeats(self, e: Equation, ending: tuple[Place, int]) -> bool:
+    def repeats(self, e: Equation[Comprehension], ending: tuple[Place, int]) -> bool:
         """True if an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
         op, (out,) = e.op, e.outs
-        assert isinstance(op, Comprehension)
         made: dict[Atom, Equation] = {x.outs[0]: x for x in op.body.equations}
         reads: dict[Atom, Read] = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
         chosen = made.get(op.body.results[0].atom)

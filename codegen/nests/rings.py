@@ -49,11 +49,10 @@ def with_ring(program: Program, n: int, k: int) -> Program:
     return replace(program, equations=tuple(map(changed, program.equations)))
 
 
-def elements(program: Program, e: Equation, k: int) -> Ring | None:
+def elements(program: Program, e: Equation[Recurrence], k: int) -> Ring | None:
     """How many elements of history k are needed at a time; None where others are read, or some are not assigned as a whole
     before they are read."""
     op, out = e.op, e.outs[k]
-    assert isinstance(op, Recurrence)
     inner, found = op.histories[k], assigned(e, k)
     if found is None or out in {r.atom for r in program.results}:
         return None
@@ -85,11 +84,10 @@ def read_behind(program: Program, e: Equation, k: int, d: int) -> list[Subscript
     return found
 
 
-def starts(program: Program, e: Equation, k: int, count: int) -> list[Var] | None:
+def starts(program: Program, e: Equation[Recurrence], k: int, count: int) -> list[Var] | None:
     """The tensors that history k enters with, one made of the other, each by an assignment of elements of one step that the first
     step of the loop finds in a ring of `count`; None where there is anything else."""
     op = e.op
-    assert isinstance(op, Recurrence)
     statement = next(s.op for s in op.statements if s.outs == (op.histories[k],))
     assert isinstance(statement, Comprehension)
     d, newest = step_place(statement, op.step)

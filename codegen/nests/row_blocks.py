@@ -178,7 +178,6 @@ class _Group:
         if self.adds(m):
             self.sums.add(out)
         e = step.equations[0]
-        assert isinstance(e.op, Comprehension)
         if self.whole(e.op, e.op.write, i):
             self.large[out] = None
 
@@ -232,9 +231,7 @@ def does(i: Index, schedule: Schedule) -> bool:
 
 
 def _comprehension(step: RowStep) -> Comprehension:
-    op = step.equations[0].op
-    assert isinstance(op, Comprehension)
-    return op
+    return step.equations[0].op
 
 
 def _reads(step: RowStep, home: Callable[[Var], Var]) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:

@@ -47,7 +47,6 @@ class SweepStep:
 
     @property
     def op(self) -> Comprehension:
-        assert isinstance(self.equation.op, Comprehension)
         return self.equation.op
 
     @property
@@ -86,7 +85,6 @@ def sweep_step(number: int, step: RowStep, row: Index) -> SweepStep | None:
     """The step as one of a sweep along `row`; None where it can be in none."""
     (e,) = step.equations
     op = e.op
-    assert isinstance(op, Comprehension)
     columns = [r for r in op.ranges if r.index is not row]
     if len(columns) != 1 or op.guards or op.onto is not None or not all(x.op.llvm for x in op.body.equations):
         return None

@@ -140,7 +140,7 @@ class SizedFunction(FunctionWriter):
         """A gather has something to choose from, if there is anything to gather."""
         found = []
         for e, _, tensor, d in self.module.env.gathers:
-            assert isinstance(e.op, Boxed) and isinstance(tensor, Var)
+            assert isinstance(tensor, Var)
             some = [r.high - r.low - 1 for r in e.op.ranges]
             found.append(Condition((tensor.shape[d] - 1,), "", tuple(x for x in some if self.steps.isdisjoint(atoms(x)))))
         return found

@@ -87,7 +87,6 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
         if isinstance(inner.op, MatrixOperation):
             each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
             continue
-        assert isinstance(inner.op, Comprehension)
         made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
         each.append(replace(made, schedules=hoisted_packing(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
@@ -126,7 +125,7 @@ def in_blocks(program: Program, steps: list[ModuleStep],
             return {home.get(out, out): a.value for n, (out, a) in enumerate(zip(e.outs, e.args, strict=False))
                     if isinstance(a, Lit) and not written_wholly(e, n)}
         plain = isinstance(e.op, (Comprehension, MatrixOperation)) and e.op.onto is None and not step.stays
-        return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}  # type: ignore[attr-defined]
+        return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}
     parts = step_parts([(s.equations, s.schedules) for s in steps], lambda v: home.get(v, v), apart, starts)
     found = []
     for s, p in zip(steps, parts, strict=True):

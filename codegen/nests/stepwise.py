@@ -112,9 +112,8 @@ class _Places:
                 if self.found.setdefault(a, place) != place and not (plain and self.found[a] is None):
                     self.found[a] = None
 
-    def accesses(self, e: Equation) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
+    def accesses(self, e: Equation[Boxed]) -> Iterator[tuple[Var, tuple[Subscript, ...]]]:
         """The tensors that are made here, with the subscripts."""
-        assert isinstance(e.op, Boxed)
         for a, subscripts in ((e.outs[0], e.op.write), *elements_read(e, e.op)):
             if isinstance(a, Var) and a not in self.given:
                 yield self.home(a), subscripts
@@ -170,9 +169,8 @@ class _Places:
     def home_of(self, a: Atom) -> Atom:
         return a if isinstance(a, Lit) else self.home(a)
 
-    def along(self, k: int, kind: str, e: Equation, i: Index, starts: Mapping[Var, float | None],
+    def along(self, k: int, kind: str, e: Equation[Boxed], i: Index, starts: Mapping[Var, float | None],
               adds: bool = False) -> StepPart:
-        assert isinstance(e.op, Boxed)
         r = next(r for r in e.op.ranges if r.index is i)
         plain = not indices(r.low) and not indices(r.high)
         own = isinstance(e.op, MatrixOperation) or e.op.onto is None
@@ -190,9 +188,8 @@ class _Places:
         return StepPart(k, LOOP, tuple(dict.fromkeys(found)), op.low, op.high, op.step, -1 if op.down else 1, again,
                         starts=starts)
 
-    def touched(self, e: Equation, i: Index | None) -> Iterator[StepAccess]:
+    def touched(self, e: Equation[Boxed], i: Index | None) -> Iterator[StepAccess]:
         """Accesses of an operation."""
-        assert isinstance(e.op, Boxed)
         for n, (a, subscripts) in enumerate(((e.outs[0], e.op.write), *elements_read(e, e.op))):
             if not isinstance(a, Var) or a in self.given:
                 continue

@@ -78,11 +78,10 @@ def bound(program: Program, values: Mapping[Var, Any]) -> dict[str, int]:
     return sizes
 
 
-def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithmetic: ElementArithmetic,
+def comprehension(e: Equation[Comprehension], args: list[Any], sizes: Mapping[str, int], arithmetic: ElementArithmetic,
                   evaluate: Evaluate) -> Any:
     """The value of a comprehension's result."""
     op = e.op
-    assert isinstance(op, Comprehension)
     if op.reduction == "lse":
         values: dict[Any, Any] = dict(zip(e.args, args, strict=True))
         for part in written_out(e):

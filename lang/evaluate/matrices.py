@@ -22,9 +22,8 @@ BLOCK = 32
 """Rows of a triangular matrix that are solved one by one; larger ones are cut in halves, whose products are matrix products."""
 
 
-def matrix_operation(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic) -> Any:
+def matrix_operation(e: Equation[MatrixOperation], args: list[Any], sizes: Known, arithmetic: ElementArithmetic) -> Any:
     """The value of the result of an operation on matrices."""
-    assert isinstance(e.op, MatrixOperation)
     shape = tuple([value(x, sizes) for x in e.op.shape])
     double = is_double(arithmetic)
     out = np.full(shape, 0.0 if double else arithmetic.constant(0.0), np.float64 if double else object)

@@ -11,9 +11,8 @@ from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Know
 from adcli.lang.evaluate.matrices import written_matrices
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import value
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.recurrence import Recurrence, at_one_step
+from adcli.lang.ir.recurrence import at_one_step
 from adcli.lang.ir.reductions import written_out
 
 
@@ -22,7 +21,6 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
     wanted = len(e.outs)
     (plain,) = written_out(e)
     op, args = plain.op, [*args[:wanted], *[arithmetic.constant(0.0)] * (len(plain.outs) - wanted), *args[wanted:]]
-    assert isinstance(op, Recurrence)
     count = len(op.histories)
     shapes = [tuple([value(x, sizes) for x in h.shape]) for h in op.histories]
     values = dict(zip(op.histories, [_copied(a, shape, arithmetic) for a, shape in zip(args, shapes, strict=False)], strict=True))
@@ -37,7 +35,6 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
             if isinstance(s.op, MatrixOperation):
                 written_matrices(s, at_one_step(s.op, op.step), out, given, known, arithmetic)
             else:
-                assert isinstance(s.op, Comprehension)
                 written(s, at_one_step(s.op, op.step), out, given, known, arithmetic, evaluate, afresh=s.op.onto is None)
     return list(values.values())[:wanted]
 

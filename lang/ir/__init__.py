@@ -23,13 +23,17 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from adcli.lang.ir.errors import Note, Source, Span
 from adcli.lang.ir.records import record
 
 if TYPE_CHECKING:
     from adcli.lang.ir.affine import Affine
+
+Op = TypeVar("Op", bound="Primitive", covariant=True)
+"""The kind of an operation, where a type tells it: `Equation[Comprehension]`."""
+
 
 @record
 class Var:
@@ -174,20 +178,20 @@ MODES = ("auto", "forward", "reverse")
 
 
 @record
-class Equation:
+class Equation(Generic[Op]):
     """outs = op(args). Equations of one nonzero `group` came from one line of a derivative and are printed as one."""
 
     outs: tuple[Var, ...]
-    op: Primitive
+    op: Op
     args: tuple[Atom, ...]
     span: Span | None = None
     group: int = 0
 
-    def with_args(self, args: Iterable[Atom]) -> Equation:
+    def with_args(self, args: Iterable[Atom]) -> Equation[Op]:
         """The equation with other arguments. (`dataclasses.replace` takes ten times as long, and programs are long.)"""
         return Equation(self.outs, self.op, tuple(args), self.span, self.group)
 
-    def substituted(self, env: Mapping[Atom, Atom]) -> Equation:
+    def substituted(self, env: Mapping[Atom, Atom]) -> Equation[Op]:
         """The equation with the atoms of `env` replaced, used or defined; itself where it has none of them."""
         if env.keys().isdisjoint(self.args) and env.keys().isdisjoint(self.outs):
             return self

@@ -20,17 +20,15 @@ Form = tuple[tuple[object, ...], list[Atom]]
 """A hashable form, equal for equal operations, and the arguments in the order in which it names them."""
 
 
-def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, ...]]:
+def loop_form(e: Equation[Recurrence]) -> tuple[tuple[object, ...], list[Atom], tuple[Var, ...]]:
     """The form of a recurrence, its arguments, and the results in the order in which the statements name them. Statements stand
     in their order, whatever histories and constants are called. Where a loop may end early is no part of it: that changes no
     value."""
     op = e.op
-    assert isinstance(op, Recurrence)
     place: dict[Atom, int] = {}
     forms, starts = [], dict(zip(op.histories, zip(e.args, e.outs, strict=False), strict=True))
     constants = dict(zip(op.constants, e.args[len(op.histories):], strict=True))
     for s in op.statements:
-        assert isinstance(s.op, Boxed)
         shown, args = form_of(s) or ((), [])
         names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
                  for a in (s.outs[0], *args)]
@@ -45,10 +43,9 @@ def form_of(e: Equation) -> Form | None:
     return form(e) if isinstance(e.op, Comprehension) else matrix_form(e) if isinstance(e.op, MatrixOperation) else None
 
 
-def matrix_form(e: Equation) -> Form:
+def matrix_form(e: Equation[MatrixOperation]) -> Form:
     """The form of an operation on matrices."""
     op, args = e.op, e.args
-    assert isinstance(op, MatrixOperation)
     by = numbered(op, op.sources)
     ranges = tuple((r.low, r.high) for r in sorted(op.ranges, key=lambda r: by[r.index].terms[0][0]))  # type: ignore[arg-type,return-value]
     guards = sorted((substituted(g, by) for g in op.guards), key=repr)
@@ -57,10 +54,9 @@ def matrix_form(e: Equation) -> Form:
         [args[a] for s in (*op.write, *op.sources) for a in arguments(s)]
 
 
-def form(e: Equation) -> Form:
+def form(e: Equation[Comprehension]) -> Form:
     """The form of a comprehension."""
     op, args = e.op, e.args
-    assert isinstance(op, Comprehension)
     nodes, order = terms(op, args)
     by = numbered(op, order)
     ranges, guards = box_form(op, by)

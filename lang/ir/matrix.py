@@ -110,17 +110,15 @@ def covered_points(op: MatrixOperation) -> bool:
     return reaches(op, op.write, op.shape)
 
 
-def matrix_extent(e: Equation) -> Affine:
+def matrix_extent(e: Equation[MatrixOperation]) -> Affine:
     """The number of rows, and of columns, of the matrix."""
-    assert isinstance(e.op, MatrixOperation)
     matrix = e.args[e.op.sources[0].arg]
     assert isinstance(matrix, Var), "a matrix is a tensor"
     return matrix.shape[-1]
 
 
-def trailing(e: Equation) -> tuple[Affine, ...]:
+def trailing(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:
     """The extents of what one point gives: () for a number."""
-    assert isinstance(e.op, MatrixOperation)
     return e.op.shape[len(e.op.write):]
 
 

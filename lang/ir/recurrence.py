@@ -49,7 +49,7 @@ class Recurrence(Primitive):
     down: bool = False
     histories: tuple[Var, ...]
     constants: tuple[Var, ...]
-    statements: tuple[Equation, ...]
+    statements: tuple[Equation[Boxed], ...]
     until: int | None = None
     checkpoint: bool = False
 
@@ -62,11 +62,10 @@ def signature_of(histories: int) -> str:
     return ">" + "r" * histories
 
 
-def whole_statements(e: Equation) -> tuple[Equation, ...]:
+def whole_statements(e: Equation[Recurrence]) -> tuple[Equation[Boxed], ...]:
     """The statements of a recurrence as operations over all steps on the values of the program around it, histories being the
     final ones. Each is true there, but they depend on one another in a circle: they say what holds, not how it is computed."""
     op = e.op
-    assert isinstance(op, Recurrence)
     env: dict[Atom, Atom] = dict(zip(op.histories, e.outs, strict=True))
     env.update(zip(op.constants, e.args[len(op.histories):], strict=True))
     return tuple([s.substituted(env) for s in op.statements])
@@ -122,24 +121,21 @@ class Meeting(NamedTuple):
     """A statement of a recurrence that writes a history, and another that has to do with it at these subscripts: a write, which
     is to be of other elements, or a read (`reads`), which is to be later; `same_step` says whether one of the same step is."""
 
-    writer: Equation
-    other: Equation
+    writer: Equation[Boxed]
+    other: Equation[Boxed]
     subscripts: tuple[Subscript, ...]
     same_step: bool
     reads: bool
 
 
-def meetings(e: Equation) -> Iterator[Meeting]:
+def meetings(e: Equation[Recurrence]) -> Iterator[Meeting]:
     """Pairs of accesses whose order the offsets of the subscripts do not settle, in the statements as operations over all
     steps."""
     op = e.op
-    assert isinstance(op, Recurrence)
     statements = whole_statements(e)
     for i, writer in enumerate(statements):
-        assert isinstance(writer.op, Boxed)
         place, written = step_place(writer.op, op.step)
         for k, other in enumerate(statements):
-            assert isinstance(other.op, Boxed)
             if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
                 yield Meeting(writer, other, other.op.write, False, False)
             for atom, subscripts in elements_read(other, other.op):
@@ -170,7 +166,6 @@ def step_offset(s: Subscript, step: Index) -> int | None:
 def surely_met(each: Meeting, step: Index) -> bool:
     """Whether two statements meet whatever the sizes are, as far as that shows: where they do the same but for the step."""
     op, other = each.writer.op, each.other.op
-    assert isinstance(op, Boxed) and isinstance(other, Boxed)
     plain = not op.guards and not other.guards
     return plain and all(x == y or (isinstance(x, Affine) and isinstance(y, Affine) and (x - y).number is not None
                                     and step in atoms(x))

@@ -75,8 +75,7 @@ PullBack = Callable[[Builder, Sequence[Equation], dict[Atom, Term], set[Atom]], 
 class BodyBuilder:
     """The body of a comprehension under differentiation, with more sources and arguments as they are needed."""
 
-    def __init__(self, e: Equation, equations: Iterable[Equation]) -> None:
-        assert isinstance(e.op, Comprehension)
+    def __init__(self, e: Equation[Comprehension], equations: Iterable[Equation]) -> None:
         self.op, self.args, self.b = e.op, list(e.args), Builder()
         self.sources, self.params = list(e.op.sources), list(e.op.body.params)
         self.names = Names.of(e.op.body)
@@ -141,8 +140,7 @@ def pushed(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward:
     return total(b, [_under(b, term, guard) for guard, term in terms])
 
 
-def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forward: PushForward) -> Term | None:
-    assert isinstance(e.op, Comprehension)
+def _pushed_together(b: Builder, e: Equation[Comprehension], seeds: Mapping[int, Term], push_forward: PushForward) -> Term | None:
     op = e.op
     start = None if op.onto is None else seeds.get(op.onto)
     if start is not None and op.reduction in ("min", "max"):
@@ -161,8 +159,7 @@ def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term], push_fo
     return Term.of(emit(b, onto, (*body.args, start.atom)))
 
 
-def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forward: PushForward) -> Made:
-    assert isinstance(e.op, Comprehension)
+def _pushed_body(b: Builder, e: Equation[Comprehension], seeds: Mapping[int, Term], push_forward: PushForward) -> Made:
     op, body = e.op, BodyBuilder(e, ())
     tangents: dict[Atom, Term] = {
         op.body.params[k].var: body.seed(seeds[s.arg], s.subscripts) for k, s in op.reads() if s.arg in seeds}
@@ -175,20 +172,18 @@ def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forwar
     return body, None if term is None else _weighted(b, body, e, term, value)
 
 
-def pulled(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBack) -> Term | None:
+def pulled(b: Builder, e: Equation[Comprehension], position: int, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of one argument of a comprehension from that of its result."""
     op = e.op
-    assert isinstance(op, Comprehension)
     found: list[Term | None] = [_started(b, e, seed)] if position == op.onto else []
     found += [pulled_at(b, e, k, s, seed, pull_back) for k, s in op.reads() if s.arg == position]
     return total(b, found)
 
 
-def _started(b: Builder, e: Equation, seed: Term) -> Term | None:
+def _started(b: Builder, e: Equation[Comprehension], seed: Term) -> Term | None:
     """The adjoint of what the result started from, or its tangent in that of the result: elements that "=" has overwritten have
     none."""
     op = e.op
-    assert isinstance(op, Comprehension)
     if op.reduction == "+":
         return seed
     if op.reduction in ("min", "max"):
@@ -200,18 +195,15 @@ def _started(b: Builder, e: Equation, seed: Term) -> Term | None:
     return Term(b, cleared(b, e, seed.atom), seed.guard, exists)
 
 
-def cleared(b: Builder, e: Equation, value: Atom) -> Atom:
+def cleared(b: Builder, e: Equation[Comprehension], value: Atom) -> Atom:
     """A value of the shape of a comprehension's result, with 0 wherever that is written."""
-    assert isinstance(e.op, Comprehension)
     zeros = replace(e.op, sources=(), body=constant_body(0.0), onto=len(e.args))
     return emit(b, zeros, (*e.args, value)).atom
 
 
-def pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
+def pulled_at(b: Builder, e: Equation[Comprehension], k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of what source `k` reads: the read and the write change places."""
-    assert isinstance(e.op, Comprehension)
     e = _unwound(e, e.op, source)
-    assert isinstance(e.op, Comprehension)
     source = next(s for i, s in e.op.reads() if i == k)
     reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"
     swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)
@@ -240,8 +232,7 @@ def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
     return e
 
 
-def _pulled_body(b: Builder, e: Equation, k: int, seed: Term, pull_back: PullBack) -> Made:
-    assert isinstance(e.op, Comprehension)
+def _pulled_body(b: Builder, e: Equation[Comprehension], k: int, seed: Term, pull_back: PullBack) -> Made:
     inner = duplicate(e.op.body)
     body, value, x = BodyBuilder(e, inner.equations), inner.results[0].atom, inner.params[k]
     if value not in (active := active_values(inner, {x.name})):
@@ -375,10 +366,10 @@ def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
     return _share(body.b, op.reduction, t, u, body.read(z, op.write), body.read(n, op.write))
 
 
-def _started_extremal(b: Builder, e: Equation, seed: Term) -> Term | None:
+def _started_extremal(b: Builder, e: Equation[Comprehension], seed: Term) -> Term | None:
     """The share of the value that a minimum or maximum started from, which counts as often as it has ties itself."""
     op, (z, n, _) = e.op, count_ties(b, e)
-    assert isinstance(op, Comprehension) and op.onto is not None
+    assert op.onto is not None
     start, own = e.args[op.onto], _ties_before(b, e)
     if not op.shape:
         return _share(b, op.reduction, seed, *map(b.expr, (start, z, n, own)))
@@ -401,14 +392,13 @@ def _share(b: Builder, reduction: str, t: Term, u: Expr, z: Expr, n: Expr, own: 
     return None if guard is None else Term.of(t.value * weight, guard)
 
 
-def count_ties(b: Builder, e: Equation) -> Ties:
+def count_ties(b: Builder, e: Equation[Comprehension]) -> Ties:
     """How many values are equal to the minimum or maximum they went into.
 
     That needs the very bits that were compared before. A body with calls of functions may not give them twice (vector code
     and the code for what is left over may round differently), so its values are kept in a tensor.
     """
     op, z, kept = e.op, e.outs[0], None
-    assert isinstance(op, Comprehension)
     reads, inner = tuple(e.args), op
     if not all(x.op.llvm for x in op.body.equations):
         kept = _kept(b, e)
@@ -431,10 +421,10 @@ def _with_start(b: Builder, n: Atom, start: Atom, z: Atom, own: Atom) -> Atom:
     return elementwise(b, lambda n, u, z, own: n + select(u == z, own, 0), n, start, z, own).atom
 
 
-def _ties_before(b: Builder, e: Equation) -> Atom:
+def _ties_before(b: Builder, e: Equation[Comprehension]) -> Atom:
     """How often what a minimum or maximum starts from counts among its ties: as often as it has ties itself, if it is an extremum
     of the same kind whose comprehension stands in `b`, else once."""
-    assert isinstance(e.op, Comprehension) and e.op.onto is not None
+    assert e.op.onto is not None
     start, made = e.args[e.op.onto], None
     for x in reversed(b.equations):
         if start in x.outs:
@@ -445,19 +435,17 @@ def _ties_before(b: Builder, e: Equation) -> Atom:
     return count_ties(b, made)[1] if same and made is not None else Lit(1.0)
 
 
-def _kept(b: Builder, e: Equation) -> Atom:
+def _kept(b: Builder, e: Equation[Comprehension]) -> Atom:
     """The value of the body at every point of the box."""
     op = e.op
-    assert isinstance(op, Comprehension)
     here, shape = corner(op.ranges)
     return emit(b, replace(op, reduction="=", write=here, shape=shape, onto=None), e.args).atom
 
 
-def _times_others(b: Builder, body: BodyBuilder, e: Equation, seed: Expr) -> Expr:
+def _times_others(b: Builder, body: BodyBuilder, e: Equation[Comprehension], seed: Expr) -> Expr:
     """A seed times the product of the body over all other points that are written where the point is: the product of those before
     it times that of those behind, both of them running products, where the subscripts written fix which points these are."""
     op = e.op
-    assert isinstance(op, Comprehension)
     fixed = fixed_indices(op.ranges, op.write)
     shared = tuple([r for r in op.ranges if r.index in fixed])
     if len(shared) == len(op.ranges):
@@ -470,7 +458,7 @@ def _times_others(b: Builder, body: BodyBuilder, e: Equation, seed: Expr) -> Exp
     return seed * body.read(before, (place, *here)) * body.read(behind, (place + 1, *here))
 
 
-def _product_of_others(b: Builder, e: Equation) -> Atom:
+def _product_of_others(b: Builder, e: Equation[Comprehension]) -> Atom:
     """For every point p of the box the product of the body over all other points that are written where p is, if that is known
     for numbers only.
 
@@ -478,7 +466,6 @@ def _product_of_others(b: Builder, e: Equation) -> Atom:
     twice, and the factor of a point with itself is 1. None where no two points meet.
     """
     op = e.op
-    assert isinstance(op, Comprehension)
     shared = fixed_indices(op.ranges, op.write)
     again = {r.index: Index(r.index.name) for r in op.ranges if r.index not in shared}
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}

@@ -221,8 +221,7 @@ class _Points:
         return computed(self.b, op, body, read, self.e.args).atom
 
 
-def _operation(e: Equation) -> MatrixOperation:
-    assert isinstance(e.op, MatrixOperation)
+def _operation(e: Equation[MatrixOperation]) -> MatrixOperation:
     return e.op
 
 

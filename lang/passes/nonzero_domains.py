@@ -254,9 +254,8 @@ def is_zero(a: Atom) -> bool:
 # histories, and an element is written before it is read, so no element depends on itself. What is claimed first is that nothing
 # is zero; claims that do not follow give way to smaller ones until all do.
 
-def histories_supports(e: Equation, known: Supports) -> dict[Atom, Support]:
+def histories_supports(e: Equation[Recurrence], known: Supports) -> dict[Atom, Support]:
     """The supports of the results of a recurrence that are known, where all that it is made of comes from one number."""
-    assert isinstance(e.op, Recurrence)
     numbers = {n: None for a in e.args if a in known for n in split(known[a])[1]}
     if len(numbers) != 1:
         return {}

@@ -45,11 +45,10 @@ Named = Callable[[Var], Hint]
 """The printing hint of the derivative of a value."""
 
 
-def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward,
+def pushed_recurrence(b: Builder, e: Equation[Recurrence], tangents: Mapping[Atom, Term], push_forward: PushForward,
                       named: Named) -> dict[Atom, Term]:
     """The tangents of a recurrence's results."""
     op, active = e.op, active_histories(e, tangents.keys())
-    assert isinstance(op, Recurrence)
     known = {a: settled(b, tangents[a]) for a in e.args if a in tangents}
     begun: dict[Atom, Atom] = {out: start for out, start in zip(e.outs, e.args, strict=False) if out in active}
 
@@ -72,11 +71,10 @@ def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], pu
     return found
 
 
-def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], positions: Collection[int], pull_back: PullBack,
-                      named: Named) -> dict[int, Term]:
+def pulled_recurrence(b: Builder, e: Equation[Recurrence], adjoints: Mapping[Atom, Term], positions: Collection[int],
+                      pull_back: PullBack, named: Named) -> dict[int, Term]:
     """The adjoints of a recurrence's arguments at these positions from those of its results."""
     op = e.op
-    assert isinstance(op, Recurrence)
     statements, count = whole_statements(e), len(e.outs)
     active, before = active_histories(e, {e.args[i] for i in positions}), -1
     reached = {*active.intersection(adjoints)}
@@ -189,9 +187,8 @@ class _Derivatives:
     """The derivatives of a recurrence's histories under construction, as the parts of a system; those of `certain` histories are
     supposed to exist wherever they are read."""
 
-    def __init__(self, b: Builder, e: Equation, down: bool, named: Named, certain: Collection[Atom]) -> None:
+    def __init__(self, b: Builder, e: Equation[Recurrence], down: bool, named: Named, certain: Collection[Atom]) -> None:
         op = e.op
-        assert isinstance(op, Recurrence)
         self.b, self.named, self.certain = b, named, certain
         self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
@@ -226,9 +223,8 @@ class _Derivatives:
         elif not adds:
             self.clear(s.outs[0], plain)
 
-    def adjoint(self, s: Equation, active: Collection[Atom], pull_back: PullBack) -> None:
+    def adjoint(self, s: Equation[Boxed], active: Collection[Atom], pull_back: PullBack) -> None:
         """Add the contributions of a statement's reads to the adjoints of what they read."""
-        assert isinstance(s.op, Boxed)
         for k, source in s.op.reads():
             target = s.args[source.arg]
             if isinstance(target, Var) and target in active:
@@ -239,7 +235,7 @@ class _Derivatives:
                 if term is not None:
                     if target not in self.terms:
                         self.history(target, None)
-                    swapped = replace(plain.op, write=source.subscripts, shape=target.shape)  # type: ignore[call-arg]
+                    swapped = replace(plain.op, write=source.subscripts, shape=target.shape)
                     self.enter(target, lines, term, Equation((target,), swapped, s.args, s.span), True)
 
     def lines(self, s: Equation) -> tuple[Builder, Equation]:
@@ -263,18 +259,15 @@ class _Derivatives:
         if adds and isinstance(main.op, MatrixOperation):
             self.system.line(main)
             main = copied(main, main.op)
-        assert isinstance(exists.op, Comprehension)
         self.found.setdefault(target, []).append(_Certainty(_is_certain(exists), sure_box(exists.op)))
         for out, line in zip(self._both(target), (main, exists), strict=False):
-            assert isinstance(line.op, Boxed)
-            enter(out, line.op, line.args, over.span)   # type: ignore[arg-type]
+            enter(out, line.op, line.args, over.span)
 
     def clear(self, target: Atom, s: Equation) -> None:
         """The statements that make the derivative of what another one assigns zero."""
         zero = everywhere(s, 0.0)
         self.found.setdefault(target, []).append(_Certainty(False, None))
         for part in self._both(target):
-            assert isinstance(zero.op, Comprehension)
             self.system.assign(part, zero.op, zero.args, s.span)
 
     def start(self, out: Var) -> Var:
@@ -292,7 +285,6 @@ class _Derivatives:
         found = self.found.get(out, ())
         boxes = [*given, *[x.box for x in found if x.box is not None]]
         for s in self.statements if not begins else ():
-            assert isinstance(s.op, Boxed)
             for atom, subscripts in elements_read(s, s.op):
                 points = [r.high - r.low - 1 for r in s.op.ranges]
                 if atom is out and ((read := _leading_box(s.op, subscripts, shape_of(atom))) is None or missing(
@@ -305,7 +297,6 @@ class _Derivatives:
         for s in self.statements:
             if s.outs[0] is out:
                 there = everywhere(s, 1.0)
-                assert isinstance(there.op, Comprehension)
                 exists = emit(b, replace(there.op, onto=len(there.args)), (*there.args, exists)).atom
         return exists
 
@@ -332,10 +323,9 @@ class _Derivatives:
                           env.get(t.exists, t.exists)) for out, t in self.terms.items()}
 
 
-def everywhere(s: Equation, value: float) -> Equation:
+def everywhere(s: Equation[Boxed], value: float) -> Equation:
     """A statement with one value for all elements that another one writes; a sum of it where conditions are on more indices."""
     op = s.op
-    assert isinstance(op, Boxed)
     ranges, write = behind(op)
     ranges = (*written_ranges(op), *ranges)
     same = Comprehension(ranges=ranges, guards=op.guards, write=write, shape=op.shape,

@@ -43,15 +43,14 @@ class Triangle(NamedTuple):
     down: bool
 
 
-def linear(e: Equation, fewest: int, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
+def linear(e: Equation[Comprehension], fewest: int, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
     """A sum over a triangle of at least so many points as a loop and a copy; any other equation as it is. `agreed` are sizes that
     are equal to others."""
     op = e.op
     found = triangle(op) if isinstance(op, Comprehension) and op.reduction in ("+", "*") and len(op.guards) == 1 else None
-    if found is None or _few(found, fewest) or not reads_inside(e, op.sources, agreed):   # type: ignore[attr-defined]
+    if found is None or _few(found, fewest) or not reads_inside(e, op.sources, agreed):
         yield e
         return
-    assert isinstance(op, Comprehension)
     b = Builder()
     b.span, b.group = e.span, e.group
     fixed = fixed_indices(op.ranges, op.write)

@@ -63,12 +63,12 @@ def prune(program: Program, standing: Sequence[Equation] = ()) -> Program:
     """The program without the equations that no result needs. Of those that are `standing` it is known that they are needed, and
     that they read nothing else."""
     needed: set[Atom] = {r.atom for r in program.results}
-    kept, changed = [], False
+    kept, changed = list[Equation](), False
     before = reversed(standing)
     expected = next(before, None)
     for e in reversed(program.equations):
         if e is expected:
-            kept.append(e)
+            kept.append(expected)
             expected = next(before, None)
         elif e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             if e.op.tensors:

@@ -80,9 +80,8 @@ def body_structure(body: Program) -> ValueKey:
     return (len(body.params), *lines, part(body.results[0].atom))
 
 
-def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+def _comprehension(f: Folder, e: Equation[Comprehension], args: tuple[Atom, ...]) -> Atom:
     """A comprehension with its body simplified; what it starts from, where it has no points."""
-    assert isinstance(e.op, Comprehension)
     op, args = normal(e.op, args, f.supports, partial(_limited, f))
     if op.onto is not None and empty(op):
         return args[op.onto]
@@ -97,10 +96,9 @@ def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     return value
 
 
-def _asking_numbers(f: Folder, e: Equation) -> Equation:
+def _asking_numbers(f: Folder, e: Equation[Recurrence]) -> Equation:
     """A recurrence whose statements read numbers in place of tensors that are zero just where these are."""
     op = e.op
-    assert isinstance(op, Recurrence)
     constants = dict(zip(e.args[len(op.histories):], op.constants, strict=True))
     statements = []
     for s, whole in zip(op.statements, whole_statements(e), strict=True):
@@ -136,15 +134,14 @@ def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
     found = list(e.args)
     for i, a in enumerate(e.args):
         while (before := f.onto.get(a)) is not None and read_past(Equation(e.outs, op, tuple(found)), i, before):
-            assert isinstance(before.op, Comprehension) and before.op.onto is not None
+            assert before.op.onto is not None
             found[i] = a = before.args[before.op.onto]
     return tuple(found)
 
 
-def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+def _recurrence(f: Folder, e: Equation[Recurrence], args: tuple[Atom, ...]) -> None:
     """Enter a recurrence with what its statements share, unless an equal one stands already; an operation beside it that is one
     of its statements again is the history that this writes."""
-    assert isinstance(e.op, Recurrence)
     given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
     known: dict[Atom, Support] = {c: f.supports[a] for c, a in given if a in f.supports}
     made, same = shared(e, args, lambda op, inner: normal(op, inner, known) if isinstance(op, Comprehension)
@@ -162,7 +159,6 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     whole = whole_statements(made)
     for i in standing_alone(made):
         s = next(s for s in whole if s.outs[0] is made.outs[i])
-        assert isinstance(s.op, Boxed)
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
@@ -225,11 +221,10 @@ Key = Callable[[Boxed, tuple[Atom, ...]], object]
 """A key, equal for comprehensions that compute the same of the same arguments."""
 
 
-def living(e: Equation, needed: Collection[Atom]) -> Equation:
+def living(e: Equation[Recurrence], needed: Collection[Atom]) -> Equation:
     """A recurrence without the histories that neither the `needed` results nor the end of the loop take, and without constants
     that are not read."""
     op = e.op
-    assert isinstance(op, Recurrence)
     alive: set[Atom] = {inner for inner, out in zip(op.histories, e.outs, strict=True) if out in needed}
     if op.until is not None:
         alive.add(op.histories[op.until])
@@ -250,11 +245,10 @@ def living(e: Equation, needed: Collection[Atom]) -> Equation:
     return Equation(tuple([e.outs[i] for i in kept]), small, args, e.span, e.group)
 
 
-def shared(e: Equation, args: tuple[Atom, ...], normal: Normal, key: Key) -> tuple[Equation, dict[Atom, Atom]]:
+def shared(e: Equation[Recurrence], args: tuple[Atom, ...], normal: Normal, key: Key) -> tuple[Equation, dict[Atom, Atom]]:
     """A recurrence with simplified statements, each history with a value of its own, and constants among the arguments in the
     statements; and the results that are another one."""
     op = e.op
-    assert isinstance(op, Recurrence)
     count = len(op.histories)
     env: dict[Atom, Atom] = {}
     first: dict[Atom, Var] = {}
@@ -267,7 +261,6 @@ def shared(e: Equation, args: tuple[Atom, ...], normal: Normal, key: Key) -> tup
     same: dict[Atom, Atom] = {}
     statements = []
     for s in op.statements:
-        assert isinstance(s.op, Boxed)
         inner_op, inner_args = normal(s.op, tuple([env.get(a, a) for a in s.args]))
         history = s.outs[0]
         if history in single and inner_op.onto is None and starts_from_nothing(starts[history]) and history is not last:
@@ -290,10 +283,9 @@ def starts_from_nothing(start: Atom) -> bool:
     return isinstance(start, Lit) and start.bits == Lit(0.0).bits
 
 
-def standing_alone(e: Equation) -> list[int]:
+def standing_alone(e: Equation[Recurrence]) -> list[int]:
     """The results of a recurrence that are what their one statement gives as an operation over all steps."""
     op = e.op
-    assert isinstance(op, Recurrence)
     found = []
     for i, (h, start) in enumerate(zip(op.histories, e.args, strict=False)):
         written = [s.op for s in op.statements if s.outs[0] is h]
@@ -304,11 +296,10 @@ def standing_alone(e: Equation) -> list[int]:
     return found
 
 
-def read_past(e: Equation, position: int, made: Equation) -> bool:
+def read_past(e: Equation[Comprehension], position: int, made: Equation[Comprehension]) -> bool:
     """Whether a comprehension reads of an argument only elements that `made`, a comprehension onto another value, has not
     written."""
     op, written = e.op, made.op
-    assert isinstance(op, Comprehension) and isinstance(written, Comprehension)
     if op.onto == position:
         return False
     atom, ends = e.args[position], {r.index: (r.low, r.high - 1) for r in op.ranges}

@@ -101,11 +101,10 @@ def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = Non
     return (inside or Inside(b, e, use)).operands()
 
 
-def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some: Sequence[Var],
+def _live_elements(b: Builder, e: Equation[Recurrence], statements: Sequence[Equation], some: Sequence[Var],
                    starts: Mapping[Var, Atom | None]) -> dict[Var, Atom]:
     """For histories of which some elements reach a result a tensor each that says which."""
     op = e.op
-    assert isinstance(op, Recurrence)
     system = StepSystem(Range(op.step, op.low, op.high), not op.down, op.checkpoint)
     live = {out: Var(None, True, shape=out.shape) for out in some}
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
@@ -116,7 +115,6 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
         for a, use in _read_by(lines, s, Liveness((), live.get(s.outs[0]))):
             if a in live and use.live is not None:
                 *before, last = _needed_for(use.live, lines.equations)
-                assert isinstance(last.op, Comprehension)
                 for line in before:
                     system.line(line)
                 system.add(live[a], last.op, last.args, s.span)
@@ -134,9 +132,8 @@ def _needed_for(atom: Atom, equations: Sequence[Equation]) -> list[Equation]:
     return found
 
 
-def _sources(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
+def _sources(b: Builder, e: Equation[MatrixOperation], use: Liveness) -> Iterator[tuple[Var, Liveness]]:
     """The operands of an operation on matrices, each with when it reaches a result through it."""
-    assert isinstance(e.op, MatrixOperation)
     for s in e.op.sources:
         a = e.args[s.arg]
         assert isinstance(a, Var)
@@ -199,9 +196,8 @@ def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) ->
 
 # ---------------------------------------------------------------- extrema
 
-def is_place(e: Equation) -> bool:
+def is_place(e: Equation[Comprehension]) -> bool:
     """Whether an equation finds the place of an extremum: the least index at which a value is equal to another one."""
-    assert isinstance(e.op, Comprehension)
     body = e.op.body
     made: dict[Atom, Equation] = {x.outs[0]: x for x in body.equations}
     last = made.get(body.results[0].atom)
@@ -211,11 +207,10 @@ def is_place(e: Equation) -> bool:
             and never.value == math.inf)
 
 
-def ties(b: Builder, e: Equation) -> tuple[Atom | None, int]:
+def ties(b: Builder, e: Equation[Comprehension]) -> tuple[Atom | None, int]:
     """How many values are equal to the extremum that they went into, and the level where they are several; none are counted
     for whole numbers, which have no derivative, but where the place of an extremum jumps."""
     op = e.op
-    assert isinstance(op, Comprehension)
     if not is_place(e):
         return (None, KINK) if e.outs[0].whole else (count_ties(b, e)[1], KINK)
     body = BodyBuilder(e, op.body.equations)
@@ -230,8 +225,7 @@ def ties(b: Builder, e: Equation) -> tuple[Atom | None, int]:
 class Inside:
     """The body of a comprehension `e` that reaches a result, walked backwards."""
 
-    def __init__(self, b: Builder, e: Equation, use: Liveness) -> None:
-        assert isinstance(e.op, Comprehension)
+    def __init__(self, b: Builder, e: Equation[Comprehension], use: Liveness) -> None:
         self.b, self.e, self.op, self.use = b, e, e.op, use
         self.body = BodyBuilder(e, e.op.body.equations)
         start: Guard = () if use.live is None else (((self.body.read(use.live, self.op.write) != 0).var, True),)
@@ -329,11 +323,10 @@ class Inside:
         return Liveness(self.use.guard, cleared(self.b, self.e, everywhere), self.use.still)
 
 
-def unmoved(e: Equation) -> set[Equation]:
+def unmoved(e: Equation[Comprehension]) -> set[Equation]:
     """The steps and kinks in the body of a comprehension whose operands are whole numbers that no input moves, as i of i >= 1:
     between those there is nothing to jump over."""
     op = e.op
-    assert isinstance(op, Comprehension)
     fixed: set[Atom] = set()
     for p, s in zip(op.body.params, op.sources, strict=True):
         a = e.args[s.arg] if isinstance(s, Read) else None

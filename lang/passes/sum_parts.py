@@ -115,11 +115,10 @@ def sources_of(op: Comprehension, values: Iterable[Atom]) -> list[BodySource]:
     return [s for p, s in zip(op.body.params, op.sources, strict=True) if p.var in needed]
 
 
-def reads_inside(e: Equation, sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
+def reads_inside(e: Equation[Comprehension], sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
     """Whether these reads are inside of their tensors for all sizes; `agreed` are sizes that are equal to others. What else is
     inside is so only where no range is empty, and a part of the sum with fewer ranges would read what the whole does not."""
     op = e.op
-    assert isinstance(op, Comprehension)
 
     def same(x: Affine) -> Affine:
         return substituted(x, agreed)
@@ -147,8 +146,7 @@ def calls(op: Primitive) -> bool:
 class SplitSum:
     """The equations that come instead of one."""
 
-    def __init__(self, e: Equation) -> None:
-        assert isinstance(e.op, Comprehension)
+    def __init__(self, e: Equation[Comprehension]) -> None:
         self.e, self.op, self.done = e, e.op, list[Equation]()
 
     def equations(self, node: ProductPart, constant: Sequence[Factor] = (), negated: bool = False) -> list[Equation]:

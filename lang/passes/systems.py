@@ -132,7 +132,6 @@ class StepSystem:
         """A part of a circle; what an equation beside the statements defines is made step by step like the rest."""
         if part.start is None:
             (_, e), step = part.statements[0], self.steps.index
-            assert isinstance(e.op, Boxed)
             part.start, (part.place, _), part.zeros = UNWRITTEN, step_place(e.op, step), True
         return part
 
@@ -172,7 +171,6 @@ class StepSystem:
             starts.append(filled(b, p.var.shape, p.start.value) if zeros and isinstance(p.start, Lit) else p.start)
         constants: dict[Atom, Var] = {}
         for _, s, p in members:
-            assert isinstance(s.op, Boxed)
             op, args = apart(s.op, self.steps.index, p.place) if isinstance(s.op, Comprehension) else s.op, s.args
             if p.var in assigned and isinstance(op, Comprehension) and op.onto is not None:
                 op, args = compact(replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args)
@@ -193,7 +191,6 @@ class StepSystem:
             return False
         (_, s), = part.statements
         op = s.op
-        assert isinstance(op, Boxed)
         if op.guards or not covers_a_step(op, self.steps.index, part.place):
             return False
         written = step_offset(op.write[part.place], self.steps.index)

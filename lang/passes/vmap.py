@@ -197,7 +197,6 @@ class Directions:
         statements = []
         for s in op.statements:
             if s.outs[0] in turned:
-                assert isinstance(s.op, Boxed)
                 one = self.in_all(s, s.op, extents, behind=1)
                 s = Equation((inner[s.outs[0]],), one.op, one.args, s.span, s.group)
             statements.append(s)

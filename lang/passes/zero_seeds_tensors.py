@@ -102,7 +102,6 @@ def _matrices(gate: Gate, s: Equation, system: StepSystem) -> Equation:
 def _statement(gate: Gate, s: Equation, op: Comprehension, system: StepSystem) -> Equation:
     """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
     plain, flags = without_onto(s), gate.flags.get(s.outs[0])
-    assert isinstance(plain.op, Comprehension)
     gated, body, exists = _gated(gate, plain, plain.op)
     if isinstance(flags, Var) and (exists is not None or op.onto is None):
         counted, args = compact(*_terms(op, body, exists))
@@ -111,7 +110,6 @@ def _statement(gate: Gate, s: Equation, op: Comprehension, system: StepSystem) -
         return s
     if op.onto is None:
         return gated
-    assert isinstance(gated.op, Comprehension)
     return Equation(s.outs, replace(gated.op, onto=len(gated.args)), (*gated.args, s.outs[0]), s.span)
 
 

@@ -50,7 +50,7 @@ def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]
     """Expressions that are at least 0 at a point of each where they are the same element and the write is not over before the
     other; and the ranges of both points, the other's with indices of its own."""
     writer, other = each.writer.op, each.other.op
-    assert isinstance(writer, Boxed) and isinstance(other, Boxed)
+    assert isinstance(writer, Boxed)
     again = {r.index: Index(r.index.name) for r in other.ranges}
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
     rows: list[Affine] = [*writer.guards, *[substituted(g, by) for g in other.guards]]

@@ -183,8 +183,7 @@ class TensorWriter(ScalarWriter):
 class BoxText:
     """The text of one operation over a box of indices, all but its value."""
 
-    def __init__(self, writer: TensorWriter, e: Equation) -> None:
-        assert isinstance(e.op, Boxed)
+    def __init__(self, writer: TensorWriter, e: Equation[Boxed]) -> None:
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
         self.taken = self.names_around()
@@ -471,8 +470,7 @@ def comprehensions(equations: Iterable[Equation]) -> Iterator[Boxed]:
 class LoopText:
     """The text of a recurrence: a loop whose statements are those of the recurrence."""
 
-    def __init__(self, writer: TensorWriter, e: Equation) -> None:
-        assert isinstance(e.op, Recurrence)
+    def __init__(self, writer: TensorWriter, e: Equation[Recurrence]) -> None:
         self.w, self.e, self.op = writer, e, e.op
         self.taken = writer.taken.within()
         self.step = Index(self.taken.fresh(look(self.op.step.name)))

@@ -28,7 +28,6 @@ def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
     """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
     if isinstance(e.op, Recurrence):
         for s in whole_statements(e):
-            assert isinstance(s.op, Boxed)
             place, offset = step_place(s.op, e.op.step)
             yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
 
@@ -92,7 +91,6 @@ def lacking(equations: Iterable[Equation], known: Mapping[Atom, Gappy], origin: 
     """Where the values start of which these equations read an element that is not surely written."""
     found = set()
     for e in equations:
-        assert isinstance(e.op, Boxed)
         facts = [r.high - r.low - 1 for r in e.op.ranges]
         for atom, subscripts in elements_read(e, e.op):
             gappy = known.get(atom)
