@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.codegen.c.language import WIDTH, Helpers
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.source import FAST_MATH, CFunction, block
 from adcli.codegen.c.spelling import language
 from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.notation import INDENT
+from adcli.lang.ir.notation import INDENT, UNARY, enclosed
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 
@@ -39,6 +39,8 @@ class CTensors(LoopStatements):
         super().__init__(Helpers(language(precision), taken, f"{name}_"), program)
         self.name, self.precision = name, precision
         self.all_sizes = [*self.sizes.values(), *self.counted.values()]
+        self.given_as = {n: self.helpers.named(f"{n}_given") for n in self.all_sizes}
+        """The parameters that sizes come in, as words without a sign."""
         self.fitting = f"{name}_fits({', '.join(self.all_sizes)})"
 
     def copies(self) -> Iterator[str]:
@@ -50,7 +52,7 @@ class CTensors(LoopStatements):
             elif self.values[r.atom] != name and self.whole.product(r.atom.shape) != "0":
                 at = at or self.local("e", Counter())
                 value = f"{self.values[r.atom]}[{at}]"
-                yield f"for (size_t {at} = 0; {at} < {self.whole.product(r.atom.shape)}; {at}++) {{"
+                yield f"for (ptrdiff_t {at} = 0; {at} < {self.whole.product(r.atom.shape)}; {at}++) {{"
                 yield f"{INDENT}{name}[{at}] = {f'({self.precision.type}){value}' if r.atom.integer else value};"
                 yield "}"
 
@@ -59,18 +61,20 @@ class CTensors(LoopStatements):
         statements = [*self.computed(), *self.copies()]
         fits = self.fits()
         before = [*(f"if ({self.values[p.var]} < 0) return 1;" for p in self.counts.values()),
-                  *(f"const size_t {n} = (size_t){self.values[self.counts[name].var]};" for name, n in self.counted.items()),
+                  *(f"const ptrdiff_t {n} = {self.values[self.counts[name].var]};" for name, n in self.counted.items()),
                   *([f"if (!{self.fitting}) return 1;"] if fits else [])]
         places = list(self.pointers())
         work = self.work_size(bool(fits))
-        params = [*(f"size_t {n}" for n in self.sizes.values()), *map(self.parameter, self.given.params, self.inputs),
+        sizes = list(self.sizes.values())
+        arrays = [*map(self.parameter, self.given.params, self.inputs),
                   *(f"{real} *restrict {n}" for n in [*self.outputs, *(["work"] if places else [])])]
+        head = self.declared("int", self.name, sizes, arrays)
         body = [*before, *places, *statements, "return 0;"]
-        body = [*(f"(void){n};" for n in unused([p.split()[-1].lstrip("*") for p in params], body)), *body]
-        head = f"int {self.name}({', '.join(params) or 'void'})"
+        names = [*sizes, *(p.split()[-1].lstrip("*") for p in arrays)]
+        body = [*(f"(void){n};" for n in unused(names, body)), *body]
         included = ["stddef", *(["stdint"] if "int32_t" in head or fits else []), "math"]
         lines = [*(f"#include <{h}.h>" for h in sorted(included)), "", *(() if fast else FAST_MATH), *self.helpers.lines, *fits,
-                 *work, *block(wrapped(head), body), ""]
+                 *work, *self.defined("int", self.name, sizes, arrays, body)]
         length = f"{self.name}_work_size({', '.join([*self.sizes.values(), *self.counted])})"
         calling = [f"call: {head}", *([f"sizes: {', '.join(self.sizes.values())}"] if self.sizes else []),
                    "arrays are row-major, with the shapes above, and do not overlap",
@@ -78,21 +82,27 @@ class CTensors(LoopStatements):
                    " outside",
                    *([f"work: {length} {real}s that no other call uses meanwhile"] if work else [])]
         return CFunction(self.name, head, "\n".join(lines), self.precision, calling, 0, tuple(self.sizes.values()),
-                         tuple(self.counted), self.sized_head("size_t", "work_size") if work else None)
+                         tuple(self.counted), self.declared("size_t", f"{self.name}_work_size", self.all_sizes) if work else None)
 
     def parameter(self, p: Param, name: str) -> str:
         kind = "int32_t" if p.var.integer else self.precision.type
         return f"const {kind} *restrict {name}" if p.var.shape else f"{kind} {name}"
 
-    def sized_head(self, kind: str, name: str) -> str:
-        return f"{kind} {self.name}_{name}({', '.join(f'size_t {n}' for n in self.all_sizes) or 'void'})"
+    def declared(self, kind: str, name: str, sizes: Iterable[str], arrays: Sequence[str] = (), size: str = "size_t") -> str:
+        return f"{kind} {name}({', '.join([*(f'{size} {n}' for n in sizes), *arrays]) or 'void'})"
+
+    def defined(self, kind: str, name: str, sizes: Sequence[str], arrays: Sequence[str], body: Sequence[str]) -> list[str]:
+        """A function that takes sizes as words without a sign, and computes with a sign: what is too large is negative there."""
+        own = joined("const ptrdiff_t ", [f"{n} = (ptrdiff_t){self.given_as[n]}" for n in sizes], ";") if sizes else []
+        parameters = [*(f"size_t {self.given_as[n]}" for n in sizes), *arrays]
+        return [*block("\n".join(joined(f"{kind} {name}(", parameters or ["void"], ")")), [*own, *body]), ""]
 
     def fits(self) -> list[str]:
         """The function that says whether sizes fit; none where there is nothing to say."""
         found = self.conditions
-        each = [f"(double){n} <= most" for n in self.all_sizes]
-        each += [" * ".join(self.whole.real(x, "double")[0] for x in shape) + " <= most" for shape in found.products
-                 if any(x.terms for x in shape)]
+        each = [f"{n} >= 0 && (double){n} <= most" for n in self.all_sizes]
+        each += [" * ".join(f"(double){enclosed(self.whole.size(x), UNARY)}" for x in shape) + " <= most"
+                 for shape in found.products if any(x.terms for x in shape)]
         tests = [(test, c.why.replace("*/", "* /")) for c in found.conditions if (test := self.whole.implied(c.given, c.then))]
         if not each and not tests:
             return []
@@ -100,7 +110,8 @@ class CTensors(LoopStatements):
         body += [f"if (!({test})) return 0;" for test in grouped(each)]
         body += [f"if (!({test})) return 0;{INDENT}/* {why} */" for test, why in tests]
         body += [f"(void){n};" for n in unused(self.all_sizes, body)]
-        return [*block(self.sized_head("static int", "fits"), [*body, "return 1;"]), ""]
+        head = self.declared("static int", f"{self.name}_fits", self.all_sizes, size="ptrdiff_t")
+        return [*block(head, [*body, "return 1;"]), ""]
 
     # ------------------------------------------------------------ memory
 
@@ -123,9 +134,9 @@ class CTensors(LoopStatements):
         lengths = Counter({slot: self.whole.product(v.shape) for v, slot in reversed(self.slots)}.values())
         lines = textwrap.wrap(" + ".join(n if k == 1 else f"{k}*{n}" for n, k in lengths.items()), WIDTH - 20)
         body = [f"if (!{self.fitting}) return SIZE_MAX / sizeof({self.precision.type});"] if fits else []
-        body += [f"return {lines[0]}", *(INDENT + line for line in lines[1:])]
-        body[-1] += ";"
-        return [*block(self.sized_head("size_t", "work_size"), body), ""]
+        body += [f"return (size_t)({lines[0]}", *(INDENT + line for line in lines[1:])]
+        body[-1] += ");"
+        return self.defined("size_t", f"{self.name}_work_size", self.all_sizes, (), body)
 
 
 def unused(names: Sequence[str], lines: Sequence[str]) -> list[str]:
@@ -146,13 +157,13 @@ def grouped(tests: Sequence[str]) -> Iterator[str]:
         yield line
 
 
-def wrapped(head: str) -> str:
-    """The head of a function, on as many lines as its parameters need."""
-    name, _, params = head.partition("(")
-    lines = [f"{name}("]
-    for param in params.split(", "):
-        if len(lines[-1]) + len(param) > WIDTH:
+def joined(before: str, items: Sequence[str], after: str) -> list[str]:
+    """Items with commas between them, on as many lines as they need."""
+    lines = [before]
+    for item in items:
+        if len(lines[-1]) + len(item) > WIDTH:
             lines[-1] = lines[-1].rstrip()
             lines.append(INDENT * 2)
-        lines[-1] += f"{param}, "
-    return "\n".join(lines).removesuffix(", ")
+        lines[-1] += f"{item}, "
+    lines[-1] = lines[-1].removesuffix(", ") + after
+    return lines

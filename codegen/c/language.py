@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from adcli.codegen.rows.expand import expand
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
@@ -44,10 +44,11 @@ class Language:
     """How a language writes: its names (`words` are those that values cannot have), constants, operations by their `spelling` in
     the primitive table, `declaration` of a value by its name and text, and comments.
 
-    For loops over elements: the types of an index, a whole number, a constant and a variable, an integer as a number and as a
-    subscript, the statement where a subscript is `outside`, the `part` of an array from an element on, and the texts of `whole`
-    expressions. In scripts also `definitions` of operations by others, and a `function` of its name, parameters, statements and
-    value.
+    For loops over elements: a `loop` of its index, where it begins and ends, and the tests that it goes on; the beginnings of a
+    `test` and of declarations of a whole number, a constant and a variable; an integer as a number and as a subscript, the
+    statement `required` of a subscript, an `element` of an array and the `part` from one on, and the texts of whole
+    `expressions`. In scripts also `definitions` of operations by others, and a `function` of its name, parameters, statements
+    and value.
     """
 
     name: str
@@ -60,13 +61,15 @@ class Language:
     declaration: Callable[[Var, str, str], str]
     comment: Callable[[Sequence[str]], list[str]]
     expressions: Callable[[Mapping[str, str], Helpers], WholeNumbers]
-    index: str = ""
+    loop: Callable[[LoopHead], list[str]] | None = None
+    test: str = "if ({})"
     whole: str = ""
     constant: str = ""
     variable: str = ""
     as_number: str = "{}"
-    as_subscript: str = ""
-    outside: str = ""
+    as_subscript: str = "{}"
+    required: str = ""
+    element: str = "{}[{}]"
     part: str = ""
     prefix: str = ""
     definitions: Definitions | None = None
@@ -75,6 +78,26 @@ class Language:
     def symbol(self, text: str) -> str:
         """The text as the name of a function."""
         return Names(self.words).fresh(self.identifier(text))
+
+
+class LoopHead(NamedTuple):
+    """A loop over whole numbers from `low` to `high`, which is no part of it, or `down`: it ends where one of `tests` fails, the
+    first of which is that the index is below `high`."""
+
+    index: str
+    low: str
+    high: str
+    tests: Sequence[str]
+    down: bool = False
+
+
+def counting(kind: str) -> Callable[[LoopHead], list[str]]:
+    """Loops as C has them, with indices of a type."""
+    def written(x: LoopHead) -> list[str]:
+        if x.down:
+            return [f"for ({kind} {x.index} = {x.high}; {x.index}-- > {x.low};)"]
+        return [f"for ({kind} {x.index} = {x.low}; {' && '.join(x.tests)}; {x.index}++)"]
+    return written
 
 
 class Helpers:

@@ -8,10 +8,11 @@ all others as they are.
 """
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from adcli.codegen.c.language import Statements
+from adcli.codegen.c.language import LoopHead, Statements
 from adcli.codegen.c.plan import TensorStatements
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.recurrences import StepLoop
@@ -28,7 +29,7 @@ LEVELS = {"+": SUM, "*": PRODUCT}
 """Of the operators that combine; min and max are functions."""
 
 
-class BoxLoops:
+class BoxLoops(ABC):
     """Loops over the indices of an operation, and the elements that it touches. `shown` is its equation as the language has it,
     which a comment says; None for a statement of a loop over steps, whose comment has all statements. With `stays` elements that
     are not written keep what they have."""
@@ -47,9 +48,9 @@ class BoxLoops:
         self.made: list[str] = []
         self.gathers: dict[str, str] = {}
 
+    @abstractmethod
     def written(self) -> None:
-        """The lines that compute it."""
-        raise NotImplementedError
+        """Write the lines that compute it."""
 
     def lines(self) -> list[str]:
         if self.text is not None:
@@ -62,14 +63,14 @@ class BoxLoops:
         count = self.whole.product(self.op.shape)
         if count != "0":
             at = self.f.local("e", self.used)
-            self.begin(f"for ({self.language.index or 'size_t'} {at} = 0; {at} < {count}; {at}++)")
-            self.say(f"{self.f.values[self.out]}[{at}] = {start(at)};")
+            self.loop(LoopHead(at, "0", count, [f"{at} < {count}"]))
+            self.say(f"{self.language.element.format(self.f.values[self.out], at)} = {start(at)};")
             self.close(0)
 
     def tested(self, guards: Sequence[Affine]) -> None:
         """Begin what is done only where the guards hold."""
         if tests := [t for t in map(self.whole.natural_test, guards) if t is not None]:
-            self.begin(f"if ({' && '.join(tests)})")
+            self.begin(self.language.test.format(" && ".join(tests)))
 
     # ------------------------------------------------------------ lines
 
@@ -79,6 +80,14 @@ class BoxLoops:
     def begin(self, head: str) -> None:
         self.say(head + " {")
         self.depth += 1
+
+    def loop(self, x: LoopHead) -> None:
+        """Begin a loop."""
+        assert self.language.loop is not None
+        head, *inside = self.language.loop(x)
+        self.begin(head)
+        for line in inside:
+            self.say(line)
 
     def close(self, depth: int) -> None:
         while self.depth > depth:
@@ -95,13 +104,12 @@ class BoxLoops:
         shown = None if self.text is None else self.text.by[index].index
         name = self.f.local((shown or index).name, self.used)
         self.opened.add(index)
-        kind = self.whole.bind(index, name, r.low)
+        self.whole.bind(index, name, r.low)
         tests = [self.whole.below(index, r.high)]
         for g in [g for g in guards if linear(g) and never_negative(-slope(g, index) - 1) and self.ready(g)]:
             guards.remove(g)
-            tests.append(self.whole.natural_test(g) or "1")
-        low = (self.whole.size if kind == "size_t" else self.whole.signed)(r.low)
-        self.begin(f"for ({self.language.index or kind} {name} = {low[0]}; {' && '.join(tests)}; {name}++)")
+            tests += filter(None, [self.whole.natural_test(g)])
+        self.loop(LoopHead(name, self.whole.text(r.low), self.whole.text(r.high), tests))
 
     def ready(self, g: Affine) -> bool:
         """True for a guard that is a sum of indices whose loops are open, and sizes."""
@@ -110,7 +118,12 @@ class BoxLoops:
     # ------------------------------------------------------------ elements
 
     def place(self, atom: Atom, subscripts: Sequence[Subscript]) -> str:
-        """An element of a tensor, row-major."""
+        """An element of a tensor."""
+        assert isinstance(atom, Var)
+        return self.language.element.format(self.f.values[atom], self.offset(atom, subscripts))
+
+    def offset(self, atom: Atom, subscripts: Sequence[Subscript]) -> str:
+        """Where an element lies in a tensor, row-major."""
         assert isinstance(atom, Var)
         whole: Piece | None = None
         for s, extent in zip(subscripts, shape_of(atom), strict=True):
@@ -123,7 +136,7 @@ class BoxLoops:
                 continue
             row = f"{enclosed(whole, PRODUCT)}*{enclosed(self.whole.size(extent), UNARY)}"
             whole = (row, PRODUCT) if here[0] == "0" else (f"{row} + {enclosed(here, PRODUCT)}", SUM)
-        return f"{self.f.values[atom]}[{(whole or ('0', ATOM))[0]}]"
+        return (whole or ("0", ATOM))[0]
 
     def subscript(self, s: Subscript, extent: Affine) -> Piece:
         """A subscript; one that is not proved to be inside is checked here."""
@@ -139,25 +152,31 @@ class BoxLoops:
         if key not in self.gathers:
             at = self.gathers[key] = self.local("at")
             if atom.whole:
-                end = self.whole.real(extent)[0]
-                self.say(f"if (!({integer} >= 0 && {integer} < {end})) {self.language.outside}")
-            self.say(f"{self.language.whole} {at} = {self.language.as_subscript}{integer};")
+                zero = self.language.number(0.0)[0]
+                self.say(self.language.required.format(f"{integer} >= {zero} && {integer} < {self.real(extent)[0]}"))
+            self.say(f"{self.language.whole} {at} = {self.language.as_subscript.format(integer)};")
             if not atom.whole:
                 self.check((at, ATOM), extent)
         return self.gathers[key], ATOM
 
     def check(self, piece: Piece, extent: Affine) -> None:
-        """Leave the function where a subscript is outside; one below 0 has become large."""
-        end = self.whole.size(extent)[0]
-        below = f"!({enclosed(piece, SUM)} >= 0) || " if self.language.index else ""
-        line = f"if ({f'{below}{enclosed(piece, SUM)} >= {end}' if end != '0' else '1'}) {self.language.outside}"
+        """Leave the function where a subscript is outside."""
+        text, end = enclosed(piece, SUM), self.whole.text(extent)
+        line = self.language.required.format(f"{text} >= 0 && {text} < {end}")
         if f"{INDENT * self.depth}{line}" not in self.made[-8:]:
             self.say(line)
+
+    def real(self, x: Affine) -> Piece:
+        """An expression as a number like any other."""
+        if not x.terms:
+            return self.language.number(float(x.constant))
+        piece, form = self.whole.size(x), self.language.as_number
+        return piece if form == "{}" else (form.format(enclosed(piece, UNARY)), UNARY)
 
     def source(self, s: BodySource) -> Piece:
         """An input of the body."""
         if isinstance(s, Affine):
-            return self.whole.real(s)
+            return self.real(s)
         atom = self.e.args[s.arg]
         if isinstance(atom, Lit):
             return self.language.number(atom.value)
@@ -325,8 +344,8 @@ class MatrixLoops(BoxLoops):
         """Where a matrix begins."""
         assert isinstance(atom, Var)
         rest = len(shape_of(atom)) - len(s.subscripts)
-        name, _, place = self.place(atom, (*s.subscripts, *[affine(0)] * rest)).removesuffix("]").partition("[")
-        return name if place == "0" else self.language.part.format(name, place)
+        name, at = self.f.values[atom], self.offset(atom, (*s.subscripts, *[affine(0)] * rest))
+        return name if at == "0" else self.language.part.format(name, at)
 
 
 class LoopStatements(TensorStatements):
@@ -337,18 +356,14 @@ class LoopStatements(TensorStatements):
     def recurrence(self, e: Equation) -> Iterator[str]:
         loop = self.loops[e.outs[0]]
         yield from self.comment(e)
-        yield self.head(loop) + " {"
+        assert self.language.loop is not None
+        yield self.language.loop(self.head(loop))[0] + " {"
         for inner in loop.equations:
             yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
         yield "}"
 
-    def head(self, loop: StepLoop) -> str:
+    def head(self, loop: StepLoop) -> LoopHead:
         """The steps from the first to the last, or down from there."""
         name, whole = self.steps[loop.step], self.whole
-        kind = whole.bind(loop.step, name, loop.low)
-        index, text = self.language.index or kind, whole.size if kind == "size_t" else whole.signed
-        low = text(loop.low)[0]
-        if not loop.down:
-            return f"for ({index} {name} = {low}; {whole.below(loop.step, loop.high)}; {name}++)"
-        some, high = whole.natural_test(loop.high - loop.low), text(loop.high)[0]
-        return f"for ({index} {name} = {f'{some} ? {high} : {low}' if some else high}; {name}-- > {low};)"
+        whole.bind(loop.step, name, loop.low)
+        return LoopHead(name, whole.text(loop.low), whole.text(loop.high), [whole.below(loop.step, loop.high)], loop.down)

@@ -1,6 +1,7 @@
 """A program with tensors before it becomes loops: which arrays there are, what lies in which, and the names of everything."""
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from math import prod
@@ -22,7 +23,7 @@ from adcli.lang.sizes.in_bounds import LARGEST_WHOLE
 from adcli.lang.syntax.comprehension_printer import TensorWriter
 
 
-class TensorStatements(Statements):
+class TensorStatements(Statements, ABC):
     """Writes the statements of a program with tensors: those of scalars as they are, others by `nest` and `matrices`.
 
     `given` is the program in terms of arrays, `shown` the equations that its comments show, `loops` its loops over steps. A value
@@ -119,10 +120,10 @@ class TensorStatements(Statements):
         """A loop over steps as the language has it."""
         return self.language.comment("\n".join(self.printed.recurrence(self.shown[e.op])).split("\n"))
 
+    @abstractmethod
     def recurrence(self, e: Equation) -> Iterator[str]:
         """A loop over steps, its statements writing into the histories where these lie. All steps are run, also behind one for
         which `until` holds, where every statement copies."""
-        raise NotImplementedError
 
 
 def refuse_endless(program: Program) -> None:

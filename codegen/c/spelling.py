@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from adcli.codegen.c.language import Language, letters, spelled, words
+from adcli.codegen.c.language import Language, counting, letters, spelled, words
 from adcli.codegen.c.matrix_functions import MATRICES
-from adcli.codegen.c.whole_numbers import FLOOR, MachineNumbers
+from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.notation import INFIX as LANGUAGE
@@ -48,6 +48,22 @@ static REAL $powi(REAL x, REAL n)
         if (settled) break;
     }
     return n < ZERO ? ONE / z : z;
+}""",
+    "floor": """
+static ptrdiff_t $floor(ptrdiff_t x, ptrdiff_t y)
+{
+    /* the floor of x / y, for y above 0: C rounds to 0 */
+    return x / y - (x % y < 0);
+}""",
+    "least": """
+static ptrdiff_t $least(ptrdiff_t x, ptrdiff_t y)
+{
+    return x < y ? x : y;
+}""",
+    "greatest": """
+static ptrdiff_t $greatest(ptrdiff_t x, ptrdiff_t y)
+{
+    return x > y ? x : y;
 }""",
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
@@ -134,7 +150,7 @@ def language(precision: Precision) -> Language:
     """C for programs of a precision."""
     real = precision.type
     known = {"VOID FUNCTION": "static void", "INT FUNCTION": "static int", "REAL FUNCTION": "static REAL", "BEGIN": "\n{",
-             "GIVEN ": "const REAL *", "MADE ": "REAL *", "LENGTH ": "size_t ", "FLAG ": "int ", "COUNT ": "size_t ",
+             "GIVEN ": "const REAL *", "MADE ": "REAL *", "LENGTH ": "ptrdiff_t ", "FLAG ": "int ", "COUNT ": "ptrdiff_t ",
              "SIGN ": "int ", "FIXED ": "const REAL ", "NUMBER ": "REAL ", "FINITE": "isfinite", "NAN": "(REAL)NAN",
              "INFINITY": "(REAL)INFINITY",
              **{word: number(x, precision)[0] for word, x in (("ZERO", 0.0), ("ONE", 1.0), ("HALF", 0.5))},
@@ -142,12 +158,12 @@ def language(precision: Precision) -> Language:
     return Language(
         name="C", words=WORDS, identifier=identifier, number=lambda x: number(x, precision), spelling=lambda op: op.c,
         operation=lambda e, spelling, parts: operator(spelling, parts, precision.suffix if e.op.c else ""),
-        helpers={name: spelled(text, known) for name, text in {**HELPERS, **MATRICES, "floor": FLOOR}.items()},
+        helpers={name: spelled(text, known) for name, text in {**HELPERS, **MATRICES}.items()},
         declaration=lambda var, name, text: f"const {'int' if var.truth else real} {name} = {text};",
         comment=lambda lines: comment(lines).splitlines(),
-        expressions=lambda names, helpers: MachineNumbers(names, real, lambda: helpers.function("floor")),
-        whole="const size_t", constant=f"const {real}", variable=real, as_number=f"({real}){{}}", as_subscript="(size_t)",
-        outside="return 1;", part="&{}[{}]")
+        expressions=lambda names, helpers: WholeNumbers(names, helpers.function), loop=counting("ptrdiff_t"),
+        whole="const ptrdiff_t", constant=f"const {real}", variable=real, as_number=f"({real}){{}}",
+        as_subscript="(ptrdiff_t){}", required="if (!({})) return 1;", part="&{}[{}]")
 
 
 def comment(lines: Sequence[str]) -> str:

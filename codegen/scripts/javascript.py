@@ -20,6 +20,7 @@ from adcli.codegen.c.language import (
     Language,
     Statements,
     composition,
+    counting,
     filled,
     letters,
     listed,
@@ -286,15 +287,11 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
 class ScriptNumbers(WholeNumbers):
     """Expressions of sizes and indices, which are numbers like any others."""
 
+    def floor(self, whole: Affine, divisor: int) -> Piece:
+        return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
+
     def quotient(self, whole: str, divisor: int) -> Piece:
         return f"Math.floor({whole} / {divisor})", ATOM
-
-    def modulo(self, whole: Affine, by: Affine) -> Piece:
-        x, n = enclosed(self.size(whole), PRODUCT), enclosed(self.size(by), UNARY)
-        return super().modulo(whole, by) if self.natural(whole) else (f"(({x} % {n} + {n}) % {n})", ATOM)
-
-    def extreme(self, parts: Sequence[Affine], largest: bool) -> Piece:
-        return f"Math.{'max' if largest else 'min'}({', '.join(map(self.text, parts))})", ATOM
 
 
 LANGUAGE = Language(
@@ -302,9 +299,10 @@ LANGUAGE = Language(
     helpers={**HELPERS, **{name: spelled(text, MATRIX_WORDS) for name, text in MATRICES.items()}},
     definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)}, operation=lambda e, spelling, parts: operator(spelling, parts),
     declaration=lambda var, name, text: f"const {name} = {text};", function=function,
-    comment=lambda lines: commented(lines, "//").splitlines(), expressions=lambda names, helpers: ScriptNumbers(names),
-    index="let", whole="const", constant="const", variable="let", part="{}.subarray({})",
-    outside='throw new RangeError("a subscript that is read is outside");')
+    comment=lambda lines: commented(lines, "//").splitlines(),
+    expressions=lambda names, helpers: ScriptNumbers(names, {"least": "Math.min", "greatest": "Math.max"}.__getitem__),
+    loop=counting("let"), whole="const", constant="const", variable="let", part="{}.subarray({})",
+    required='if (!({})) throw new RangeError("a subscript that is read is outside");')
 
 
 def symbol(text: str) -> str:

@@ -6,6 +6,7 @@ raised where sizes do not fit one another or the subscripts, and where a subscri
 """
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
 from adcli.codegen.c.language import Helpers, quoted
@@ -43,13 +44,13 @@ class ScriptTensors(TensorStatements):
             if (test := self.whole.implied(c.given, c.then)) is not None:
                 yield self.required(test, f"sizes do not fit: {c.why}" if c.why else "sizes do not fit")
 
+    @abstractmethod
     def input(self, p: Param, name: str) -> Iterator[str]:
         """An input as what the statements work on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def required(self, test: str, message: str) -> str:
         """The statement that raises an error where a test fails."""
-        raise NotImplementedError
 
     def assigned(self, name: str, text: str) -> str:
         return self.language.declaration(Var(), name, text)

@@ -22,7 +22,7 @@ from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Equation, Lit, Program, has_tensors
 from adcli.lang.ir.affine import Affine, Index, atoms
-from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece, call
+from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, call, enclosed
 
 WORDS = frozenset(keyword.kwlist) | words("""
 np math Fraction False None True case match type float tuple zip ValueError OverflowError IndexError bool int len max min range
@@ -204,6 +204,12 @@ class ArrayNumbers(WholeNumbers):
     """Expressions of sizes and indices, which may be arrays."""
 
     both, either, negation = " and ", " or ", "not "
+
+    def floor(self, whole: Affine, divisor: int) -> Piece:
+        return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
+
+    def modulo(self, whole: Affine, by: Affine) -> Piece:
+        return f"{enclosed(self.size(whole), PRODUCT)} % {enclosed(self.size(by), UNARY)}", PRODUCT
 
     def quotient(self, whole: str, divisor: int) -> Piece:
         text, level = super().quotient(whole, divisor)

@@ -167,62 +167,64 @@ static double f_max(double x, double y)
     return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;
 }
 
-static int f_fits(size_t M, size_t N)
+static int f_fits(ptrdiff_t M, ptrdiff_t N)
 {
     const double most = (double)(PTRDIFF_MAX / 16);    /* elements of an array */
-    if (!((double)M <= most && (double)N <= most && (double)M * (double)N <= most)) return 0;
+    if (!(M >= 0 && (double)M <= most && N >= 0 && (double)N <= most && (double)M * (double)N <= most)) return 0;
     return 1;
 }
 
-size_t f_work_size(size_t M, size_t N)
+size_t f_work_size(size_t M_given, size_t N_given)
 {
+    const ptrdiff_t M = (ptrdiff_t)M_given, N = (ptrdiff_t)N_given;
     if (!f_fits(M, N)) return SIZE_MAX / sizeof(double);
-    return 2*M;
+    return (size_t)(2*M);
 }
 
-int f(size_t M, size_t N, const double *restrict A, const int32_t *restrict at, double d_ds, double *restrict y,
-        double *restrict s, double *restrict d_dA, double *restrict work)
+int f(size_t M_given, size_t N_given, const double *restrict A, const int32_t *restrict at, double d_ds,
+        double *restrict y, double *restrict s, double *restrict d_dA, double *restrict work)
 {
+    const ptrdiff_t M = (ptrdiff_t)M_given, N = (ptrdiff_t)N_given;
     if (!f_fits(M, N)) return 1;
     double *const d_dy1 = work;
     double *const i1 = d_dy1 + M;
     /* y(i) max=! A(i, at(j)) where j in 1:N, i >= j */
-    for (size_t i = 0; i < M; i++) {
+    for (ptrdiff_t i = 0; i < M; i++) {
         double greatest = -(double)INFINITY;
-        for (size_t j = 1; j < N && j <= i; j++) {
-            const size_t at_1 = (size_t)at[j];
-            if (at_1 >= N) return 1;
+        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
+            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
+            if (!(at_1 >= 0 && at_1 < N)) return 1;
             greatest = f_max(greatest, A[i*N + at_1]);
         }
         y[i] = greatest;
     }
     /* s +=! y(i) */
     double s_1 = 0.0;
-    for (size_t i = 0; i < M; i++) {
+    for (ptrdiff_t i = 0; i < M; i++) {
         s_1 += y[i];
     }
     /* d_dy1(i) = d_ds where i in 0:M */
-    for (size_t i = 0; i < M; i++) {
+    for (ptrdiff_t i = 0; i < M; i++) {
         d_dy1[i] = d_ds;
     }
     /* i1(i) +=! A(i, at(j)) == y(i) ? 1 : 0 where j in 1:N, i >= j */
-    for (size_t i = 0; i < M; i++) {
+    for (ptrdiff_t i = 0; i < M; i++) {
         double sum = 0.0;
-        for (size_t j = 1; j < N && j <= i; j++) {
-            const size_t at_1 = (size_t)at[j];
-            if (at_1 >= N) return 1;
+        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
+            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
+            if (!(at_1 >= 0 && at_1 < N)) return 1;
             sum += A[i*N + at_1] == y[i] ? 1.0 : 0.0;
         }
         i1[i] = sum;
     }
     /* d_dA(i, at(j)) +=! y(i) > A(i, at(j)) ? 0 : d_dy1(i) * (y(i) == y(i) ? 1 / i1(i) : nan) where j in 1:N, i >= j */
-    for (size_t e = 0; e < M*N; e++) {
+    for (ptrdiff_t e = 0; e < M*N; e++) {
         d_dA[e] = 0.0;
     }
-    for (size_t i = 0; i < M; i++) {
-        for (size_t j = 1; j < N && j <= i; j++) {
-            const size_t at_1 = (size_t)at[j];
-            if (at_1 >= N) return 1;
+    for (ptrdiff_t i = 0; i < M; i++) {
+        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
+            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
+            if (!(at_1 >= 0 && at_1 < N)) return 1;
             const double y_1 = y[i];
             d_dA[i*N + at_1] += y_1 > A[i*N + at_1] ? 0.0 : d_dy1[i] * (y_1 == y_1 ? 1.0 / i1[i] : (double)NAN);
         }
