@@ -9,13 +9,15 @@ Each mutant is one small change of one file, made by the operators of mutmut (th
 conditions are added. It is put into a copy of the project with an environment of its own, so that every test sees the
 mutant, those that start processes included. With `--covered`, a record of which test runs which line, the tests that run the
 changed line are tried, those of the file first. Without it, and where only imports run the line, the tests of the file run first,
-then those of its room, then those of `--wider`: a mutant is killed by the first that fails or takes far longer than it does
-without the mutant. Survivors are printed as the difference that no test noticed.
+then those of its room, then those of `--wider`. A mutant is killed by the first test that fails, or does not end, and holds
+without the mutant: a test that fails on a busy machine kills nothing, nor does one that is deselected or has gone since the
+record. Survivors are printed as the difference that no test noticed.
 
 Left out are annotations, triple-quoted texts, the letter case of texts, and None for an argument or for what is assigned,
-which every test notices that comes by: that is what coverage is for. What is the same program, or the same but for its
-speed, is listed with the reason in `mutants_alike.txt`. Places are drawn, then one mutant of each, so that a long sum has
-no more weight than a comparison.
+which every test notices that comes by: that is what coverage is for. So are mutants that are the same program by
+construction: of assertions (`strict` of a zip is one), `slots`, the size of a cache of pure functions, and of what only the
+type checker reads. Others that are the same program, or the same but for its speed, are listed with the reason
+in `mutants_alike.txt`. Places are drawn, then one mutant of each, so that a long sum has no more weight than a comparison.
 """
 from __future__ import annotations
 
@@ -31,11 +33,11 @@ import site
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from fnmatch import fnmatch
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +46,15 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
 from test_rooms import TESTED_AS  # noqa: E402
 
 ALIKE = Path(__file__).with_name("mutants_alike.txt")
-PATIENCE = 4, 20.0
-"""A stage may take so many times what it takes without a mutant, and so many seconds more."""
+IDLE_ARGUMENTS: dict[str, tuple[str | int, ...]] = {
+    "zip": ("strict",), "dataclass": ("slots",), "lru_cache": ("maxsize", 0), "cast": (0,), "TypeVar": (0,)}
+"""Arguments, by keyword or position, without which a correct program is the same."""
 LONGEST_STATEMENT = 12
 """Lines, as far as one looks for the first."""
-NOT_FOUND = 4
-"""How pytest ends where it has no such test."""
-MOST_TESTS, MOST_SECONDS = 60, 300.0
-"""Functions of tests that run the changed line, and the seconds that they may take."""
+NONE_SELECTED = 5
+"""Exit status of pytest that has run no test."""
+MOST_TESTS, MOST_SECONDS, MOST_SECONDS_OF_A_ROOM = 60, 300.0, 900.0
+"""Functions of tests that run the changed line, and the seconds that they, or files of tests, may take."""
 
 
 class Mutant(NamedTuple):
@@ -85,12 +88,13 @@ def places(text: str) -> list[list[Callable[[], str]]]:
     module = libcst.parse_module(text)
     others = [row for row in mutation_operators if row[1] not in (operator_arg_removal, operator_assignment)]
     operators = [*others, (libcst.If, negated), (libcst.While, negated), (libcst.Call, shortened)]
-    found = []
+    found, idle = [], set[libcst.CSTNode]()
 
     class Places(libcst.CSTVisitor):
         def on_visit(self, node: libcst.CSTNode) -> bool:
-            if isinstance(node, libcst.Annotation | libcst.Import | libcst.ImportFrom):
+            if is_idle(node) or node in idle:
                 return False
+            idle.update(idle_arguments(node))
             made = [new for kind, operator in operators if isinstance(node, kind) for new in operator(node)]
             if isinstance(node, libcst.SimpleString):
                 made = made[:1]   # the others change letters between small and capital
@@ -115,9 +119,27 @@ def negated(node: Any) -> Iterator[Any]:
 
 
 def shortened(node: Any) -> Iterator[Any]:
-    """A call without one of its arguments."""
-    from mutmut.mutation.mutators import operator_arg_removal
-    return (new for new in operator_arg_removal(node) if len(new.args) < len(node.args))
+    """A call of several arguments without one of them."""
+    idle = idle_arguments(node)
+    for argument in node.args if len(node.args) > 1 else ():
+        if argument not in idle:
+            yield node.with_changes(args=[a for a in node.args if a is not argument])
+
+
+def is_idle(node: Any) -> bool:
+    """Not part of what a correct program does: annotations, imports, assertions."""
+    import libcst
+    return isinstance(node, libcst.Annotation | libcst.Import | libcst.ImportFrom | libcst.Assert) \
+        or (isinstance(node, libcst.If) and isinstance(node.test, libcst.Name) and node.test.value == "TYPE_CHECKING")
+
+
+def idle_arguments(node: Any) -> list[Any]:
+    """Those of IDLE_ARGUMENTS that a call has."""
+    import libcst
+    if not isinstance(node, libcst.Call) or not isinstance(node.func, libcst.Name):
+        return []
+    idle = IDLE_ARGUMENTS.get(node.func.value, ())
+    return [a for i, a in enumerate(node.args) if (a.keyword.value if a.keyword else i) in idle]
 
 
 def compiles(text: str) -> bool:
@@ -193,12 +215,21 @@ class Covered:
         name = self.files.get((ROOT / mutant.file).as_posix(), "")
         known = self.data.contexts_by_lineno(name) if name else {}
         contexts = next((known[n] for n in range(mutant.line, mutant.line - LONGEST_STATEMENT, -1) if n in known), [])
-        functions = dict.fromkeys(re.split(r"[\[|]", context)[0] for context in sorted(contexts) if context)
+        named = dict.fromkeys(re.split(r"[\[|]", context)[0] for context in sorted(contexts) if context)
+        functions = [name for name in named if self.exists(name)]
         mirrored = mirrors(mutant.file)
         own = tuple(f for f in functions if f.split("::")[0] in mirrored)
         others = [f for f in functions if f not in own]
         rest = tuple(random.Random(mutant.line).sample(others, min(len(others), MOST_TESTS)))
         return [stage for stage in (own, rest) if stage]
+
+    @staticmethod
+    @cache
+    def exists(test: str) -> bool:
+        """Is there still such a test?"""
+        path, _, name = test.partition("::")
+        place = ROOT / path
+        return place.exists() and f"def {name.rpartition('::')[2]}(" in place.read_text(encoding="utf-8")
 
 
 def stages(file: str, wider: Iterable[str]) -> list[tuple[str, ...]]:
@@ -225,9 +256,8 @@ class Copy:
         subprocess.run([str(self.python), *install], check=True, capture_output=True)
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1",
                             "PATH": os.pathsep.join([str(self.python.parent), os.environ["PATH"]])}
-        self.usual: dict[tuple[str, ...], float] = {}
 
-    def run(self, tests: tuple[str, ...], limit: float | None) -> tuple[bool, str]:
+    def run(self, tests: Iterable[str], limit: float) -> tuple[bool, str]:
         """Whether these tests hold within so many seconds, and what pytest says."""
         command = [str(self.python), "-m", "pytest", "-n0", "-x", "-q", "--no-header", "--tb=line", *tests]
         running = subprocess.Popen(command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -238,43 +268,39 @@ class Copy:
             os.killpg(running.pid, signal.SIGKILL)
             running.communicate()
             return False, f"no end after {limit:.0f} s"
-        if running.returncode == NOT_FOUND:
-            raise SystemExit(f"no such test: the record of --covered is of other tests\n{said}")
-        return running.returncode == 0, said
-
-    def learn(self, tests: tuple[str, ...]) -> None:
-        """How long these tests take without a mutant; they must hold."""
-        if tests not in self.usual:
-            start = time.monotonic()
-            holds, said = self.run(tests, None)
-            if not holds:
-                raise SystemExit(f"without a mutant:\n{said}")
-            self.usual[tests] = time.monotonic() - start
+        return running.returncode in (0, NONE_SELECTED), said
 
     def killer(self, mutant: Mutant, wider: Iterable[str], covered: Covered | None) -> str | None:
         """The test that killed a mutant; None where it survives."""
+        chosen = covered.stages(mutant) if covered else []
+        limit = MOST_SECONDS if chosen else MOST_SECONDS_OF_A_ROOM
+        for tests in chosen or stages(mutant.file, wider):
+            with self.changed(mutant):
+                holds, said = self.run(tests, limit)
+            if not holds and self.run([failed_test(said)] if failed_test(said) else tests, limit)[0]:
+                return first_failure(said)
+        return None
+
+    @contextmanager
+    def changed(self, mutant: Mutant) -> Iterator[None]:
         place = self.root / mutant.file
         before = place.read_text(encoding="utf-8")
-        chosen = covered.stages(mutant) if covered else []
-        wanted = chosen or stages(mutant.file, wider)
-        for tests in wanted:
-            if not chosen:
-                self.learn(tests)
         place.write_text(mutant.text, encoding="utf-8")
         try:
-            for tests in wanted:
-                limit = MOST_SECONDS if chosen else PATIENCE[0] * self.usual[tests] + PATIENCE[1]
-                holds, said = self.run(tests, limit)
-                if not holds:
-                    return first_failure(said)
+            yield
         finally:
             place.write_text(before, encoding="utf-8")
-        return None
 
 
 def first_failure(said: str) -> str:
     faults = (line for line in said.splitlines() if line.startswith(("FAILED", "ERROR", "no end")))
     return next(faults, said[-200:]).split(" - ")[0]
+
+
+def failed_test(said: str) -> str | None:
+    """The function of a test that failed first, or its file; None where none is named."""
+    failure = first_failure(said)
+    return re.split(r"[\[ ]", failure.split(" ", 1)[1])[0] if failure.startswith(("FAILED", "ERROR tests/")) else None
 
 
 # ---------------------------------------------------------------- command
