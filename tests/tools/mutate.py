@@ -245,7 +245,8 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "project"
-        ignored = shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+        ignored = shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis",
+                                         ".coverage*")
         shutil.copytree(ROOT, self.root, ignore=ignored)
         environment = folder / "environment"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
