@@ -6,7 +6,6 @@ texts.
 """
 from __future__ import annotations
 
-import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,11 +77,12 @@ class TypedColumns:
     def add(self, block: ColumnBlock) -> None:
         """Add rows, which come after those before."""
         if len(block.frame):
-            data = io.BytesIO()
             whole = block.frame if self.form.only else self._with_frame(block.old, block.frame) \
                 if isinstance(block.old, pl.DataFrame) else self._with_texts(block, block.old)
-            whole.write_ipc(data)
-            self.sizes.append(self.file.write(data.getbuffer()))
+            before = self.file.tell()
+            with faults_kept(self.file) as stream:
+                whole.write_ipc_stream(stream)
+            self.sizes.append(self.file.tell() - before)
 
     def _with_frame(self, old: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
         """Columns that have types, with results."""
@@ -153,7 +153,7 @@ class TypedColumns:
                    size: int | None) -> Iterator[pl.DataFrame]:
             with open(self.path, "rb") as spool:
                 for size in self.sizes:
-                    block = pl.read_ipc(io.BytesIO(spool.read(size)))
+                    block = pl.read_ipc_stream(spool.read(size))
                     frame = pl.DataFrame([self._as(block[name], kind) for name, kind in schema.items()])
                     yield frame if columns is None else frame.select(columns)
 
