@@ -159,7 +159,7 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
     point = rounded_point(given_point(primal, together(at, values), said), real)
     asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit), real)
     found = groups(asked, point)
-    told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked, point)], html.paragraph)
+    told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked)], html.paragraph)
     at_lists = point_lists(point, lambda x: np.asarray(x).tolist())
     return View("why", {"at": at_lists, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
                 tuple(said))

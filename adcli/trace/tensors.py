@@ -19,15 +19,13 @@ from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.input.arrays import filled
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate.one_element import Element, KnownValues
-from adcli.lang.evaluate.recording import TooLong, element
+from adcli.lang.evaluate.recording import element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.forward import jvp_with_sweep
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.status import activity, with_status
@@ -123,26 +121,9 @@ class LargeTrace:
         return int(native(only, precision=self.precision.name)(self.at)[only.results[0].name]), None
 
     def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
-        """The operations that compute one element, and what their values are called. AdError where it is none, or they are too
-        many."""
-        if ":" in wanted:
-            raise AdError("of a point as large as this ⟦--element⟧ takes one element", help="name it: ⟦--element 'h(3, 0)'⟧")
-        plain = in_sums(self.program)
-        elements = KnownValues(plain, self.values if plain is self.program else
-                               all_values(plain, self.at, self.precision.name), native_arithmetic(self.precision))
-        name, _, places = wanted.replace(" ", "").rstrip(")").partition("(")
-        computed = {n: o for o, n in elements.names.items() if o in elements.makers and not o.temp}
-        place = tuple([int(p) for p in places.split(",") if p.isdecimal()])
-        shape = np.shape(elements.values[computed[name]]) if name in computed else ()
-        if name not in computed or len(place) != len(shape) or any(i >= n for i, n in zip(place, shape, strict=True)):
-            raise no_element(self.program, wanted, {n: np.shape(elements.values[o]) for n, o in computed.items()})
-        try:
-            how = elements.made(Element(computed[name], place))
-        except TooLong:
-            raise AdError(f"too many operations compute {wanted} to be written out",
-                          help="give smaller tensors: fewer rows of a batch, fewer units") from None
-        trace = traced(how.program, how.at, [], None, None, elements.arithmetic)
-        return trace, element_labels(trace, {}, list(self.at))
+        """AdError: operations on single numbers are those of a point that is written out."""
+        raise AdError(f"⟦--element⟧ writes out every operation on numbers, at most {MOST_OPERATIONS:,}",
+                      help="leave out ⟦--element⟧, or give smaller tensors: fewer steps, fewer rows of a batch")
 
 
 def traced_tensors(program: Program, at: Mapping[str, Any], wrt: list[str], seeds: Seeds,

@@ -37,7 +37,7 @@ from adcli.output.streams import columns_of, packed_destination, say, write_poin
 from adcli.output.wrap import fitted
 from adcli.task.derive import looked_at
 from adcli.why.causes import Words
-from adcli.why.groups import Explanation, WhyAt, groups_written_out, is_large
+from adcli.why.groups import Explanation, WhyAt, groups
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6
@@ -46,7 +46,6 @@ CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
 NOTHING = "nothing to explain: all values and derivatives here are finite and not zero"
 NOTHING_OF_TENSORS = "nothing to explain: all values and derivatives here are finite, and none is zero in every element"
-NOTHING_LARGE = "nothing to explain: all values and derivatives here are finite (for exact zeros there are too many operations)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +95,6 @@ def command(options: WhyOptions) -> int:
     return 0
 
 
-def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
-    """Everything there is to explain at a point; a program with too many operations to write out is looked at in part."""
-    if has_tensors(asked.primal) and is_large(asked, at):
-        from adcli.why.large import groups_of_large
-        return groups_of_large(asked, at)
-    return groups_written_out(asked, at)
-
-
 def number_of(asked: WhyAt) -> Number:
     """Number format of the precision."""
     return number_format(None, False, asked.precision.name)
@@ -116,7 +107,7 @@ def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> It
     number = number_of(asked)
     for i, point in enumerate(at):
         head = "\n" * bool(i) + f"{heading_of_point(i, Row(dict(point), [], 0), number)}\n" if headed else ""
-        yield head + "\n\n".join(paragraphs(groups(asked, point)) or [nothing(asked, point)]) + "\n"
+        yield head + "\n\n".join(paragraphs(groups(asked, point)) or [nothing(asked)]) + "\n"
 
 
 def paragraphs(found: Sequence[Explanation]) -> list[str]:
@@ -125,11 +116,9 @@ def paragraphs(found: Sequence[Explanation]) -> list[str]:
     return ["\n".join(paragraph(g, told)) for g in found]
 
 
-def nothing(asked: WhyAt, at: Mapping[str, Any]) -> str:
+def nothing(asked: WhyAt) -> str:
     """That there is nothing to explain."""
-    if not has_tensors(asked.primal):
-        return NOTHING
-    return NOTHING_LARGE if is_large(asked, at) else NOTHING_OF_TENSORS
+    return NOTHING_OF_TENSORS if has_tensors(asked.primal) else NOTHING
 
 
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
+from adcli.input.arrays import filled
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Asked, Finding, conventional, each_bad, explained, in_other_mode_alone, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
@@ -16,12 +17,15 @@ from adcli.lang.evaluate import Arithmetic
 from adcli.lang.ir import Atom, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import NoValue
-from adcli.lang.ir.names import tensor_of
+from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.why.causes import Words
 
 COMPARED, COMPARED_ALWAYS = 2_000_000, 100_000
 """Operations that may be spent on asking the other mode: of numbers that are not finite, and of all."""
+MOST_NAMED = 6
+"""Values that are not finite which a fault names."""
 MOST_SWEPT = 2_000_000
 """Operations that sweeps over elements may go through, all together: some seconds."""
 
@@ -56,11 +60,13 @@ class Explanation(NamedTuple):
     """Elements of tensors beside the one that is told of, in which the same happens."""
 
 
-def groups_written_out(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
+def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros. A program with tensors
     is written out as one of scalars there."""
     if not has_tensors(asked.primal):
         return groups_of(asked, asked.primal, at, asked.wrt)
+    if (fault := too_large(asked, at)) is not None:
+        raise fault
     from adcli.lang.evaluate.unfolding import elements_of, unfolded
     whole = unfolded(asked.primal, at, asked.arithmetic)
     wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
@@ -95,16 +101,34 @@ def groups_of(asked: WhyAt, program: Program, at: Mapping[str, float], wrt: list
     return with_limits(asked, program, of, first[0], found) if asked.limit else found
 
 
-def is_large(asked: WhyAt, at: Mapping[str, Any]) -> bool:
-    """Test for a point too large to be written out. AdError where something is asked that needs it written out."""
+def too_large(asked: WhyAt, at: Mapping[str, Any]) -> AdError | None:
+    """The fault of a point that is too large to be written out, with the first element of each value that is not finite there, in
+    the order of the program; where all are finite, of each adjoint of its outputs."""
     from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length
     if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
-        return False
-    for option, given in (("--limit", asked.limit), ("--order 2", asked.order == 2), ("--mode forward", asked.forward)):
-        if given:
-            raise AdError(f"⟦{option}⟧ writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are"
-                          f" {operations:,}", help=f"leave out ⟦{option}⟧, or give smaller tensors")
-    return True
+        return None
+    found = not_finite(asked.primal, at, asked.precision)
+    for r in [] if found else asked.primal.results:
+        swept = adjoint_program(asked.primal, asked.wrt, [r.name])
+        found += not_finite(swept, filled(swept, at, {p.name: 1.0 for p in swept.params if p.seed}), asked.precision)
+    first = f"; the first numbers that are not finite: {', '.join(found[:MOST_NAMED])}" if found else ""
+    return AdError(f"why follows at most {MOST_OPERATIONS:,} operations on numbers; here there are {operations:,}{first}",
+                   help="give smaller tensors: fewer steps, fewer rows of a batch")
+
+
+def not_finite(program: Program, at: Mapping[str, Any], precision: Precision) -> list[str]:
+    """The first element that is not finite of each value that has one: h(2, 0) is nan."""
+    import numpy as np
+
+    from adcli.answers.evaluation import all_values
+    from adcli.lang.evaluate.recording import element
+    names, found = {**name_table(program), **{p.var: p.name for p in program.params}}, []
+    for v, x in all_values(evaluation_program(program), at, precision.name).items():
+        numbers = np.asarray(x, float)
+        if not (fine := np.isfinite(numbers)).all():
+            place = tuple(int(i) for i in np.unravel_index(int(np.argmin(fine)), numbers.shape))
+            found.append(f"{element(v.name if v.name and not v.temp else names.get(v, '?'), place)} is {numbers[place]}")
+    return list(dict.fromkeys(found))
 
 
 def differentiated(asked: WhyAt, program: Program, wrt: Sequence[str]) -> set[str]:

@@ -118,14 +118,11 @@ def test_a_trace_has_the_numbers_that_are_computed(text: str, at: str, seed: str
     assert record != succeeds("trace", *args[:4], "--format", "json", "--cotangent", seed).records[0]
 
 
-@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("text, at, said", [
     ("input x(N); y(i) = exp(x(i)); v +=! y(i)", "x=[100,0.1]",
      ["v ", "in y(0), exp(u) at u = x(0) = 100.0 is inf: overflow, larger than any single"]),
     ("input x(N); y(i) = x(i)*x(i); v +=! y(i)/y(i)", "x=[1e-30,0.1]", ["nan", "= y(0) = 0.0"])])
-def test_why_explains_what_is_not_finite_in_singles_alone(text: str, at: str, said: list[str], large: bool, monkeypatch) -> None:
-    if large:
-        monkeypatch.setattr("adcli.lang.evaluate.unfolding.MOST_OPERATIONS", 0)
+def test_why_explains_what_is_not_finite_in_singles_alone(text: str, at: str, said: list[str]) -> None:
     out = succeeds("why", "-e", text, "--at", at, *SINGLES).out
     assert [x for x in said if x not in out] == [], out
     assert "nan" not in (double := succeeds("why", "-e", text, "--at", at).out) and "inf" not in double.replace("finite", "")
