@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import sweeps
+from adcli.codegen.modules import sweeps
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from places import DATA, ROOT
 from plan_laws import PlanOnMarks

@@ -49,8 +49,9 @@ TESTED_AS = {
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions"),
-    "codegen/nests/test_runtime.py": ("codegen/nests/*",),
-    "codegen/c/test_array_functions.py": ("codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan"),
+    "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
+    "codegen/c/test_array_functions.py": (
+        "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),
     "codegen/test_targets.py": ("codegen/emission",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/scripts/test_nested_arrays.py": ("codegen/scripts/numpy_nests",),

@@ -19,7 +19,7 @@ from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.precision import FIRST_TOO_LARGE
 
 if TYPE_CHECKING:
-    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.codegen.modules.runtime import TensorKernel
 
 DOUBLE, WHOLE = np.dtype(np.float64), np.dtype(np.int64)
 FEW_ROWS = 256

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adcli.check.subject import Derived, Entries, Seen, Subject
-from adcli.codegen.nests.runtime import TensorKernel
+from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.native_arithmetic import NATIVE, native_arithmetic
 from adcli.input.points import Point

@@ -13,8 +13,8 @@ from adcli.lang.sizes.binding import bind, number
 from adcli.output.wrap import aligned
 
 if TYPE_CHECKING:
-    from adcli.codegen.nests.calls import CallPlan
-    from adcli.codegen.nests.module import TensorModule
+    from adcli.codegen.modules.calls import CallPlan
+    from adcli.codegen.modules.module import TensorModule
     from adcli.lang.derive.derivatives import DerivationStep
     from adcli.lang.derive.sweep_plans import SweepPlan
     from adcli.lang.ir import Program
@@ -72,8 +72,8 @@ def described(plan: SweepPlan) -> str:
 def of_tensors(program: Program, at: Mapping[str, Any] | None, tier: str, fast: bool) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.nests.module import laid_out, written
-    from adcli.codegen.nests.runtime import TensorKernel, instructions_worth
+    from adcli.codegen.modules.module import laid_out, written
+    from adcli.codegen.modules.runtime import TensorKernel, instructions_worth
     from adcli.lang.passes.pipeline import evaluation_program
     module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host(), fast=fast)
     why = ", as --tier says" if tier == "compiled" else ", for --fast-math" if fast else ""

@@ -17,8 +17,8 @@ from adcli.lang.ir.records import paused
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.kernel import EntryPoint, Kernel
-    from adcli.codegen.nests.module import TensorModule
-    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.codegen.modules.module import TensorModule
+    from adcli.codegen.modules.runtime import TensorKernel
     from adcli.lang.ir import Program
 
 
@@ -41,8 +41,8 @@ def native(program: Program, store: Store | None = None, precision: str = "doubl
            fast: bool = False) -> TensorKernel:
     """A program made callable: elements of seeds that are zero drop what they would have caused. Code is well made from the start
     where it may not be `hasty`, and `fast` as --fast-math says."""
-    from adcli.codegen.nests.module import laid_out
-    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.codegen.modules.module import laid_out
+    from adcli.codegen.modules.runtime import TensorKernel
     from adcli.lang.passes.pipeline import evaluation_program
     with paused():
         real = PRECISIONS[precision]

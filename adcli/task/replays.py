@@ -17,15 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import cache
 from adcli.codegen.machine.small import SMALL_BYTES, SmallTensor, blank, packed, place, shape_of, unpacked
-from adcli.codegen.nests.calls import INT64, Base, CallInterface, CallPlan, Fill, Move, PlannedCode, Shapes, Stretch, refuse_much
-from adcli.codegen.nests.result_memory import ResultMemory
+from adcli.codegen.modules.calls import (
+    INT64,
+    Base,
+    CallInterface,
+    CallPlan,
+    Fill,
+    Move,
+    PlannedCode,
+    ResultMemory,
+    Shapes,
+    Stretch,
+    refuse_much,
+)
 from adcli.codegen.rows.compiled import code_name, stored
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.task.tasks import Slot, Task, keep_tensors
 
 if TYPE_CHECKING:
-    from adcli.codegen.nests.runtime import TensorKernel
+    from adcli.codegen.modules.runtime import TensorKernel
 
 KINDS: tuple[Any, ...] = (Stretch, Move, Fill, Base)
 """The actions of a plan, by their numbers in an entry."""
@@ -124,7 +135,7 @@ def array_replay() -> type[Replay]:
     """Replay on arrays: for what is too large to do without NumPy, or of a kind that takes it."""
     import numpy as np
 
-    from adcli.codegen.nests import array_calls
+    from adcli.codegen.modules import array_calls
 
     class ArrayReplay(array_calls.PlannedKernel, Replay):  # type: ignore[misc]  # arrays, where that gives small tensors
         """Code from the cache for one set of shapes, on arrays."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from adcli.codegen.c.language import Helpers, Statements
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
-from adcli.codegen.nests.linear_algebra import scratch
+from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import shape_text

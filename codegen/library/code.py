@@ -107,7 +107,7 @@ def module(program: Program, options: EmitOptions, flushing: str) -> CodeModule:
 def tensor_module(program: Program, options: EmitOptions, flushing: str, visible: str) -> CodeModule:
     """A program with tensors; `visible` is how LLVM is told that others can call its function."""
     from adcli.codegen.c.array_functions import tensor_source
-    from adcli.codegen.nests.standalone import emit
+    from adcli.codegen.library.standalone import emit
     from adcli.lang.passes.pipeline import evaluation_program
     machine = machine_of(options)
     if machine and machine.narrow:

@@ -1,8 +1,7 @@
-"""Comprehensions as code: loop nests.
+"""Programs of tensors as loop nests: rewrites of programs, and schedules of statements.
 
-A `schedule` says which loops a comprehension has; `schedule_search` makes some, and `schedule_cost` chooses among them at sizes.
-`frames`, `addresses`, `index_loops`, `bodies` and `loops` write one, each on what the one before it knows; `fusion` and `module`
-make one LLVM module of a program. `plans` finds out what a call of it needs for some shapes, `calls` carries that
-out, and `runtime` does both. What an operation is on the machine is said by `rows/instructions.py`, never here; nothing here
-touches LLVM but by `rows/jit.py`.
+Statements are joined (`fusion`), share what they compute (`cse_across_statements`), or go along the rows of a tensor together
+(`row_blocks`, `row_sweeps`); loops over steps keep their histories in place or in rings. A `schedule` says which loops a
+comprehension has; `schedule_search` makes some, and `schedule_cost` chooses among them at sizes. `steps` are what a module runs
+one after the other. No code is written here: that is done in `codegen/loops`.
 """

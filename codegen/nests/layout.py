@@ -16,9 +16,12 @@ from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import arguments, compact
+from adcli.lang.ir.matrix import MatrixOperation, matrix_extent
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 
+SCRATCH = ("solve", "inverse", "logdet")
+"""The operations that need a matrix beside their result."""
 ALONE: Mapping[Var, Sequence[Var]] = MappingProxyType({})
 
 
@@ -133,3 +136,9 @@ def ordered(x: Affine) -> list[str]:
     """The sizes in an extent; what is inside of floors and products by name."""
     plain = [a for a, _ in x.terms if isinstance(a, str)]
     return plain + sorted(a for a in atoms(x) if isinstance(a, str) and a not in plain)
+
+
+def scratch(e: Equation[MatrixOperation]) -> Var | None:
+    """The matrix that an operation needs beside its result."""
+    n = matrix_extent(e)
+    return Var(e.op.name, True, shape=(n, n)) if e.op.name in SCRATCH else None

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
-from adcli.codegen.nests.packing import hoisted_packing
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_registers,
@@ -25,8 +24,8 @@ from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.affine import affine, greatest, least
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, covers
+from adcli.lang.ir.affine import Affine, affine, floor, greatest, least
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, atoms_in, covers
 from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.recurrence import Recurrence
 
@@ -90,6 +89,40 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
         made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
         each.append(replace(made, schedules=hoisted_packing(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
+
+
+def hoisted_packing(schedules: Sequence[Schedule], loop: StepLoop, lanes: int) -> list[Schedule]:
+    """The nests of a statement of a loop with the copies that are kept. Those that lie alike have one place."""
+    made: set[Atom] = {*loop.histories, *loop.homes, *loop.homes.values(), *(out for e in loop.equations for out in e.outs)}
+    places: dict[object, Var] = {}
+    found = []
+    for schedule in schedules:
+        kept = []
+        for s in schedule.packed_reads:
+            if schedule.args[s.arg] not in made and same_at_every_step(schedule, s, loop.step):
+                shape = shape_of_copies(schedule, s, lanes)
+                kept.append((s, places.setdefault((s, schedule.vector, schedule.inner, shape), Var(None, True, shape=shape))))
+        found.append(replace(schedule, hoisted=tuple(kept)))
+    return found
+
+
+def same_at_every_step(schedule: Schedule, s: Read, step: str) -> bool:
+    """True if a read has the same elements at every step, at places that no other index limits."""
+    ends = atoms_in([x for r in copied_ranges(schedule, s) for x in (r.low, r.high)])
+    plain = all(isinstance(x, Affine) for x in s.subscripts) and not schedule.op.guards
+    return plain and step not in ends | atoms_in([s]) and ends.isdisjoint(schedule.op.indices)
+
+
+def copied_ranges(schedule: Schedule, s: Read) -> list[Range]:
+    """The ranges of the indices for each of whose values there are copies, the vectorised one last."""
+    return [schedule.range(i) for i in (*schedule.outer_of(s), *schedule.inner, schedule.vector) if i is not None]
+
+
+def shape_of_copies(schedule: Schedule, s: Read, lanes: int) -> tuple[Affine, ...]:
+    """How many numbers there are: whole panels along the vectorised index."""
+    width = lanes * schedule.blocks
+    *lengths, along = (r.high - r.low for r in copied_ranges(schedule, s))
+    return (*lengths, floor(along + (width - 1), width) * width)
 
 
 def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:

@@ -7,8 +7,8 @@ from typing import Any
 import guarded_arrays
 import numpy as np
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests.module import emit
-from adcli.codegen.nests.runtime import TensorKernel
+from adcli.codegen.modules.module import emit
+from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Program

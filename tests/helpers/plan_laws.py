@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests.calls import Base, Fill, Move
-from adcli.codegen.nests.module import laid_out
-from adcli.codegen.nests.plans import CallPlanner
-from adcli.codegen.nests.runtime import interface_of
-from adcli.codegen.nests.segments import Action, Run, in_order, started
+from adcli.codegen.modules.calls import Base, Fill, Move
+from adcli.codegen.modules.module import laid_out
+from adcli.codegen.modules.plans import CallPlanner
+from adcli.codegen.modules.runtime import interface_of
+from adcli.codegen.modules.segments import Action, Run, in_order, started
+from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.stepwise import SUM, StepAccess, StepPart
-from adcli.codegen.nests.sweeps import Sweeps
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.sizes.binding import number

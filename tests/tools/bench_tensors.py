@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.codegen.machine.kernel import processors
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import PRECISIONS, Precision
 from adcli.lang.ir.primitives import exp, log, relu, sigmoid

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import calls
+from adcli.codegen.modules import calls
 from command import adcli, succeeds
 from places import ROOT
 from tensor_cases import AT, SAT, A, B, folder, lists

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from adcli.codegen.machine import cache
-from adcli.codegen.nests import calls
+from adcli.codegen.modules import calls
 from command import adcli, succeeds
 from places import ROOT
 
@@ -81,7 +81,7 @@ def test_such_a_run_imports_nothing_that_works_out(folder):
     said = subprocess.run(run, capture_output=True, text=True, check=True)
     assert "numpy" not in said.stderr
     imported = set(re.findall(r"\| +(adcli\.(?:lang|codegen)\.\w+)", said.stderr))
-    assert "adcli.codegen.nests" in imported
+    assert "adcli.codegen.modules" in imported
     assert imported.isdisjoint({f"adcli.lang.{room}" for room in ("lower", "passes", "derive", "evaluate")})
 
 

@@ -13,7 +13,7 @@ from adcli.codegen.c.language import Helpers
 from adcli.codegen.c.spelling import language
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.library.code import object_file
-from adcli.codegen.nests.standalone import emit
+from adcli.codegen.library.standalone import emit
 from adcli.codegen.rows.jit import baseline, object_code
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError

@@ -6,10 +6,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import module
+from adcli.codegen.modules import module
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.cse_across_statements import computed_once
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program

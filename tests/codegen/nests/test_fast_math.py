@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests import plans
+from adcli.codegen.modules import plans
+from adcli.codegen.modules.module import emit
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.fast_math import FUSED, with_fast_math
-from adcli.codegen.nests.module import emit
-from adcli.codegen.nests.runtime import compile_tensors
 from adcli.codegen.rows.flushing import FLUSHING, here
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program

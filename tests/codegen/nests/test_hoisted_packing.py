@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import addresses, plans, schedule, steps
-from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.codegen.loops import addresses
+from adcli.codegen.modules import plans
+from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
+from adcli.codegen.nests import schedule, steps
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision

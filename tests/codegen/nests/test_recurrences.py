@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
-from adcli.codegen.nests.module import emit
+from adcli.codegen.modules.module import emit
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.recurrences import one_holds
-from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.rings import with_rings
-from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 

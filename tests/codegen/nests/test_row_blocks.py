@@ -4,9 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
-from adcli.codegen.nests import calls
-from adcli.codegen.nests.module import TensorModule, laid_out
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules import calls
+from adcli.codegen.modules.module import TensorModule, laid_out
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
@@ -99,8 +99,8 @@ def test_random_programs_are_the_same_wherever_rows_are_cut(number: int, monkeyp
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_team_does_every_row_once(name: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     far(monkeypatch, 8)
-    monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_HELP", 0.0)
-    monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_THREADS", 0.0)
+    monkeypatch.setattr("adcli.codegen.modules.plans.WORTH_HELP", 0.0)
+    monkeypatch.setattr("adcli.codegen.modules.plans.WORTH_THREADS", 0.0)
     kernel = compile_tensors(parse(TEXTS[name]))
     at = whole_numbers(kernel.module.program, {"M": 53, "N": 19, "K": 3}, name)
     want = kernel(at, jobs=1)

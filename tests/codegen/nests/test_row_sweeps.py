@@ -4,10 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
+from adcli.codegen.modules.module import laid_out
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests import row_sweeps
-from adcli.codegen.nests.module import laid_out
 from adcli.codegen.nests.row_sweeps import one_nest
-from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
@@ -104,8 +104,8 @@ def test_elements_have_the_bits_that_they_have_alone(precision: Precision, monke
     """And sums are as near to those of more digits, whatever threads there are."""
     far(monkeypatch, 8)
     program, at = layer_norm(37, 83, precision)
-    monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_HELP", 0.0)
-    monkeypatch.setattr("adcli.codegen.nests.plans.WORTH_THREADS", 0.0)
+    monkeypatch.setattr("adcli.codegen.modules.plans.WORTH_HELP", 0.0)
+    monkeypatch.setattr("adcli.codegen.modules.plans.WORTH_THREADS", 0.0)
     kernel = compile_tensors(program, precision=precision)
     got = kernel(at, jobs=1)
     for jobs in (2, 3):

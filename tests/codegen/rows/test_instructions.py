@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import run
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.rows import jit, llvm
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.instructions import Instructions, stack

@@ -6,7 +6,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse

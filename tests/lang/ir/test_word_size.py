@@ -4,7 +4,7 @@ from __future__ import annotations
 import guarded_arrays
 import numpy as np
 import pytest
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse

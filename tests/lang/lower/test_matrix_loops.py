@@ -1,7 +1,7 @@
 """Operations on matrices in loops over time: a Kalman filter, read back, differentiated twice and compiled."""
 import numpy as np
 import pytest
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, affine, product, remainder, substituted, text, value
 from adcli.lang.ir.errors import AdError

@@ -1,0 +1,254 @@
+"""The body of a comprehension at one tile of points, each value once for what it depends on.
+
+A value that does not change along the vectorised index is a scalar, one that does is a register for each block; one that does not
+change along the tile's index is computed once for all its rows. Each goes to the outermost loop that knows its operands.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adcli.codegen.loops.addresses import Addresses
+from adcli.codegen.loops.quotients import TOGETHER, quotients, reciprocal, suits
+from adcli.codegen.nests.schedule import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
+from adcli.codegen.rows.instructions import suffix, vector
+from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir.affine import Affine, affine, slope, substituted
+from adcli.lang.ir.comprehension import BodySource, Read
+from adcli.lang.ir.primitives import INDEX_POWER
+
+
+@dataclass(slots=True)
+class BodyValue:
+    """A value at one tile of points: how it is written for each row (one if `tiled` is false) and each block (one if `packed`
+    is false), and the number of the frame that computes it."""
+
+    texts: list[list[str]]
+    tiled: bool
+    packed: bool
+    level: int
+
+
+class BodyWriter:
+    """Writes the body of the comprehension of `function`, for a tile of so many rows and blocks."""
+
+    def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
+        self.at, self.rows, self.blocks = function, rows, blocks
+        self.values: dict[Atom, BodyValue] = {}
+        self.carried = {power.result: power for power in function.schedule.powers if power.along is not None}
+
+    def write(self, fused: Equation | None) -> None:
+        """Sources and equations; all but a product that goes into the sum by a fused operation."""
+        self.read_sources()
+        self.compute([e for e in self.at.op.body.equations if e is not fused])
+
+    def read_sources(self) -> None:
+        op = self.at.op
+        for p, s in zip(op.body.params, op.sources, strict=True):
+            self.values[p.var] = self.source(s)
+
+    def compute(self, equations: Sequence[Equation]) -> None:
+        """Equations in their order; those first that stand still, so that all such divisors are known where one is divided by."""
+        later = list[Equation]()
+        for e in equations:
+            args = [self.values.get(a) for a in e.args if isinstance(a, Var)]
+            if any(a is None or a.packed for a in args):
+                later.append(e)
+            else:
+                self.values[e.outs[0]] = self.equation(e)
+        for e in later:
+            self.values[e.outs[0]] = self.equation(e)
+
+    def result(self, t: int, u: int) -> str:
+        return self.operand(self.at.op.body.results[0].atom, t, u, self.at.lanes > 1)
+
+    # ------------------------------------------------------------ equations
+
+    def equation(self, e: Equation) -> BodyValue:
+        power = self.carried.get(e.outs[0])
+        if power is not None and (found := self.product(e.args[0], power)) is not None:
+            return found
+        args = [self.values[a] for a in e.args if isinstance(a, Var)]
+        tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
+        level = max((a.level for a in args), default=0)
+        if (packed and suits(e, self.at.vectors) and self.at.at_beginning(level)
+                and not self.as_new(e.args[1], self.rows if tiled else 1, level)):
+            return self.quotient(e, tiled, level)
+        template, texts = (self.at.vectors if packed else self.at.scalars).template(e.op), []
+        for t in range(self.rows if tiled else 1):
+            row = []
+            for u in range(self.blocks if packed else 1):
+                operands = [self.operand(a, t, u, packed) for a in e.args]
+                row.append(self.at.computed(level, template, operands))
+            texts.append(row)
+        return BodyValue(texts, tiled, packed, level)
+
+    def quotient(self, e: Equation, tiled: bool, level: int) -> BodyValue:
+        """A division by what was known before, or by one number for several registers, multiplied out."""
+        (x, y), rows = e.args, self.rows if tiled else 1
+        divisions = [(self.operand(x, t, u, True), self.operand(y, t, u, True), self.reciprocal(y, t, u))
+                     for t in range(rows) for u in range(self.blocks)]
+        made = [z for k in range(0, len(divisions), TOGETHER) for z in quotients(self.at, level, divisions[k:k + TOGETHER])]
+        return BodyValue([made[t * self.blocks:(t + 1) * self.blocks] for t in range(rows)], tiled, True, level)
+
+    def reciprocal(self, y: Atom, t: int, u: int) -> str:
+        """1/y in a register."""
+        at = self.at
+        if isinstance(y, Lit):
+            return at.vectors.constant(1 / y.value)
+        by = self.values[y]
+        text = by.texts[t if by.tiled else 0][u if by.packed else 0]
+        inverse = reciprocal(at, at.vectors if by.packed else at.scalars, text, by.level)
+        return inverse if by.packed else at.spread(inverse, by.level)
+
+    def as_new(self, y: Atom, rows: int, level: int) -> bool:
+        """True if each register of a tile with so many rows has a divisor of its own, which the innermost loop makes."""
+        if isinstance(y, Lit):
+            return False
+        by = self.values[y]
+        return by.level == level and (by.tiled or rows == 1) and (by.packed or self.blocks == 1)
+
+    def product(self, x: Atom, power: IndexPower) -> BodyValue | None:
+        """A power whose exponent grows by 1 from turn to turn of a loop: the product goes along. None where its base is not known
+        before the loop."""
+        at = self.at
+        assert power.along is not None
+        level, base = at.bound[power.along][1], self.values.get(x, BodyValue([[""]], False, False, 0))
+        if base.level >= level:
+            return None
+        texts = [[self.carried_on(self.operand(x, t, u, base.packed), base.packed, level, power) for u in range(len(row))]
+                 for t, row in enumerate(base.texts)]
+        return BodyValue(texts, base.tiled, base.packed, level)
+
+    def carried_on(self, x: str, packed: bool, level: int, power: IndexPower) -> str:
+        """The product of factors x in the loop of frame `level`."""
+        at, frame, e = self.at, self.at.frames[level], power.exponent
+        key = ("power", x, e)
+        if key in frame.known:
+            return frame.known[key]
+        on = at.vectors if packed else at.scalars
+        kind, one = on.real, on.constant(1.0)
+        assert power.along is not None
+        rest = at.number(e - affine(power.along))[0]
+        before = at.place(level - 1, f"add i64 {rest}, {frame.phis[0]}")
+        first = at.place(level - 1, f"sitofp i64 {before} to {at.scalar}")
+        if packed:
+            first = at.spread(first, level - 1)
+        start, name, product = at.fresh(), at.fresh(), at.fresh()
+        at.frames[level - 1].head.append(on.template(INDEX_POWER).format(x, first, z=start))
+        frame.head.append(f"  {product} = fmul {kind} {name}, {x}")
+        now = at.number(e)[0] if power.least < 0 else ""
+        for n in range(power.least, 0):   # until there are factors, each reciprocal is one of its own; from 1/x it goes on to 1
+            following = one
+            if n < -1:
+                following = at.fresh()
+                at.frames[level - 1].head.append(on.template(INDEX_POWER).format(x, on.constant(n + 1.0), z=following))
+            here = at.place(level, f"icmp eq i64 {now}, {n}")
+            product = at.place(level, f"select i1 {here}, {kind} {following}, {kind} {product}")
+        frame.kept.append((kind, start, name, product))
+        frame.known[key] = name
+        return name
+
+    def operand(self, a: Atom, t: int, u: int, packed: bool) -> str:
+        """How an equation writes a value; `packed` if all its operands are registers."""
+        if isinstance(a, Lit):
+            return (self.at.vectors if packed else self.at.scalars).constant(a.value)
+        value = self.values[a]
+        text = value.texts[t if value.tiled else 0][u if value.packed else 0]
+        if packed and not value.packed:
+            return self.at.spread(text, value.level, "i1" if a.truth else None)
+        return text
+
+    # ------------------------------------------------------------ sources
+
+    def source(self, s: BodySource) -> BodyValue:
+        return self.read(s) if isinstance(s, Read) else self.position(s)
+
+    def position(self, s: Affine) -> BodyValue:
+        """The value of an expression of indices and sizes, as a number."""
+        at, v = self.at, self.at.schedule.vector
+        across = [i for i in at.schedule.across if i in indices(s)]
+        c = slope(s, v).number or 0 if v is not None else 0
+        texts, level = [], 0
+        for t in range(self.rows if across else 1):
+            text, level = at.number(substituted(s, {i: affine(i) + at.further(i, t) for i in across}))
+            if c:
+                kind = at.lanes
+                row = [at.place(level, f"sitofp {vector('i64', kind)} {at.lanes_of(text, level, c, u * kind)} to {at.real}")
+                       for u in range(self.blocks)]
+            else:
+                row = [at.place(level, f"sitofp i64 {text} to {at.scalar}")]
+            texts.append(row)
+        return BodyValue(texts, bool(across), c != 0, level)
+
+    def read(self, s: Read) -> BodyValue:
+        """Elements of an argument."""
+        at, schedule = self.at, self.at.schedule
+        atom = schedule.args[s.arg]
+        if isinstance(atom, Lit):
+            return BodyValue([[at.scalars.constant(atom.value)]], False, False, 0)
+        if at.copies and s in schedule.packed_reads:
+            address, level = at.place_in_copy(s, at.copies)
+            return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
+        moves = STILL if schedule.vector is None else movement(s.subscripts, schedule.vector)
+        tiled = any(movement(s.subscripts, i) != STILL for i in schedule.across)
+        texts, known, level = list[list[str]](), dict[str, list[str]](), 0
+        c = at.coefficient(atom, s.subscripts, schedule.vector) if schedule.vector is not None and moves == STRIDED else ""
+        if c == "0":   # beside an extent of 0: no element is there
+            moves = STILL
+        for t in range(self.rows if tiled else 1):
+            address, level = at.address(atom, s.subscripts, t)
+            level = max(level, at.floor)
+            if address in known:
+                pass
+            elif moves == STILL:
+                load = f"load {self.at.kind(atom)}, ptr {address}, align {self.at.alignment(atom)}"
+                known[address] = [self.as_number(level, load, atom, 1)]
+            elif moves == CONSECUTIVE:
+                known[address] = [self.registers(level, address, u, atom) for u in range(self.blocks)]
+            else:
+                known[address] = [self.spread_out(level, address, c, u, atom) for u in range(self.blocks)]
+            texts.append(known[address])
+        return BodyValue(texts, tiled, moves != STILL, level)
+
+    def copied(self, level: int, address: str, u: int) -> str:
+        """A register of what was copied."""
+        at = self.at
+        begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
+        return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes}")
+
+    def as_number(self, level: int, load: str, atom: Var, lanes: int) -> str:
+        got = self.at.place(level, load)
+        if not atom.integer:
+            return got
+        return self.at.place(level, f"sitofp {vector(self.at.env.integer, lanes)} {got} to {vector(self.at.scalar, lanes)}")
+
+    def registers(self, level: int, address: str, u: int, atom: Var) -> str:
+        """Consecutive elements."""
+        at, lanes = self.at, self.at.lanes
+        begin = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, i64 {u * lanes}") if u else address
+        mask = at.present
+        if mask is None:
+            load = f"load {vector(at.kind(atom), lanes)}, ptr {begin}, align {at.alignment(atom)}"
+            return self.as_number(level, load, atom, lanes)
+        return self.as_number(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
+
+    def spread_out(self, level: int, address: str, c: str, u: int, atom: Var) -> str:
+        """Elements at a constant distance."""
+        at, lanes = self.at, self.at.lanes
+        kind = vector("i64", lanes)
+        steps = f"<{', '.join(f'i64 {u * lanes + k}' for k in range(lanes))}>"
+        offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
+        places = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, {kind} {offsets}")
+        mask = at.present or "splat (i1 true)"
+        return self.as_number(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
+
+    def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
+        """Elements where the mask allows it, 1 elsewhere."""
+        lanes = self.at.lanes
+        kinds = f"v{lanes}{self.at.env.integer}" if atom.integer else suffix(self.at.scalar, lanes)
+        ending = f"{kinds}.{'p0' if action == 'load' else f'v{lanes}p0'}"
+        name, kind, truth = f"llvm.masked.{action}.{ending}", vector(self.at.kind(atom), lanes), vector("i1", lanes)
+        self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
+        one = f"splat ({self.at.env.integer} 1)" if atom.integer else self.at.vectors.constant(1.0)
+        return f"call {kind} @{name}({pointer} {where}, i32 {self.at.alignment(atom)}, {truth} {mask}, {kind} {one})"

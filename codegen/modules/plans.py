@@ -1,0 +1,319 @@
+"""Plans of calls: what follows from the shapes of the inputs.
+
+The sizes, the proof that no subscript is outside, the memory needed (known before any is taken), which nest each step uses, where
+in one block of memory the values lie that pass from step to step, and which steps threads share, if the whole is worth it.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+from adcli.codegen.loops.thread_pool import FROM, TO, WHOLE
+from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.modules import matrices
+from adcli.codegen.modules.array_calls import blank
+from adcli.codegen.modules.calls import CallPlan, ResultMemory, Shapes, Stretch, joined, numbered, refuse_much, seconds
+from adcli.codegen.modules.module import TensorModule, gathers
+from adcli.codegen.modules.segments import Run, SegmentPlan, in_order, planned
+from adcli.codegen.modules.sequence import EVERYTHING
+from adcli.codegen.modules.sweeps import Sweeps
+from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.nests.schedule_cost import cost
+from adcli.codegen.nests.steps import ModuleStep, of_its_own
+from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir.comprehension import Comprehension, Read
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.limits import BEYOND, MOST_INSTRUCTIONS, too_much
+from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.sizes.binding import bind, number, shapes
+from adcli.lang.sizes.in_bounds import prove, require_words
+from adcli.lang.sizes.step_order import prove_steps
+
+OF_A_CALL = 20.0
+"""Instructions of a call in a loop, beside those of its nest."""
+WORTH_THREADS = 5.5e-4
+"""Seconds of what a team shares of a run beyond which it is worth more than one thread."""
+WORTH_LINGERING, LINGERED = 7e-5, 1e-3
+"""Threshold while a worker is still spinning, and how long (s) it spins after a run."""
+LEAST_SHARED = 0.5
+"""The least part of a run that a team shares, if the run is worth one."""
+WORTH_HELP = 5e-6
+"""Seconds of one step of it, or of what is done at one step of a loop, beyond which threads help with that."""
+HELP = 2e-5
+"""Seconds of a step that help gains nothing by: to hear of it, to have the data, to wait for one another."""
+
+
+class CallPlanner:
+    """Planner of the calls of a module.
+
+    `counts` are the positions of the integers among the inputs that sizes are made of, `made` the results that compiled code
+    makes; `limit` the bytes that a call may take.
+    """
+
+    def __init__(self, module: TensorModule, counts: Sequence[int], made: Sequence[Var], limit: int | None) -> None:
+        self.module, self.program, self.counts, self.made = module, module.program, counts, made
+        self.limit, self.real = limit, np.dtype(module.entry.code)
+        self.own = module.values[len({p.var for p in self.program.params}) + len(made):]
+
+    def plan(self, key: Shapes) -> CallPlan:
+        """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
+        they do not fit, or need too much memory."""
+        program, module = self.program, self.module
+        integers = {program.params[k].name: n for k, n in zip(self.counts, key[-1], strict=True)} if self.counts else {}
+        given = key[:len(program.params)]
+        sizes = bind(program, {p.name: s for p, s in zip(program.params, given, strict=True)}, integers)
+        prove(program, sizes)
+        prove_steps(program, sizes)
+        found = shapes(program, sizes)
+        for v in module.env.tensors:
+            found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
+        self.refuse_empty(sizes, found)
+        segments = self.segmented(sizes, found)
+        cells = (ctypes.c_int64 * module.cells)()
+        of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
+        for name, at in module.env.sizes.items():
+            cells[at] = sizes.get(name, 0)
+        taken, shared = list[float](), 0.0
+        for k, step in enumerate(module.steps):
+            if step.loop is not None:
+                taken.append(self.plan_loop(step, sizes, found, cells))
+                shared += self.share_loop(step, sizes, cells)
+                continue
+            costs = self.costs(step, sizes, found)
+            best = cells[module.choices + k] = cheapest(costs)
+            taken.append(costs[best] if costs else 0.0)
+            shared += self.share_step(k, step.schedules[best], [sizes], cells) if step.schedules else 0.0
+        shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
+        live = self.offsets(found, segments)
+        results = sum(self.size(v) * prod(found[v]) for v in self.made)
+        refuse_much(live[1] + results, self.limit)
+        instructions = sum(x * segments.times(k) for k, x in enumerate(taken))
+        refuse_long(instructions)
+        numbers = self.numbers(live[0])
+        actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
+        places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
+        outputs = [found[v] for v in self.made]
+        memory = ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
+        helped = inf if module.parts else module.helped(cells)
+        return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
+                        idle_window(shared, sum(taken), helped), instructions, of_inputs, found, segments.bytes)
+
+    def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
+        """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
+        kept = [name for name in offsets if not isinstance(name, Var)]
+        return dict(chain(self.module.env.tensors.items(), ((name, -1 - k) for k, name in enumerate(kept))))
+
+    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
+              steps: int = 1) -> list[float]:
+        """Costs of the schedules of a step, at each of so many steps of a loop. AdError where its whole numbers are too large."""
+        for schedule in step.schedules:
+            require_words(self.program, step.equations[0], schedule.op, sizes, found)
+        if step.calls:
+            return [matrices.cost(step.equations[0], sizes)]
+        return [cost(n, sizes, self.module.entry.lanes, steps) for n in step.schedules]
+
+    def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
+        """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
+        loop, total = step.loop, 0.0
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        if low >= high:
+            return 0.0
+        for inner in step.each:
+            for end in (low, high - 1):
+                self.costs(inner, {**sizes, loop.step: end}, found)
+            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found, high - low)
+            best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
+            total += (costs[best] + OF_A_CALL) * (high - low)
+        return total
+
+    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> float:
+        """Enter what of a recurrence is for a team; its instructions."""
+        loop, shared = step.loop, 0.0
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
+        for inner in step.each if low < high else ():
+            k = self.module.choosers.index(inner)
+            schedule = inner.schedules[cells[self.module.choices + k]] if inner.schedules else None
+            shared += 0.0 if schedule is None else self.share_step(k, schedule, at, cells, high - low) * (high - low)
+        return shared
+
+    def share_step(self, k: int, schedule: Schedule, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
+        """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
+        the instructions of what is entered. The first sizes are the usual ones."""
+        team = self.module.env.team
+        if team is None or schedule.shared is None:
+            return 0.0
+        taken = cost(schedule, at[0], self.module.entry.lanes, steps)
+        if seconds(taken) < WORTH_HELP:
+            return 0.0
+        r = schedule.range(schedule.shared)
+        ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
+        if len(ends) > 1:
+            return 0.0
+        self.enter(k, *ends.pop(), cells, schedule.whole(self.module.entry.lanes))
+        return taken
+
+    def enter(self, number: int, low: int, high: int, cells: Any, whole: int = 1) -> None:
+        """Enter values of an index for a team, in parts of multiples of `whole`."""
+        assert self.module.env.team is not None
+        first = self.module.env.team.of(number)
+        cells[first + FROM], cells[first + TO], cells[first + WHOLE] = low, high, whole
+
+    def share_rows(self, k: int, g: RowBlocks, sizes: Mapping[str, int], taken: Sequence[float], cells: Any) -> float:
+        """Enter the parts of rows that steps go along for a team, in place of what each of these has entered; the instructions
+        that are entered so and have not been before."""
+        team, parts = self.module.env.team, sizes[g.name("parts")]
+        if team is None or not parts:
+            return 0.0
+        self.enter(len(self.module.choosers) + k, 0, parts, cells)
+        before = [team.of(n) for n in range(g.first, g.last)]
+        return sum(t for at, t in zip(before, taken, strict=True) if cells[at + FROM] >= cells[at + TO])
+
+    def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Cells for whole ranges: a step goes along all steps of time; and the rows done together."""
+        found: dict[str, int] = {}
+        for g in self.module.rows:
+            found |= g.cells(sizes, self.size, EVERYTHING)
+        for step, p in zip(self.module.steps, self.module.parts, strict=False):
+            if step.block is not None:
+                ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, sizes), number(p.high, sizes))
+                found.update(zip(step.block.names, (*ends, 0), strict=True))
+        return found
+
+    def segmented(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> SegmentPlan:
+        """Actions in order."""
+        module = self.module
+        if not module.parts:
+            together = {k: range(g.first, g.last) for g in module.rows for k in range(g.first, g.last)}
+            touched = list(dict.fromkeys(together.get(k, range(k, k + 1)) for k in range(len(module.steps))))
+            apart: dict[object, int] = {}
+            for g in module.rows:
+                given = g.cells(sizes, self.size, EVERYTHING)
+                apart |= {v: max(0, given[g.name("parts")] - 1) * given[g.bytes_of_sum(k)] for k, (_, v) in g.sums.items()}
+            return SegmentPlan([Run(k) for k in range(len(module.steps))], apart, [set(x) for x in touched])
+        sweeps = Sweeps(module.parts, sizes, found, self.real.itemsize)
+        loops = [(k, s) for k, s in enumerate(module.steps) if s.loop is not None]
+        checkpointed = {k for k, s in loops if isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint}
+        own = set(self.own)
+        segments = planned(sweeps, checkpointed, own) if checkpointed else None
+        return segments or in_order(sweeps, bool(checkpointed))
+
+    def stretch(self, run: Run, cells: Any) -> Stretch:
+        """One step, for some of its steps of time or all; a team shares what of them is done. `cells` are the plan's."""
+        step, env, team = self.module.steps[run.k], self.module.env, self.module.env.team
+        if run.low is None or run.high is None or step.block is None:
+            return Stretch(run.k, run.k + 1)
+        given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
+        schedule = step.schedules[cells[self.module.choices + run.k]] if step.schedules else None
+        first = 0 if team is None else team.of(run.k)
+        if schedule is not None and first and cells[first + FROM] < cells[first + TO] and schedule.shared is step.block.index:
+            given += [(first + FROM, run.low), (first + TO, run.high)]
+        return Stretch(run.k, run.k + 1, tuple(given))
+
+    def offsets(self, found: Mapping[Var, tuple[int, ...]], segments: SegmentPlan) -> tuple[dict[object, int], int]:
+        """Where values lie that are neither input nor result, and the bytes of all: a value's place is free for others after the
+        last step that reads it."""
+        values, cells = self.module.values, self.module.env.tensors
+        own = set[object](self.own)
+        phases: list[list[object]] = []
+        for touched in segments.touched:
+            names: dict[object, None] = {}
+            for k in sorted(k for k in touched if isinstance(k, int)):
+                names.update((values[cells[v]], None) for v in used(self.module.steps[k]) if isinstance(v, Var) and v in cells)
+            phases.append([*(v for v in names if v in own), *(x for x in touched if isinstance(x, tuple))])
+        last = {v: k for k, lives in enumerate(phases) for v in lives}
+        placed, free, end = dict[object, int](), list[tuple[int, int]](), 0
+        lying: dict[int, list[tuple[int, int]]] = {}
+        for k, lives in enumerate(phases):
+            for v in lives:
+                if v in placed:
+                    continue
+                size = -(-max(self.count(v, segments.bytes, found), 8) // CACHE_LINE) * CACHE_LINE
+                at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
+                if at is None:
+                    start, end = end, end + size
+                else:
+                    start, n = free.pop(at)
+                    if n > size:
+                        free.append((start + size, n - size))
+                placed[v] = start
+                lying.setdefault(last[v], []).append((start, size))
+            free += lying.pop(k, [])
+            free = merged(free)
+        return placed, end
+
+    def size(self, v: Var) -> int:
+        """Bytes of an element."""
+        return 8 if v.integer or v.truth else self.real.itemsize
+
+    def count(self, v: object, windows: Mapping[object, int], shapes: Mapping[Var, tuple[int, ...]]) -> int:
+        """The bytes of a value, or of what checkpoints keep."""
+        return windows[v] if v in windows or not isinstance(v, Var) else self.size(v) * prod(shapes[v])
+
+    def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
+        """AdError where a gather has nothing to choose from."""
+        equations = [e for step in self.module.choosers for e in (step.loop.equations if step.loop else step.equations)]
+        for e, op in [(e, e.op) for e in equations if isinstance(e.op, Comprehension)]:
+            for s, tensor, d in gathers(e, op, op.write):
+                if isinstance(tensor, Var) and found[tensor][d] == 0 and has_points(op, sizes):
+                    raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
+                                  f"which has no elements", e.span, None, self.program.source)
+
+
+def cheapest(costs: Sequence[float]) -> int:
+    return costs.index(min(costs)) if costs else 0
+
+
+def made(step: ModuleStep) -> list[Var]:
+    """The values that a step makes."""
+    own = [] if step.loop is None else step.loop.own
+    return [*(out for e in step.equations for out in e.outs), *own, *(v for s in (step, *step.each) for v in of_its_own(s))]
+
+
+def used(step: ModuleStep) -> list[Atom]:
+    """The values that a step reads or makes."""
+    return [a for e in step.equations for a in e.args] + [*made(step)]
+
+
+def idle_window(shared: float, instructions: float, helped: float) -> float:
+    """How long ago the run before may have ended, in seconds, so that one of so many instructions is worth a team, which shares
+    these of them and helps with so many steps; those of loops are too many."""
+    if shared <= LEAST_SHARED * instructions:
+        return 0.0
+    return inf if seconds(shared) > WORTH_THREADS else LINGERED if seconds(shared) > WORTH_LINGERING + HELP * helped else 0.0
+
+
+def refuse_long(instructions: float) -> None:
+    """AdError where a run takes more than anybody waits for."""
+    if instructions > MOST_INSTRUCTIONS:
+        raise too_much("at these sizes one run takes about", int(min(instructions, BEYOND)), "instructions",
+                       "use smaller tensors, or ranges with fewer points", MOST_INSTRUCTIONS)
+
+
+def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Free places, neighbours as one, the smallest first."""
+    found: list[tuple[int, int]] = []
+    for start, size in sorted(free):
+        if found and found[-1][0] + found[-1][1] == start:
+            found[-1] = found[-1][0], found[-1][1] + size
+        else:
+            found.append((start, size))
+    return sorted(found, key=lambda place: place[1])
+
+
+def has_points(op: Comprehension, sizes: Mapping[str, int]) -> bool:
+    from adcli.lang.evaluate.comprehensions import points  # start-up: hardly any program asks
+    return points(op, dict(sizes.items()))[1] > 0
+
+
+def named(e: Equation, s: Read) -> str:
+    source = e.args[s.arg]
+    return (source.name if isinstance(source, Var) else None) or "the subscript"

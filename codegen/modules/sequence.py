@@ -1,0 +1,240 @@
+"""The functions that run steps in turn: those of a program, and those of a loop at each of its steps.
+
+    define void @NAME(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused)
+
+What a step has for many threads is done by all of a team, where one is there: see `adcli.codegen.loops.thread_pool`. The leader
+begins it with no value of its outermost index, which fills the result, and then opens all values to the team.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adcli.codegen.loops.addresses import Environment
+from adcli.codegen.loops.frames import FunctionWriter
+from adcli.codegen.loops.thread_pool import ALONE, FROM, HELPS, LEADS, MAILBOX, NUMBER, POSTS, TO, WAITS, WHOLE, ThreadPool
+from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.rows.instructions import Instructions
+from adcli.lang.ir import Var
+
+EVERYTHING = 1 << 62
+"""More than any index."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepCall:
+    """The function `symbol` of a step, which has `number` among all steps and those inside of loops. A team may share it; or it
+    is a loop, which is told what its thread is to the team."""
+
+    symbol: str
+    number: int
+    shared: bool = False
+    loops: bool = False
+    copies: str | None = None
+    """The function that makes copies for all steps of the loop that this is a step of."""
+def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
+         linkage: str) -> list[str]:
+    """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together.
+    Where numbers are flushed the steps are in a function of their own."""
+    for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
+                         ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+                         ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
+        env.declare(symbol, f"declare {line}")
+    f, role, apart = FunctionWriter(env.sizes), str(ALONE), list[str]()
+    if env.team is not None:
+        f.open_condition(f.put("icmp ne ptr %share, null"), [("i64", role)])
+        (role,) = f.close_condition([f.put("load i64, ptr %share")])
+        others = f.put(f"icmp sge i64 {role}, {HELPS}")
+        f.open_condition(others)
+        other(f, env, env.team.name, role)
+        f.close_condition()
+        f.open_condition(f.put(f"xor i1 {others}, true"))
+    if env.flushing:
+        g = FunctionWriter(env.sizes)
+        in_turn(g, env, calls, rows, "%role")
+        g.say("ret void")
+        params = "ptr %env, i64 %role, i64 %first, i64 %last"
+        apart = [f"define internal void @{name}.flushed({params}){env.stack} {{", *g.text(), "}", ""]
+        env.flushed(f, f"call void @{name}.flushed(ptr %env, i64 {role}, i64 %first, i64 %last)")
+    else:
+        in_turn(f, env, calls, rows, role)
+    if env.team is not None:
+        f.close_condition()
+    f.say("ret void")
+    params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
+    return [*apart, f"define {linkage}void @{name}({params}){env.stack} {{", *f.text(), "}"]
+
+
+def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]],
+            role: str) -> None:
+    """Steps `first` to `last`, by a thread that is alone or leads a team."""
+    leads = f.put(f"icmp eq i64 {role}, {LEADS}")
+    groups = {k: each for each in rows for k in range(each[1].first, each[1].last)}
+    for k, call in enumerate(calls):
+        if (group := groups.get(k)) is not None and k > group[1].first:
+            continue
+        begun, left = f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp slt i64 {k}, %last")
+        f.open_condition(f.put(f"and i1 {begun}, {left}"))
+        if group is None:
+            run(f, env, call, role, leads)
+        else:
+            run_rows(f, env, calls, *group, role, leads)
+        f.close_condition()
+
+
+def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
+    """Work of a thread that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
+    are flushed."""
+    at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
+    number = f.put(f"load i64, ptr {at}")
+    mailbox = f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {MAILBOX}')}")
+    f.open_condition(f.put(f"icmp eq i64 {role}, {HELPS}"))
+    env.flushed(f, f"call void @{team}.help(ptr %env, i64 {number})")
+    f.open_condition(f.put(f"icmp ne ptr {mailbox}, null"))
+    f.say(f"call void @{team}.linger(ptr {mailbox})")
+    f.close_condition()
+    f.close_condition()
+    f.open_condition(f.put(f"icmp eq i64 {role}, {WAITS}"))
+    f.say(f"call void @{team}.wait(ptr %env, i64 {number})")
+    f.close_condition()
+    f.open_condition(f.put(f"icmp eq i64 {role}, {POSTS}"))
+    f.say(f"store i64 {f.put(f'call i64 @{team}.post(ptr {mailbox})')}, ptr {at}")
+    f.close_condition()
+
+
+def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> FunctionWriter:
+    """The function of a recurrence, without its head: its steps in turn, at each of them the calls."""
+    f = FunctionWriter(env.sizes)
+    low, high = f.number(loop.low)[0], f.number(loop.high)[0]
+    leads = f.put(f"icmp eq i64 %filling, {LEADS}")
+    f.open_condition(f.put(f"icmp slt i64 {low}, {high}"))
+    for call in calls:
+        if call.copies is not None:
+            f.say(f"call void @{call.copies}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
+    f.close_condition()
+    f.open_loop(None, low, high, 1, ())
+    now = f.frames[-1].index
+    if loop.down:
+        last = f.put(f"sub i64 {high}, 1")
+        now = f.put(f"sub i64 {last}, {f.put(f'sub i64 {now}, {low}')}")
+    f.say(f"store i64 {now}, ptr {f.cell(env.sizes[loop.step])}")
+    for call in calls:
+        run(f, env, call, str(ALONE), leads)
+    f.close_loop([])
+    f.say("ret void")
+    return f
+
+
+def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], together: StepCall, group: RowBlocks,
+             role: str, leads: str) -> None:
+    """Steps that go along rows, all of them by parts of the rows where these are many; then the sums of parts are added up."""
+    parts = in_cell(f, env, group.name("parts"))
+    many = f.put(f"icmp sgt i64 {parts}, 0")
+    f.open_condition(many)
+    run(f, env, together, role, leads)
+    for k, (result, apart) in group.sums.items():
+        size = in_cell(f, env, group.bytes_of_sum(k))
+        at, first = (tensor_at(f, env, v) for v in (result, apart))
+        f.open_loop(None, "1", parts, 1, ())
+        before = f.put(f"mul i64 {f.put(f'sub i64 {f.frames[-1].index}, 1')}, {size}")
+        part = f.put(f"getelementptr i8, ptr {first}, i64 {before}")
+
+        def add_up(on: Instructions, offset: str, at: str = at, part: str = part) -> None:
+            here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {offset}") for x in (at, part))
+            one, other = (f.put(f"load {on.real}, ptr {x}, align {on.size}") for x in (here, there))
+            f.say(f"store {on.real} {f.put(f'fadd {on.real} {one}, {other}')}, ptr {here}, align {on.size}")
+        each_register(f, env, size, add_up)
+        f.close_loop([])
+    f.close_condition()
+    f.open_condition(f.put(f"xor i1 {many}, true"))
+    for k in range(group.first, group.last):
+        run(f, env, calls[k], role, leads)
+    f.close_condition()
+
+
+def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], swept: Mapping[tuple[int, ...], str],
+                      cells: int) -> list[str]:
+    """The function of steps that go along rows, without its head: parts `begin` to `end` of the rows. A thread has an `env` of
+    its own for it, with its rows and, but for the first part, other places for sums, which start from nothing there. Steps that
+    are `swept` together are done by a function of that name, in the place of the first; their sums start from 0 in all
+    places."""
+    others = {k: steps for steps in swept for k in steps}
+    f, copy = FunctionWriter(env.sizes), "%copy"
+    f.chunks[0].append(f"  {copy} = alloca i64, i64 {cells}")
+    f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {copy}, ptr %env, i64 {8 * cells}, i1 false)")
+    rows, blocks, parts = (in_cell(f, env, group.name(of)) for of in ("rows", "blocks", "parts"))
+    low = f.put("call i64 @llvm.smax.i64(i64 %begin, i64 0)")
+    f.open_loop(None, low, f.put(f"call i64 @llvm.smin.i64(i64 %end, i64 {parts})"), 1, ())
+    part = f.frames[-1].index
+    more = f.put(f"icmp sgt i64 {part}, 0")
+    for k, (result, apart) in group.sums.items():
+        size = in_cell(f, env, group.bytes_of_sum(k))
+        before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
+        there = f.put(f"getelementptr i8, ptr {tensor_at(f, env, apart)}, i64 {before}")
+        chosen = f.put(f"select i1 {more}, ptr {there}, ptr {tensor_at(f, env, result)}")
+
+        def nothing(on: Instructions, offset: str, chosen: str = chosen, zero: float = 0.0 if k in others else -0.0) -> None:
+            there = f.put(f"getelementptr i8, ptr {chosen}, i64 {offset}")
+            f.say(f"store {on.real} {on.constant(zero)}, ptr {there}, align {on.size}")
+        each_register(f, env, size if k in others else f.put(f"select i1 {more}, i64 {size}, i64 0"), nothing)
+        f.say(f"store ptr {chosen}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.tensors[result]}')}")
+    first, last = (f.put(f"sdiv i64 {f.put(f'mul i64 {x}, {blocks}')}, {parts}") for x in (part, f.put(f"add i64 {part}, 1")))
+    f.open_loop(None, first, last, 1, ())
+    block = f.frames[-1].index
+    row = f.put(f"mul i64 {block}, {rows}")
+    for name, x in zip(group.names, (row, f.put(f"add i64 {row}, {rows}"), block), strict=False):   # 0 for the first of all
+        f.say(f"store i64 {x}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.sizes[name]}')}")
+    for k in [k for k in range(group.first, group.last) if k not in others or k == others[k][0]]:
+        symbol = swept[others[k]] if k in others else calls[k].symbol
+        f.say(f"call void @{symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
+    f.close_loop([])
+    f.close_loop([])
+    f.say("ret void")
+    return f.text()
+
+
+def each_register(f: FunctionWriter, env: Environment, size: str, inside: Callable[[Instructions, str], None]) -> None:
+    """Loops along numbers of so many bytes: registers, and what is left one by one. `inside` is told where each is."""
+    whole = f.put(f"and i64 {size}, -{env.lanes * env.bytes}")
+    for first, last, lanes in (("0", whole, env.lanes), (whole, size, 1)):
+        f.open_loop(None, first, last, lanes * env.bytes, ())
+        inside(env.on(lanes), f.frames[-1].index)
+        f.close_loop([])
+
+
+def in_cell(f: FunctionWriter, env: Environment, name: str) -> str:
+    """The number in the cell of this name."""
+    return f.put(f"load i64, ptr {place_of(f, env, name)}")
+
+
+def place_of(f: FunctionWriter, env: Environment, name: str) -> str:
+    """The address of the cell of this name."""
+    return f.put(f"getelementptr i64, ptr %env, i64 {env.sizes[name]}")
+
+
+def tensor_at(f: FunctionWriter, env: Environment, v: Var) -> str:
+    """The address of a tensor."""
+    return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
+
+
+def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: str) -> None:
+    """One step, by the team where this thread leads one and values of the step are for it."""
+    if call.loops or not call.shared or env.team is None:
+        f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {role if call.loops else ALONE})")
+        return
+    begin, end, whole = of_team(f, env.team, call.number)
+    shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
+    f.open_condition(shared)
+    f.say(f"call void @{call.symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 {ALONE})")
+    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {whole})")
+    f.close_condition()
+    f.open_condition(f.put(f"xor i1 {shared}, true"))
+    f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
+    f.close_condition()
+
+
+def of_team(f: FunctionWriter, team: ThreadPool, number: int) -> list[str]:
+    """Contents of the cells of something that a team may share."""
+    return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}")
+            for k in (FROM, TO, WHOLE)]

@@ -1,0 +1,84 @@
+"""Operations on matrices in native code: the numbers of the reference, from several threads, and errors that come out whole."""
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.reverse import vjp
+from adcli.lang.passes.simplify import simplify
+
+TEXT = """input A(N, N), P(N, N), b(N), B(N, K), S(T, N, N), c(T, N), int32 k(M)
+x = solve(A, b)
+X = solve(transpose(A), B)
+L = cholesky(P)
+l = 0.5*logdet(P) + x(0)
+V = inverse(A)
+Y = solve(S, c)
+z(m) = logdet(S(k(m)))
+w(2*t) = solve_lower(S(t), c(t))
+u = solve_upper(transpose(L), b)
+output x, X, L, l, V, Y, z, w, u
+"""
+
+
+def points(n: int, t: int = 2) -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(n)
+    a = draw.normal(size=(t + 2, n, n)) + n * np.eye(n)
+    return {"A": a[0], "P": a[1] @ a[1].T, "b": draw.normal(size=n), "B": draw.normal(size=(n, 2)), "S": a[2:],
+            "c": draw.normal(size=(t, n)), "k": np.array([1, 0, 1])}
+
+
+@pytest.fixture(scope="module")
+def kernel() -> TensorKernel:
+    return compile_tensors(parse(TEXT))
+
+
+@pytest.mark.parametrize("n", [1, 4, 40])
+def test_native_code_has_the_numbers_of_the_reference(kernel: TensorKernel, n: int) -> None:
+    at = points(n)
+    expected = evaluate(kernel.program, at, numpy_arithmetic())
+    for _ in range(2):   # the second time in memory that was used
+        found = kernel(at)
+        assert all(np.allclose(found[name], expected[name], rtol=1e-12, atol=1e-13, equal_nan=True) for name in expected)
+
+
+def test_threads_share_a_kernel(kernel: TensorKernel) -> None:
+    many = [points(n, t) for n in (2, 3, 5) for t in (1, 2, 3) for _ in range(4)]
+    many = [{**at, "k": at["k"] * 0} for at in many]
+    with ThreadPoolExecutor(4) as pool:
+        for at, found in zip(many, pool.map(kernel, many), strict=True):
+            assert np.allclose(at["A"] @ found["x"], at["b"]) and np.allclose(found["L"] @ found["L"].T, at["P"])
+
+
+def test_a_subscript_that_is_read_outside_is_an_error_and_the_next_call_is_whole(kernel: TensorKernel) -> None:
+    at = points(3)
+    with pytest.raises(AdError, match=r"k\(1\) = 7 is out of range for dimension 0 of 'S'"):
+        kernel({**at, "k": np.array([0, 7])})
+    assert np.isfinite(kernel(at)["x"]).all()
+
+
+def test_extents_that_do_not_fit_are_said_with_both(kernel: TensorKernel) -> None:
+    square = compile_tensors(parse("input R(M, N), b(M)\nx = solve(R, b)"))
+    with pytest.raises(AdError, match="takes a square matrix, and R is 2 by 3"):
+        square({"R": np.ones((2, 3)), "b": np.ones(2)})
+
+
+def test_derivatives_of_a_large_system() -> None:
+    program = simplify(vjp(duplicate(parse("input A(N, N), b(N)\nx = solve(A, b)\nv +=! x(i)**2\noutput v")), ["A", "b"]))
+    n, draw = 200, np.random.default_rng(0)
+    a, b = draw.normal(size=(n, n)) + n * np.eye(n), draw.normal(size=n)
+    found = compile_tensors(program)({"A": a, "b": b, "d_dv": 1.0})
+    x = np.linalg.solve(a, b)
+    adjoint = np.linalg.solve(a.T, 2 * x)
+    assert np.allclose(found["d_db"], adjoint, rtol=1e-10) and np.allclose(found["d_dA"], -np.outer(adjoint, x), rtol=1e-10)
+
+
+def test_a_step_that_calls_counts_among_the_instructions(kernel: TensorKernel) -> None:
+    at = {name: x.shape for name, x in points(4).items()}
+    small = kernel.plan(tuple([at[p.name] for p in kernel.program.params])).instructions
+    at = {name: x.shape for name, x in points(40).items()}
+    assert kernel.plan(tuple([at[p.name] for p in kernel.program.params])).instructions > 5 * small
