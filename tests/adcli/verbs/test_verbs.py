@@ -102,7 +102,7 @@ def test_every_option_is_explained(verb):
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
     for option in (p for p in command.params if isinstance(p, click.Option)):
-        assert option.help, option.opts
+        assert re.fullmatch(r"(?:[A-Z][a-z ]|[^A-Z ])(?:.*[^ ])?\.", option.help or ""), option.opts
         assert "_" not in (option.metavar or ""), option.opts
     assert command.help
     assert len(command.get_short_help_str(100)) < 70
