@@ -15,7 +15,6 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import combinations_with_replacement, islice, product
 
 from adcli.check.foreign import Answer, Foreign, cut
@@ -37,11 +36,7 @@ ALLOWED = 8.0
 SINGLE = 1e-5
 """Relative differences up to which single precision may be the reason."""
 SMALL = 1e-12
-"""Differences relative to the largest value of an entry up to which a right formula may have lost its digits."""
-HALF = 0.5001
-"""Units of the last digit that writing a number changes it by, with room for what is computed of it."""
-PRINTED = range(4, 13)
-"""Digits of numbers that have been rounded to be printed, and not because they are simple."""
+"""Differences relative to the largest element of a derivative up to which a right formula may have lost its digits."""
 LONGEST_TERM = 60
 """Characters of a term in a message."""
 
@@ -196,47 +191,7 @@ class Against:
         if self.singles and worst.relative(abs(worst.got - worst.expected)) < SINGLE:
             return Blame(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree;"
                               " --precision single allows for that")
-        return self.printed() or self.exchanged(key) or self.of_a_term(key) or self.lost(key)
-
-    def printed(self) -> Blame | None:
-        """Few digits, if all differences come from writing their numbers so."""
-        held = [h for entries in self.held.values() for h in entries]
-        digits, decimals = digits_and_decimals([h.theirs for h in held])
-        for count, what, unit in ((digits, "digit", lambda x: x and 10.0**(math.floor(math.log10(abs(x))) + 1 - digits)),
-                                  (decimals, "decimal", lambda x: 10.0**-decimals)):
-            if count in PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
-                return Blame(f"its numbers are written with {plural(count, what)}, and differ by no more than that;"
-                                  " 17 digits make doubles (%.17g)")
-        return None
-
-    def coarse(self) -> float:
-        """A relative difference that says nothing of their formula, where their numbers have few digits."""
-        digits, _ = digits_and_decimals([h.theirs for entries in self.held.values() for h in entries])
-        return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits in PRINTED else 0.0)
-
-    def lost(self, key: EntryKey) -> Blame | None:
-        """A formula that may be right in exact arithmetic: where an entry is small its digits are lost."""
-        held = self.held[key]
-        largest, wrong = max(abs(h.ours) for h in held), max(abs(h.theirs - h.ours) for h in held if h.wrong)
-        if len(held) < 2 or not wrong <= SMALL * largest:
-            return None
-        return Blame(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as"
-                          " where a right formula loses digits to cancellation")
-
-    def exchanged(self, key: EntryKey) -> Blame | None:
-        """Another entry of ours that theirs is, at every point."""
-        coarse = self.coarse()
-        theirs = [(h.theirs, 2 * h.allowed + coarse * abs(h.theirs)) for h in self.held[key]]
-        for other, held in self.held.items():
-            if other == key or len(held) != len(theirs) or len(held) < 2 or len(other[1]) != len(key[1]):
-                continue
-            if all(abs(x - h.ours) <= allowed + h.allowed for (x, allowed), h in zip(theirs, held, strict=True)):
-                back = all(abs(h.theirs - mine.ours) <= h.allowed + mine.allowed + coarse * abs(h.theirs)
-                           for h, mine in zip(held, self.held[key], strict=True))
-                return Blame(f"{called(key)} and {called(other)} are exchanged" if back and
-                                   any(h.wrong for h in held) else
-                                   f"what is returned as {called(key)} is {called(other)}")
-        return None
+        return self.of_a_term(key)
 
     def of_a_term(self, key: EntryKey) -> Blame | None:
         """The part of the formula that explains an entry."""
@@ -247,7 +202,7 @@ class Against:
             result = next(r for r in program.results if r.wrt)
         else:
             program, result = primal, next(r for r in primal.results if r.name == of)
-        coarse = self.coarse()
+        coarse = SINGLE if self.singles else 0.0
         cases = [Difference(h.at, h.theirs - h.ours, h.allowed + coarse * abs(h.ours)) for h in self.held[key]
                  if h.at.keys() == {p.name for p in primal.params}]   # tensors may have other shapes elsewhere
         cases.sort(key=lambda c: abs(c.difference) <= c.tolerance)
@@ -277,12 +232,6 @@ class Against:
         lost = SMALL * max(abs(h.ours) for h in held)
         factor = explains([h.ours for h in held], [Difference(h.at, h.theirs - h.ours, h.allowed + lost) for h in held])
         return None if factor is None else Blame(f"{name} {told(factor)} in all elements at every point")
-
-
-def digits_and_decimals(numbers: Sequence[float]) -> tuple[int, int]:
-    """The most digits, and the most decimals, that any of these numbers needs."""
-    written = [Decimal(repr(x)).normalize().as_tuple() for x in numbers if math.isfinite(x)]
-    return max((len(x.digits) for x in written), default=0), max((-int(x.exponent) for x in written), default=0)
 
 
 def is_single(x: float) -> bool:

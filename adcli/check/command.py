@@ -90,8 +90,7 @@ class CheckOptions(Options):
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
     """Compare first and second derivatives, in both modes, native and interpreted, with differences in multiple precision,
-    products and Taylor remainders; and the status of operations with limits from both sides. Exits with 1 if any of them
-    disagree, or if there was nothing to compare.
+    products and Taylor remainders. Exits with 1 if any of them disagree, or if there was nothing to compare.
 
     Tolerances widen where cancellation loses digits, and the report says so; kinks, poles and overflow are counted, not
     compared.

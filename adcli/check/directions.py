@@ -90,7 +90,7 @@ class DirectionalCheck:
         found = {t.method: t for t in tallies}
         methods = ("forward against reverse", "native against reference", in_precision(self.of.precision),
                    "multiple precision", "program in multiple precision", "differences along directions",
-                   "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives", "status of operations",
+                   "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives",
                    "Taylor remainder, gradient", "Taylor remainder, Hessian")
         return [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods if name]
 

@@ -12,35 +12,28 @@ again as parts of the length over which the value goes on as it begins, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.diagnose import described, named
-from adcli.check.subject import EntryKey, Seen, Subject, evaluated, spread, tamed
+from adcli.answers.diagnose import described
+from adcli.check.subject import EntryKey, Seen, Subject, evaluated, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.differences import UNRESOLVED
 from adcli.lang.analyse.rounding import Bounded, Rounding
-from adcli.lang.evaluate import FLOAT, every_value, precise_arithmetic, read
-from adcli.lang.ir import Equation
+from adcli.lang.evaluate import precise_arithmetic
 from adcli.lang.ir.errors import install
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 if TYPE_CHECKING:
     from adcli.lang.analyse.taylor_remainder import Remainder
-    from adcli.lang.analyse.wrong_status import Operands, Operation
 
 MARGIN = 2.0
 """The error bound is of first order; so many times it is allowed."""
 POINTS, PRECISE = 500_000, 80_000
 """Operations to evaluate: by the reference evaluator at all points, and in multiple precision."""
-OPERATIONS, OPERANDS = 500, 600
-"""Different operations whose status is looked at, and how often at all points together beside special operands."""
-MOST_ARGUMENTS = 6
-"""Arguments of an operation whose status is looked at: ties of them all take the cube of their number, and max, min and hypot of
-more do with each what they do with these."""
 EXACTLY = 1e-15
 """Relative difference of what knows no rounding."""
 TINY = 1e-25
@@ -231,46 +224,6 @@ def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
     return total, bound
 
 
-# ---------------------------------------------------------------- where operations are not smooth
-
-def statuses(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
-    """Claims of the table about the smoothness of each operation, against values on both sides: at the operands that it has at
-    the points, at zeros and ties of them, and at special ones. One comparison for each operation, the first that disagrees."""
-    tally = Tally("status of operations", derivatives=False)
-    if not has_precision():
-        tally.note = f"not run: {install('python-flint')}"
-        return [tally]
-    from adcli.lang.analyse.wrong_status import judge, special_operands, ties
-    used = operations(subject, [s.at for s in seen])
-    for operation, met in subject.sampled(list(used.items()), 1, OPERATIONS, tally, "operations"):
-        rules = operation.rules()
-        drawn = spread([(e, x) for x, e in met.items()], max(1, OPERANDS // len(used)))
-        first, operands = drawn[0]
-        places = [*drawn, *((first, x) for x in (*ties(operation, operands), *special_operands(operation, rules)))]
-        judged = [(e, x, found) for e, x in places if (found := judge(operation, x, rules)) is not None]
-        if not judged:
-            tally.skip("not told by values on both sides")
-            continue
-        e, x, found = next((j for j in judged if j[2].wrong), judged[0])
-        tally.misjudged += [(e, x, found)] * found.wrong
-        tally.compare(f"status of {described(e, '')}", named(x), found.claimed, found.shown, 0.0)
-    return [tally]
-
-
-def operations(subject: Subject, points: Iterable[dict[str, float]]) -> dict[Operation, dict[Operands, Equation]]:
-    """The different operations of real numbers, with the operands that they have at the points, and where."""
-    from adcli.lang.analyse.wrong_status import Operation
-    used: dict[Operation, dict[Operands, Equation]] = {}
-    for at in points:
-        values = every_value(subject.chosen, at, NATIVE)
-        for whole in subject.chosen.equations:
-            e = whole.with_args(whole.args[:MOST_ARGUMENTS]) if whole.op.variadic else whole
-            operation = Operation.of(e)
-            if operation.moved and e.op.outs == 1:
-                used.setdefault(operation, {}).setdefault(tuple([read(values, a, FLOAT) for a in e.args]), e)
-    return used
-
-
 # ---------------------------------------------------------------- the remainders of expansions
 
 def taylor(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
@@ -309,7 +262,7 @@ def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) ->
 
 
 METHODS: tuple[Callable[[Subject, Sequence[Seen]], list[Tally]], ...] = (
-    modes, evaluators, other_precision, precise, products, statuses, taylor)
+    modes, evaluators, other_precision, precise, products, taylor)
 
 
 def has_precision() -> bool:

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.diagnose import described, letter, named, shown
+from adcli.answers.diagnose import described, letter
 from adcli.check.tally import Blame
-from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.numbers import json_text, non_finite, shortest
 from adcli.output.wrap import fitted, table
@@ -20,13 +19,11 @@ if TYPE_CHECKING:
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
-PREFERRED = ("status", "multiple", "differences", "program", "forward", "native", "single", "dot", "symmetry",
+PREFERRED = ("multiple", "differences", "program", "forward", "native", "single", "dot", "symmetry",
              "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
 """Findings and entries that are listed."""
-EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULAR: "slopes without bound"}
-"""Evidence from values on both sides of a point."""
 
 
 def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
@@ -83,7 +80,7 @@ def row(t: Tally) -> tuple[str, ...]:
         return t.method, str(t.compared), "", "", t.verdict, ", ".join(remarks)
     w = t.worst
     worst, allowed = relative(w)
-    if t.method.startswith("Taylor") or not t.derivatives:
+    if t.method.startswith("Taylor"):
         worst = allowed = ""
     return t.method, str(t.compared), worst, allowed, t.verdict, ", ".join(remarks)
 
@@ -127,8 +124,6 @@ def worst(check: Check) -> Tally:
 def fault_of(check: Check, t: Tally) -> Blame | None:
     """Source of the worst entry of a method; None without an explanation."""
     assert t.worst is not None
-    if not t.derivatives:
-        return misjudged(t)
     if foreign(check, t):
         assert check.against is not None
         return check.against.explanation(t.worst)
@@ -142,16 +137,15 @@ def fault_lines(check: Check) -> list[str]:
     lines, w, theirs = finding_lines(t), t.worst, foreign(check, t)
     if w is None or w.ratio <= 1:
         return lines
-    if t.derivatives:
-        lines += [f"worst: {w.name}{f' at {place(w.at)}' if w.at else ''}",
-                  f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
+    lines += [f"worst: {w.name}{f' at {place(w.at)}' if w.at else ''}",
+              f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
     found = fault_of(check, t)
     if theirs:
         lines += foreign_lines(check, w, found)
     if found is None and theirs:
         return lines
     said = diagnostic("error", found.message, found.span, found.span and check.primal.source) if found else elsewhere(check)
-    return [*lines, *[""] * t.derivatives, said]
+    return [*lines, "", said]
 
 
 def place(at: dict[str, float]) -> str:
@@ -197,15 +191,6 @@ def blame(found: Culprit) -> Blame:
                  f" differences of the operation give {shortest(found.expected)}", e.span, e.op.spelled or e.op.name)
 
 
-def misjudged(t: Tally) -> Blame:
-    """Message about a wrong status, with the place of its operation."""
-    e, operands, found = t.misjudged[0]
-    at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
-    along = f" along {letter(found.position)}" if found.position is not None and len(operands) > 1 else ""
-    return Blame(f"the status of {described(e, '')} is {LEVELS[found.claimed]} at {at}; values on both sides show"
-                 f" {EVIDENCE[found.shown]}{along}", e.span, e.op.spelled or e.op.name)
-
-
 def elsewhere(check: Check) -> str:
     """Where the fault must be if no rule is wrong."""
     failed = {t.method for t in check.tallies if t.failed}
@@ -232,11 +217,11 @@ def number(x: float) -> object:
 
 
 def entry(t: Tally, number: Written) -> dict[str, Any]:
-    """The worst of a method; levels of smoothness as words."""
+    """The worst of a method."""
     assert t.worst is not None
-    w, written = t.worst, number if t.derivatives else lambda level: LEVELS[int(level)]
-    return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": written(w.got),
-            "expected": written(w.expected), "allowed": number(w.allowed)}
+    w = t.worst
+    return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": number(w.got),
+            "expected": number(w.expected), "allowed": number(w.allowed)}
 
 
 def json_report(check: Check, points: dict[str, Any]) -> str:

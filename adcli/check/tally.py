@@ -11,8 +11,6 @@ from adcli.lang.analyse.taylor_remainder import ORDERS
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 if TYPE_CHECKING:
-    from adcli.lang.analyse.wrong_status import Judged, Operands
-    from adcli.lang.ir import Equation
     from adcli.lang.ir.errors import Span
 
 NO_DIGIT = "rounding leaves no digit"
@@ -67,9 +65,8 @@ class ForeignFault(NamedTuple):
 
 @dataclass
 class Tally:
-    """The figures of one method. `note` says why it did not run, or of what it looked at a part; `derivatives` whether it
-    compares derivatives, and not levels of smoothness by their place in the order, those that are wrong in `misjudged`. Each
-    finding counts as a comparison that failed."""
+    """The figures of one method. `note` says why it did not run, or of what it looked at a part. Each finding counts as a
+    comparison that failed."""
 
     method: str
     compared: int = 0
@@ -79,9 +76,7 @@ class Tally:
     digits: float | None = None
     slope: float | None = None
     note: str | None = None
-    derivatives: bool = True
     findings: list[ForeignFault] = field(default_factory=list)
-    misjudged: list[tuple[Equation, Operands, Judged]] = field(default_factory=list)
 
     def compare(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float,
                 order: int = 1) -> None:
@@ -139,12 +134,11 @@ class Tally:
 def joined(tallies: Sequence[Tally]) -> Tally:
     """The figures of one method at several points, which were looked at one after another."""
     first = tallies[0]
-    found = Tally(first.method, sum(t.compared for t in tallies), sum(t.failed for t in tallies), derivatives=first.derivatives)
+    found = Tally(first.method, sum(t.compared for t in tallies), sum(t.failed for t in tallies))
     for t in tallies:
         found.skipped.update(t.skipped)
     found.worst = max((t.worst for t in tallies if t.worst), key=lambda w: w.severity, default=None)
     found.digits = min((t.digits for t in tallies if t.digits is not None), default=None)
     found.slope = min((t.slope for t in tallies if t.slope is not None), default=None)
-    found.misjudged = [one for t in tallies for one in t.misjudged]
     found.note = next((t.note for t in tallies if t.note), None)
     return found

@@ -114,7 +114,7 @@ def steps(a, T):
 @pytest.mark.parametrize(("function", "said"), [
     ("both", "ok: "), ("in_order", "ok: "), ("named", "ok: "), ("lists", "ok: "),
     ("twice", "error: dL_dW counts twice in all elements at every point"),
-    ("transposed", "error: dL_dW(0, 1) and dL_dW(1, 0) are exchanged"), ("short", "returns 2 numbers; expected are value 1"),
+    ("transposed", "wrong: dL_dW(0, 1) at 2 of 2 points"), ("short", "returns 2 numbers; expected are value 1"),
     ("raises", "raises ValueError: (1, 2)"), ("one", "one(p) takes neither the inputs by their names, x, W, nor all of them in"),
 ])
 def test_somebodys_function_of_arrays_is_compared(function: str, said: str, tmp_path: pathlib.Path) -> None:

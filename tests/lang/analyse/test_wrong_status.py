@@ -6,9 +6,9 @@ import math
 from random import Random
 
 import pytest
-from adcli.lang.analyse.wrong_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
 from adcli.lang.ir import DOMAIN, JUMP, KINK, LEVELS, SINGULAR, SMOOTH, Primitive, Status
 from adcli.lang.ir.primitives import TABLE
+from judged_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
 from planted_faults import planted, wrong_status
 
 CONSTANTS = {"pown": [(-2.0,), (-1.0,), (0.0,), (1.0,), (3.0,)], "polygamma": [(1.0,)], "dxlogy": [(0.0,), (1.0,), (2.0,)],
