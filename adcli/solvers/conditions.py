@@ -1,6 +1,7 @@
 """Conditions on an optimum, as --subject-to says them: `g <= 0`, `g == 1`, `0 <= g <= 2`, where g is an expression of inputs,
 outputs, sizes and other values of the program that have a name. Each becomes a further output with bounds; where tensors stand
-in it without subscripts it holds for every element, and the output is a tensor."""
+in it without subscripts it holds for every element, and the output is a tensor. Bounds are numbers, or expressions of inputs that
+do not move, also tensors: `low <= x <= high`."""
 from __future__ import annotations
 
 import math
@@ -8,7 +9,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
@@ -22,14 +25,18 @@ HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"
 NAME = r"(?<![\w.])[^\W\d]\w*"
 
 
+Bound = float | str
+"""A number, or an expression of inputs that do not move."""
+
+
 class StatedCondition(NamedTuple):
     """`text` is what the user wrote, with the tensors `whole` without subscripts; the output `name` must lie between `low` and
     `high`."""
 
     text: str
     name: str
-    low: float
-    high: float
+    low: Bound
+    high: Bound
     whole: Collection[str] = ()
 
     def of_element(self, subscripts: str) -> str:
@@ -43,9 +50,9 @@ def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[
     bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`, by default the one that no
     condition names."""
     whole, conditions, bounds, asked = program, list[StatedCondition](), list[StatedCondition](), set[str]()
-    values = named_values(program)
+    values, fixed = named_values(program), {p.name for p in program.params} - set(moved)
     for text in texts:
-        for own, part, low, high in parsed(text, values):
+        for own, part, low, high in parsed(text, values, fixed if moved else ()):
             if part.strip() in moved:
                 bounds.append(StatedCondition(own, part.strip(), low, high))
                 continue
@@ -78,9 +85,9 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
     return with_outputs(whole, [*kept, *made])
 
 
-def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, str, float, float]]:
+def parsed(text: str, values: Mapping[str, Atom], fixed: Collection[str] = ()) -> list[tuple[str, str, Bound, Bound]]:
     """A condition on the `values` of a program in parts of one comparison or two: each as it is written, and its expression with
-    the numbers that this lies between."""
+    the bounds that this lies between."""
     parts, signs = pieces(text)
     if not signs or not all(part.strip() for part in parts):
         raise AdError(f"'{text}' is not a condition", help=HELP)
@@ -93,26 +100,33 @@ def parsed(text: str, values: Mapping[str, Atom]) -> list[tuple[str, str, float,
         parts = parts[::-1]
     if signs == ["=="]:
         left, right = parts
-        number, other = constant(right, values), constant(left, values)
+        number, other = something_moves([constant(right, values, fixed), constant(left, values, fixed)])
         if number is not None and other is not None:
             raise AdError(f"'{text}' is of numbers alone", help=HELP)
         if other is not None:
             left, number = right, other
         return [(text.strip(), *((left, number, number) if number is not None else (f"({left}) - ({right})", 0.0, 0.0)))]
-    numbers = [constant(part, values) for part in parts]
+    numbers = something_moves([constant(part, values, fixed) for part in parts])
     if None not in numbers:
         raise AdError(f"'{text}' is of numbers alone", help=HELP)
     if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
-        if numbers[0] > numbers[2]:
-            raise AdError(f"'{text}' holds nowhere: {numbers[0]!r} is more than {numbers[2]!r}")
-        return [(text.strip(), parts[1], numbers[0], numbers[2])]
+        low, high = numbers[0], numbers[2]
+        if isinstance(low, float) and isinstance(high, float) and low > high:
+            raise AdError(f"'{text}' holds nowhere: {low!r} is more than {high!r}")
+        return [(text.strip(), parts[1], low, high)]
     pairs = list(pairwise(zip(parts, numbers, strict=True)))
     own = [f"{less.strip()} <= {more.strip()}" for (less, _), (more, _) in pairs] if len(pairs) > 1 else [text.strip()]
     return [(each, *below(*pair)) for each, pair in zip(own, pairs, strict=True)]
 
 
-def below(less: tuple[str, float | None], more: tuple[str, float | None]) -> tuple[str, float, float]:
-    """less <= more, as an expression between two numbers."""
+def something_moves(bounds: list[Bound | None]) -> list[Bound | None]:
+    """Bounds of which the last that has names is none where there would be nothing else to hold."""
+    named = [k for k, bound in enumerate(bounds) if isinstance(bound, str)]
+    return [None if k == named[-1] else bound for k, bound in enumerate(bounds)] if named and None not in bounds else bounds
+
+
+def below(less: tuple[str, Bound | None], more: tuple[str, Bound | None]) -> tuple[str, Bound, Bound]:
+    """less <= more, as an expression between two bounds."""
     (left, low), (right, high) = less, more
     if high is not None:
         return left, -math.inf, high
@@ -132,15 +146,30 @@ def pieces(text: str) -> tuple[list[str], list[str]]:
     return [*parts, text[start:]], signs
 
 
-def constant(text: str, values: Mapping[str, Atom]) -> float | None:
-    """The value of an expression of numbers alone; None where it has names."""
+def constant(text: str, values: Mapping[str, Atom], fixed: Collection[str] = ()) -> Bound | None:
+    """The value of an expression of numbers alone, or an expression of `fixed` inputs; None where it has other names."""
     program = expression(text, text, values)
     if program.params:
-        return None
+        return text.strip() if all(p.name in fixed for p in program.params) else None
     number = evaluate(program, {}, FLOAT)[program.results[0].name]
     if number != number:
         raise AdError(f"the bound {text.strip()} is nan")
     return float(number)
+
+
+def value_of(bound: Bound, program: Program, at: Mapping[str, Any]) -> Any:
+    """The number or the array of numbers of a bound at a point."""
+    from adcli.task.native import compiled
+    if isinstance(bound, float):
+        return bound
+    if bound in at:
+        found = np.asarray(at[bound], np.float64)
+    else:
+        whole, name = with_expression(program, bound, bound)
+        found = np.asarray(compiled(with_outputs(whole, [name]), True)(at)[name])
+    if np.isnan(found).any():
+        raise AdError(f"the bound {bound} is nan")
+    return found
 
 
 def expression(text: str, whole: str, values: Mapping[str, Atom]) -> Program:

@@ -11,20 +11,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
-from adcli.solvers.conditions import with_conditions
+from adcli.solvers.conditions import StatedCondition, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction, VectorFunction
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
     MOST_INPUTS,
     NOT_FINITE,
+    NOT_UNIQUE,
     SADDLE,
     STATIONARY,
     Assessment,
@@ -38,8 +40,17 @@ from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector, dense, places, scaled
 from adcli.task.matrices import elements
 
-Found = tuple[Vector, int, str]
-"""Where a solver ends, its iterations, and its message."""
+
+class SolverEnd(NamedTuple):
+    """Where a solver ends, its iterations, its message, and multipliers of conditions and variables if it has them: positive
+    where a lower bound holds."""
+
+    y: Vector
+    iterations: int
+    message: str
+    pulls: tuple[Vector, Vector] | None = None
+
+
 SMALLEST_SCALE = 1e-3
 """A variable that starts at 0, or nearer, is scaled as if it started here."""
 ITERATIONS = 3000
@@ -62,9 +73,13 @@ class Problem:
     conditions: tuple[str, ...] = ()
     """Texts of the conditions, one for each of the other outputs."""
     start: Vector = field(default_factory=lambda: np.zeros(0))
+    here_only: bool = False
+    """True if bounds are values of inputs."""
 
     def elsewhere(self, point: Mapping[str, Any]) -> Problem | None:
-        """Problem from another point; None where inputs have other shapes there."""
+        """Problem from another point; None where inputs have other shapes there, or other bounds may hold."""
+        if self.here_only:
+            return None
         function = self.function.elsewhere(point)
         here = self.function.point(self.start)
         same = all(np.shape(point[name]) == np.shape(here[name]) for name in here)
@@ -89,7 +104,9 @@ class Evaluations:
     """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
 
     def __init__(self, problem: Problem, x0: Vector) -> None:
-        self.function, self.sign, self.scale = problem.function, problem.sign, np.maximum(np.abs(x0), SMALLEST_SCALE)
+        self.function, self.sign = problem.function, problem.sign
+        self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
+        self.scale = np.maximum(np.abs(x0), 1.0 if self.large else SMALLEST_SCALE)
         self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
         self.counts: Counter[str] = Counter()
         self.bad: Vector | None = None
@@ -153,6 +170,11 @@ class Evaluations:
 
         return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y), noise)
 
+    def sparse_derivatives(self, y: Vector) -> PointDerivatives:
+        from scipy.sparse import csr_array
+        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), csr_array(self.jac(y)),
+                                lambda v: self.hess(y, -v))
+
     def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
         whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
         return (lambda v: dense(self.hess(y, -v))) if whole else None
@@ -172,23 +194,37 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     start = f.start(point)
     low, high = (end.copy() for end in f.ranges)
     for c in bounds:
-        where = f.repeated([x == c.name for x in names])
-        low[where], high[where] = np.maximum(low[where], c.low), np.minimum(high[where], c.high)
+        where, shape = f.repeated([x == c.name for x in names]), np.shape(point[c.name])
+        of_low, of_high = (of_shape(value_of(bound, program, point), shape, c) for bound in (c.low, c.high))
+        low[where], high[where] = np.maximum(low[where], of_low), np.minimum(high[where], of_high)
         if np.any(low > high):
             raise AdError(f"'{c.text}' leaves nothing of the range of {c.name}")
     shapes = f.shapes_of_outputs(start)[1:]
     each = [(c, place) for c, shape in zip(conditions, shapes, strict=True) for place in elements("", shape)]
-    c_low, c_high = np.array([(c.low, c.high) for c, _ in each], np.float64).reshape(-1, 2).T
+    c_low, c_high = (np.concatenate([np.zeros(0), *(of_shape(value_of(end(c), program, point), shape, c)
+                                                    for c, shape in zip(conditions, shapes, strict=True))])
+                     for end in (attrgetter("low"), attrgetter("high")))
+    if (empty := np.flatnonzero(c_low > c_high)).size:
+        c, place = each[empty[0]]
+        raise AdError(f"'{c.of_element(place)}' holds nowhere: {c_low[empty[0]]!r} is more than {c_high[empty[0]]!r}")
     texts = tuple(c.of_element(place) for c, place in each)
-    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, texts, start)
+    here_only = any(isinstance(end, str) for c in (*bounds, *conditions) for end in (c.low, c.high))
+    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, texts, start, here_only)
+
+
+def of_shape(bound: Any, shape: tuple[int, ...], condition: StatedCondition) -> Vector:
+    """A bound as a vector, one number for each element of the value that it holds."""
+    if np.ndim(bound) and np.shape(bound) != shape:
+        raise AdError(f"'{condition.text}': tensors of different shapes, {np.shape(bound)} and {shape}")
+    return np.broadcast_to(bound, shape).ravel()
 
 
 # ---------------------------------------------------------------- solvers
 
 def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | None = None,
-                 most: str = "maxiter") -> Callable[[Evaluations, Vector], Found]:
+                 most: str = "maxiter") -> Callable[[Evaluations, Vector], SolverEnd]:
     """A method of scipy.optimize.minimize, which takes a dense Hessian, products with it, or no `second` derivatives."""
-    def solve(e: Evaluations, y0: Vector) -> Found:
+    def solve(e: Evaluations, y0: Vector) -> SolverEnd:
         from scipy import optimize
         more: dict[str, Any] = {}
         if second == "dense":
@@ -206,7 +242,7 @@ def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | No
         if method.startswith("trust-") and method != "trust-constr":
             more["callback"] = Watcher(e)
         found = optimize.minimize(e.f, y0, jac=e.g, method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
-        return found.x, int(found.get("nit", 0)), str(found.message)
+        return SolverEnd(found.x, int(found.get("nit", 0)), str(found.message))
     return solve
 
 
@@ -229,16 +265,12 @@ def numbers(matrix: Any) -> Vector:
     return matrix.ravel() if isinstance(matrix, np.ndarray) else matrix.data
 
 
-class Callbacks:
-    """A problem as IPOPT asks for it: the entries of sparse matrices in an order that stays, a Hessian's lower triangle."""
+class FirstCallbacks:
+    """A problem as IPOPT asks for it: the entries of a sparse Jacobian in an order that stays."""
 
     def __init__(self, e: Evaluations, y0: Vector) -> None:
         self.e, self.objective, self.gradient, self.constraints, self.iterations = e, e.f, e.g, e.c, 0
         self.of_jacobian = places(e.jac(y0))
-        if e.function.has_matrices:
-            i, j = places(e.hess(y0, e.no_weights(y0)))
-            self.lower = np.flatnonzero(i >= j)
-            self.of_hessian = i[self.lower], j[self.lower]
 
     def jacobianstructure(self) -> tuple[Vector, Vector]:
         return self.of_jacobian
@@ -246,40 +278,50 @@ class Callbacks:
     def jacobian(self, y: Vector) -> Vector:
         return numbers(self.e.jac(y))
 
+    def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
+        self.iterations = iteration
+
+
+class Callbacks(FirstCallbacks):
+    """The same with the lower triangle of the Hessian of the Lagrangian."""
+
+    def __init__(self, e: Evaluations, y0: Vector) -> None:
+        super().__init__(e, y0)
+        i, j = places(e.hess(y0, e.no_weights(y0)))
+        self.lower = np.flatnonzero(i >= j)
+        self.of_hessian = i[self.lower], j[self.lower]
+
     def hessianstructure(self) -> tuple[Vector, Vector]:
         return self.of_hessian
 
     def hessian(self, y: Vector, multipliers: Vector, factor: float) -> Vector:
         return numbers(self.e.hess(y, multipliers, factor))[self.lower]
 
-    def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
-        self.iterations = iteration
 
-
-INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
-TOLERANCE = {False: 1e-10, True: 1e-8}
-"""Of interior-point solvers, for few variables and for many: a tighter one takes half as many iterations again."""
+INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "tol": 1e-10, "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
 PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
 """Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
 
 
-def interior(solver: str) -> Callable[[Evaluations, Vector], Found]:
+def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
     """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
-    def solve(e: Evaluations, y0: Vector) -> Found:
-        calls, b = Callbacks(e, y0), [np.clip(each, -1e20, 1e20) for each in e.bounds]
+    def solve(e: Evaluations, y0: Vector) -> SolverEnd:
+        calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
+        b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
         nlp = import_module(PACKAGES[solver][0]).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
                                                          lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
-        for name, value in {**INTERIOR_OPTIONS, "tol": TOLERANCE[len(y0) > MOST_DENSE], **approximation}.items():
+        for name, value in {**INTERIOR_OPTIONS, **approximation}.items():
             nlp.add_option(name, value)
         x, info = nlp.solve(y0)
         said = info["status_msg"]
-        return np.asarray(x), calls.iterations, said.decode() if isinstance(said, bytes) else str(said)
+        pulls = -np.asarray(info["mult_g"]), np.asarray(info["mult_x_L"]) - np.asarray(info["mult_x_U"])
+        return SolverEnd(np.asarray(x), calls.iterations, said.decode() if isinstance(said, bytes) else str(said), pulls)
     return solve
 
 
 TRUST = {"gtol": 1e-13, "max_trust_radius": 1e9}
-SOLVERS: dict[str, Callable[[Evaluations, Vector], Found]] = {
+SOLVERS: dict[str, Callable[[Evaluations, Vector], SolverEnd]] = {
     "trust-exact": scipy_method("trust-exact", "dense", {**TRUST, "maxiter": 1000}),
     "trust-krylov": scipy_method("trust-krylov", "product", {**TRUST, "gtol": 1e-9}),
     "Newton-CG": scipy_method("Newton-CG", "product", {"xtol": 1e-12}),
@@ -348,7 +390,7 @@ def minimized(problem: Problem, solver: str) -> Optimum:
             found = min(found, *(ended(e, name, found[0].x + s * aside) for s in (1, -1)), key=lambda end: end[0].rank)
         if best is None or found[0].rank < best[0].rank:
             best = found
-        if best[0].verdict in (MINIMUM, STATIONARY, FLAT):
+        if best[0].verdict in (MINIMUM, NOT_UNIQUE, STATIONARY, FLAT):
             break
     assert best is not None
     return finished(e, *best, e.bad)
@@ -358,16 +400,28 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
     """Assessment of the end of a solver, its name, its iterations, and what it says."""
     e.kept.clear()
     try:
-        y, iterations, message = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
+        end = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
     except GIVEN_UP as error:
-        y, iterations, message = y0, 0, str(error)
-    y = np.clip(y if np.isfinite(y).all() else y0, e.bounds.low, e.bounds.high)
-    size = np.maximum(np.abs(y), 1.0)
+        end = SolverEnd(y0, 0, str(error))
+    y = np.clip(end.y if np.isfinite(end.y).all() else y0, e.bounds.low, e.bounds.high)
+    return judgement(e, y, np.maximum(np.abs(y), 1.0), end.pulls), name, end.iterations, end.message
+
+
+def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vector] | None) -> Assessment:
+    """Assessment of a point, or a better one near by: by sparse matrices, where there are many variables."""
+    if e.large and e.function.has_matrices:
+        from adcli.solvers.sparse_optimality import judged
+        found = judged(e.sparse_derivatives, y, e.bounds, size, pulls)
+        return found if found.verdict != FLAT or len(e.bounds.c_low) else replace(found, verdict=STATIONARY)
     found = polished(e.derivatives, y, e.bounds, size)
-    if found.verdict == FLAT:   # by a Hessian that may be a convention
-        other = polished(mended(e.derivatives, size), y, e.bounds, size)
-        found = other if other.verdict == MINIMUM else found
-    return found, name, iterations, message
+    if found.verdict != FLAT:
+        return found
+    other = polished(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
+    if other.verdict == MINIMUM:
+        return other
+    from adcli.solvers.flat_directions import flat_directions
+    flat = flat_directions(e.derivatives, found.x, ~found.held, size).toarray()
+    return polished(lambda x: e.derivatives(x)._replace(flat=flat), y, e.bounds, size) if len(flat) else found
 
 
 def is_removable(problem: Problem, found: Assessment) -> bool:

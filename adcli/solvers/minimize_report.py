@@ -15,7 +15,7 @@ from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
 from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text, status
 from adcli.solvers.minimize import Optimum, Problem, is_removable
-from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
+from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, NOT_UNIQUE, SADDLE, STATIONARY
 
 SAME = 1e-6
 """Values of minima that differ by less, relative to them or 1, count as one."""
@@ -62,7 +62,7 @@ class Report:
     @property
     def shown(self) -> bool:
         """True if everything was found that a minimum has."""
-        return self.optimum.found.verdict in (MINIMUM, STATIONARY) and not self.rough
+        return self.optimum.found.verdict in (MINIMUM, NOT_UNIQUE, STATIONARY) and not self.rough
 
     @property
     def gradient(self) -> float:
@@ -99,6 +99,8 @@ class Report:
             return f"{self.word}: {gradient}; the active conditions leave no direction free"
         where = " along what is free to move" if held else ""
         sides = ", the same on all sides of a " + LEVELS[self.smoothness[0]] if self.smoothness[0] > 0 else ""
+        if found.verdict == NOT_UNIQUE:
+            return f"{self.word}, not unique: nothing changes {self.along()}; {gradient}, Hessian {definite} definite across"
         return f"{self.word}: {gradient}, Hessian {definite} definite{where}{sides}"
 
     @property
@@ -159,6 +161,9 @@ class Report:
         """Where no minimum is shown, what `why` says there."""
         optimum, function = self.optimum, self.problem.function
         found, scalars = optimum.found, not has_tensors(function.program)
+        if found.verdict == NOT_UNIQUE and scalars and found.direction is not None:
+            flat = [name for name, d in zip(function.names, found.direction, strict=False) if abs(d) > 1e-6]
+            yield from no_influence(function.program, function.names, self.at, flat)[1]
         if self.shown:
             return
         level, note = self.smoothness
@@ -223,7 +228,7 @@ def as_json(told: Report, number: Number) -> Iterator[str]:
 def verdict_word(told: Report) -> str:
     """The verdict in one word or two."""
     word = told.optimum.found.verdict
-    if word in (MINIMUM, STATIONARY, FLAT) and told.rough:
+    if word in (MINIMUM, NOT_UNIQUE, STATIONARY, FLAT) and told.rough:
         return "not smooth"
     return told.word if word == MINIMUM else word
 

@@ -50,9 +50,10 @@ MOST_MOVES = 8
 MOST_DROPPED = 20
 """Multipliers that are not unique and are tried as zero."""
 
-MINIMUM, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
-    "minimum", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible", "not finite")
-"""Verdicts on a point, the best first: a strict local minimum; a stationary point with too many inputs to look at the
+MINIMUM, NOT_UNIQUE, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
+    "minimum", "not unique", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible", "not finite")
+"""Verdicts on a point, the best first: a strict local minimum; one that is
+strict but for directions along which nothing changes; a stationary point with too many inputs to look at the
 second order; one where the projected Hessian is singular; one where the gradients of what is active are zero or dependent, so
 that no multipliers need exist; one with a direction along which f falls to second order; one from which a Newton step leads far;
 one at which a condition does not hold; one at which a value or a derivative is not finite."""
@@ -60,7 +61,7 @@ one at which a condition does not hold; one at which a value or a derivative is 
 
 class PointDerivatives(NamedTuple):
     """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much, and `noise(λ)`
-    bounds the rounding errors of its gradient."""
+    bounds the rounding errors of its gradient. Along rows of `flat` nothing changes; they are left out of what is looked at."""
 
     x: Vector
     f: float
@@ -69,6 +70,7 @@ class PointDerivatives(NamedTuple):
     jacobian: Vector
     hess: Callable[[Vector], Vector] | None
     noise: Callable[[Vector], Vector] | None = None
+    flat: Vector | None = None
 
 
 class Bounds(NamedTuple):
@@ -134,15 +136,19 @@ def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = AC
     scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(hessian))) > 0, d, 1.0))
     scaled = hessian * scale[:, None] * scale
     pull = np.abs(found) * np.linalg.norm(rows, axis=1) if len(rows) else found
+    flat = np.zeros((0, len(at.x))) if at.flat is None else at.flat
     equal = np.concatenate([c_side[active], x_side[held]]) == 0
     strong = equal | (pull > GRADIENT * max(1.0, float(np.max(np.abs(at.gradient)))))
-    values, vectors = inertia(scaled, rows[strong] * scale)
+    values, vectors = inertia(scaled, np.concatenate([rows[strong], flat / size**2]) * scale)
     if positive(values):
         step = -scale * (vectors @ ((vectors.T @ (scale * residual)) / values))
         near = bool(np.all(np.abs(step) <= STEP * size)) and (not len(rows) or small_part(rows, residual, at.gradient))
         sure = near or (small and near_in_value(step, residual, at.f))
-        word = MINIMUM if sure else FLAT if small else MOVING
-        return verdict(word, eigenvalues=values, step=step, free=scale[:, None] * vectors)
+        word = FLAT if small else MOVING
+        if sure:
+            word = NOT_UNIQUE if len(flat) else MINIMUM
+        return verdict(word, eigenvalues=values, step=step, free=scale[:, None] * vectors,
+                       direction=flat[0] / np.max(np.abs(flat[0])) if len(flat) else None)
     if not strong.all():   # what does not pull may hold all the same
         values, vectors = inertia(scaled, rows * scale)
     bent = inertia(hessian * size[:, None] * size, rows * size)[0]   # what a step as long as the variables would tell
@@ -228,11 +234,11 @@ def polished(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds
     stopped at some distance from the bounds that hold its answer, so that these are looked for farther and farther away."""
     best = assess(at(x), bounds, size)
     for width in WIDTHS:
-        if best.verdict == MINIMUM and width > ACTIVE:
+        if best.verdict in (MINIMUM, NOT_UNIQUE) and width > ACTIVE:
             break
         found = newton(at, x, bounds, size, width)
         best = found if (VERDICTS.index(found.verdict), left(found)) < (VERDICTS.index(best.verdict), left(best)) else best
-    if best.verdict == MINIMUM and not steady(at, best):
+    if best.verdict in (MINIMUM, NOT_UNIQUE) and not steady(at, best):
         best = replace(best, verdict=FLAT)
     return qualified(at, best, bounds, size) if best.active.any() and len(x) <= MOST_INPUTS else best
 
@@ -251,7 +257,7 @@ def qualified(at: Callable[[Vector], PointDerivatives], found: Assessment, bound
         if found.verdict not in (FLAT, SADDLE):
             break
         other = assess(here, bounds, size, without=int(i))
-        found = other if other.verdict == MINIMUM and steady(at, other) else found
+        found = other if other.verdict in (MINIMUM, NOT_UNIQUE) and steady(at, other) else found
     firm = steady_rows(at, found, bounds, size)
     if not firm or (found.verdict == MOVING and not sides_agree(rows, side)) \
             or (found.verdict != MOVING and not spanned(here.gradient * size, rows)):

@@ -153,8 +153,7 @@ class TensorVectorFunction(VectorFunction):
         if self.n <= MOST_DENSE:
             return True
         x = np.zeros(self.n)
-        return self.jacobian.is_sparse(self.point(x)) and self.hessian.is_sparse(
-            self.weighted_point(x, np.ones(sum(self.output_sizes(x)))))
+        return self.hessian.is_sparse(self.weighted_point(x, np.ones(sum(self.output_sizes(x)))))
 
     def hess(self, x: Vector, v: Vector) -> Any:
         if self.n > FEW and self.hessian.is_sparse(self.weighted_point(x, v)):

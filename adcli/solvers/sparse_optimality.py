@@ -1,0 +1,344 @@
+"""Optimality of a point with many variables: the conditions of `optimality` by sparse factorisations, no dense matrix.
+
+Multipliers are those of the solver, or of least squares over what is active. That the Hessian of the Lagrangian H is positive
+definite on the null space of the active gradients A is shown by one matrix H + σ AᵀA that is positive definite (Debreu
+1952): its factorisation without pivoting has positive pivots only, and its least eigenvalue, by inverse iteration (Lanczos) with
+the factors, is above rounding. Directions along which nothing changes count as rows of A; a minimum with such is not unique.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.solvers.flat_directions import flat_directions
+from adcli.solvers.optimality import (
+    ACTIVE,
+    DEGENERATE,
+    FEASIBLE,
+    FLAT,
+    GRADIENT,
+    INFEASIBLE,
+    MINIMUM,
+    MOVING,
+    NOT_FINITE,
+    NOT_UNIQUE,
+    POLISHING,
+    SADDLE,
+    SADDLE_SIZE,
+    SINGULAR,
+    STEADY,
+    STEP,
+    WIDTHS,
+    Assessment,
+    Bounds,
+    PointDerivatives,
+    beyond_rounding,
+    left,
+    outside,
+    sides,
+)
+from adcli.solvers.vectors import Vector, scaled
+
+Derivatives = Callable[[Vector], PointDerivatives]
+Sides = tuple[Vector, Vector]
+"""Of each condition and each variable the bound that holds it, as `optimality.sides` has it; or its multiplier."""
+PENALTIES = 1.0, 1e2, 1e4, 1e6
+"""Weights σ, relative to the largest second derivative, that are tried."""
+REGULAR = 1e-10
+"""What is added to the diagonal of systems of equations that may be singular; steps of refinement take it back."""
+LONG_ROW = 500
+"""Entries of an active gradient from which AᵀA would be dense: it is left out, which can only lose a proof."""
+RELEASES, REFINEMENTS = 10, 4
+MOST_DEPENDENT = 10
+IN_VALUE = 1e-10
+"""A Newton step that lowers f by less than this part of it ends at the same minimum."""
+
+
+class Active(NamedTuple):
+    """Active conditions and variables with their multipliers, and what these leave of the gradient, in scaled variables."""
+
+    conditions: Vector
+    variables: Vector
+    multipliers: Vector
+    bound_multipliers: Vector
+    residual: Vector
+
+
+def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Sides | None = None) -> Assessment:
+    """Assessment of a point, or of a better one that Newton steps lead to. `pulls` are a solver's multipliers of conditions and
+    variables: what has a multiplier that is large beside the distance from its bound is held first."""
+    here = at(x)
+    near = within(here, bounds, ACTIVE) if pulls is None else by_multipliers(here, bounds, size, pulls)
+    on = active(here, size, near) if pulls is None else with_multipliers(here, size, near, pulls[0])
+    best = assessed(at, x, bounds, size, on)
+    for width in [None, *WIDTHS]:
+        if best.verdict in (MINIMUM, NOT_UNIQUE, NOT_FINITE):
+            break
+        if width is not None:
+            on = active(here, size, near := within(here, bounds, width))
+        y, multipliers = newton(at, x, bounds, size, near, on)
+        found = assessed(at, y, bounds, size, with_multipliers(at(y), size, within(at(y), bounds, ACTIVE), multipliers))
+        best = found if (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
+    return best
+
+
+def within(here: PointDerivatives, bounds: Bounds, width: float) -> Sides:
+    """The bounds of conditions and variables that are not farther away than a width."""
+    return sides(here.c, bounds.c_low, bounds.c_high, width), sides(here.x, bounds.low, bounds.high, width)
+
+
+def by_multipliers(here: PointDerivatives, bounds: Bounds, size: Vector, pulls: Sides) -> Sides:
+    """The bounds that a solver's multipliers pull at: in its answer the product of distance and multiplier is the same for all,
+    so that one of both is small."""
+    unit = np.sqrt(max(1.0, float(np.max(np.abs(here.gradient * size)))))
+
+    def pulled(x: Vector, low: Vector, high: Vector, pull: Vector, size: Vector) -> Vector:
+        gap, free = np.where(pull >= 0, x - low, high - x), low < high
+        found = np.where(gap * unit < np.abs(pull) * size**2, np.sign(pull), np.nan)
+        return np.where(free, found, 0.0)
+
+    length = 1 / lengths(scaled(here.jacobian, size))
+    return (pulled(here.c, bounds.c_low, bounds.c_high, pulls[0], 1 / length),
+            pulled(here.x, bounds.low, bounds.high, pulls[1], size))
+
+
+def assessed(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, on: Active) -> Assessment:
+    """Verdict on a point with these multipliers."""
+    here = at(x)
+    if not all(np.isfinite(part).all() for part in (here.f, here.c, here.gradient, here.jacobian.data)):
+        nothing = np.zeros(len(here.c)), np.zeros(len(x))
+        return Assessment(x, here.f, here.c, NOT_FINITE, here.gradient, np.inf, *nothing, *(part != 0 for part in nothing))
+    violation = max(outside(x, bounds.low, bounds.high), outside(here.c, bounds.c_low, bounds.c_high))
+    known = Assessment(x, here.f, here.c, FLAT, on.residual / size, violation, on.multipliers, on.bound_multipliers / size,
+                       on.conditions, on.variables)
+    apart = slackness(here, bounds, on)
+    small = float(max(np.max(np.abs(on.residual), initial=0.0), np.max(apart, initial=0.0))) <= GRADIENT * max(1.0, abs(here.f))
+    if violation > FEASIBLE or not small:
+        return replace(known, verdict=INFEASIBLE if violation > FEASIBLE else MOVING)
+    return with_curvature(at, here, known, bounds, size)
+
+
+def slackness(here: PointDerivatives, bounds: Bounds, on: Active) -> Vector:
+    """Multipliers times the distances from the bounds that they belong to."""
+    low, high = np.concatenate([bounds.c_low, bounds.low]), np.concatenate([bounds.c_high, bounds.high])
+    pull, x = np.concatenate([on.multipliers, on.bound_multipliers]), np.concatenate([here.c, here.x])
+    return np.abs(pull) * np.where(pull == 0, 0.0, np.abs(np.where(pull > 0, low, high) - x))
+
+
+def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, bounds: Bounds, size: Vector) -> Assessment:
+    """Assessment of a stationary point by second derivatives along what does not pull at its bound."""
+    from scipy.sparse import vstack
+    assert here.hess is not None
+    least = GRADIENT * max(1.0, float(np.max(np.abs(here.gradient * size))))
+    rows = scaled(here.jacobian, size)
+    pull = np.abs(known.multipliers) * lengths(rows)
+    strong = known.active & ((pull > least) | (bounds.c_low == bounds.c_high))
+    free = ~(known.held & ((np.abs(known.bound_multipliers * size) > least) | (bounds.low == bounds.high)))
+    hessian = scaled(here.hess(known.multipliers), size, size)
+    if not np.isfinite(hessian.data).all():
+        return known
+    flat = scaled(flat_directions(at, known.x, free, size), 1 / size)
+    held = of_length_one(rows[strong][:, free])
+    inner = hessian[free][:, free]
+    rows = vstack([held, of_length_one(flat[:, free])]).tocsr()
+    if not curvature(inner, rows):
+        return bent(known, inner, held, free, size)
+    along = None if not flat.shape[0] else greatest_one(flat[[0]].toarray().ravel() * size)
+    step = np.zeros(len(size))
+    step[free] = newton_step(inner, held, -known.residual[free] * size[free], np.zeros(held.shape[0]))[0]
+    found = replace(known, step=step * size, direction=along)
+    lower = abs(float(step @ (known.residual * size)))
+    near = bool(np.all(np.abs(step) <= STEP)) or lower <= IN_VALUE * abs(known.f)
+    if not near or not steady(at, found, hessian, rows, free, size):
+        return replace(found, direction=None)
+    if held.shape[0]:
+        if not firm(at, known, held, strong, free, size):
+            return replace(found, verdict=DEGENERATE)
+        multipliers = found.multipliers.copy()
+        multipliers[np.flatnonzero(strong)[dependent(held)]] = np.nan
+        found = replace(found, multipliers=multipliers)
+    return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE)
+
+
+def steady(at: Derivatives, found: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> bool:
+    """True if the Hessian changes over the Newton step by less than a part of itself along all that is free to move."""
+    assert found.step is not None
+    there = at(found.x + beyond_rounding(found.x, found.step)).hess
+    assert there is not None
+    change = (scaled(there(found.multipliers), size, size) - hessian)[free][:, free]
+    part = STEADY * hessian[free][:, free]
+    return bool(np.isfinite(change.data).all()) and all(curvature((part + way * change).tocsr(), rows) for way in (1.0, -1.0))
+
+
+def firm(at: Derivatives, found: Assessment, held: Any, strong: Vector, free: Vector, size: Vector) -> bool:
+    """True if the gradients of the active conditions change little over a step as long as rounding."""
+    there = at(found.x + beyond_rounding(found.x, np.zeros(len(size)))).jacobian
+    change = of_length_one(scaled(there, size)[strong][:, free]) - held
+    return float(np.max(abs(change).sum(axis=1), initial=0.0)) <= STEADY
+
+
+def dependent(rows: Any) -> Vector:
+    """Which rows of length one are combinations of others, as far as MOST_DEPENDENT such combinations show."""
+    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+    m, n = rows.shape
+    solve = splu(kkt(None, rows, STEP**2 / 100)).solve
+    inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
+    if m <= MOST_DEPENDENT:
+        values, vectors = np.linalg.eigh(np.array([inverse @ e for e in np.eye(m)]).reshape(m, m))
+    else:
+        values, vectors = eigsh(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)
+    return np.asarray(np.abs(vectors[:, values > 1 / STEP**2]).max(axis=1, initial=0.0) > STEP)
+
+
+def curvature(hessian: Any, rows: Any) -> bool:
+    """True if a symmetric matrix is shown to be positive definite on what is orthogonal to rows of length one."""
+    if not hessian.shape[0]:
+        return True
+    short = rows[np.diff(rows.indptr) <= LONG_ROW]
+    penalty, largest = short.T @ short, float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
+    for weight in PENALTIES:
+        whole = (hessian + weight * largest * penalty).tocsr()
+        if not (whole.diagonal() > 0).all():
+            return False
+        scale = 1 / np.sqrt(whole.diagonal())
+        unit = scaled(whole, scale, scale)
+        solve = factors(unit)
+        if solve is not None and least_eigenvalue(solve, len(scale)) > SINGULAR * float(abs(unit).sum(axis=1).max()):
+            return True
+    return False
+
+
+def factors(matrix: Any) -> Callable[[Vector], Vector] | None:
+    """The solution by a symmetric matrix, factored without pivoting; None unless all pivots are positive."""
+    from scipy.sparse.linalg import splu
+    try:
+        found = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:   # singular
+        return None
+    positive = np.array_equal(found.perm_r, found.perm_c) and bool((found.U.diagonal() > 0).all())
+    return found.solve if positive else None
+
+
+def least_eigenvalue(solve: Callable[[Vector], Vector], n: int) -> float:
+    """The least eigenvalue of a positive definite matrix, of which the inverse is known."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+    if n < 3:
+        return float(1 / np.max(np.linalg.eigvalsh(np.array([solve(e) for e in np.eye(n)]))))
+    inverse = LinearOperator((n, n), matvec=lambda v: solve(np.ravel(v)), dtype=float)
+    return float(1 / eigsh(inverse, 1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
+
+
+def bent(known: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Assessment:
+    """Assessment where no curvature is shown: with a direction along which f falls, or hardly changes, to second order."""
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+    largest = float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
+    whole = hessian + PENALTIES[2] * largest * (rows.T @ rows)
+    try:
+        _, vectors = eigsh(whole, 1, which="SA", tol=1e-4, maxiter=2000)
+    except ArpackNoConvergence as error:
+        vectors = error.eigenvectors
+    except (ArpackError, TypeError):   # a matrix of few rows
+        vectors = np.linalg.eigh(whole.toarray())[1] if whole.shape[0] < 3 else np.zeros((0, 0))
+    if not vectors.size:
+        return known
+    inside = newton_step(None, rows, vectors[:, 0], np.zeros(rows.shape[0]))[0]   # onto the null space
+    along = np.zeros(len(size))
+    along[free] = inside
+    falls = float(inside @ (hessian @ inside)) < -SADDLE_SIZE * largest * float(inside @ inside)
+    return replace(known, verdict=SADDLE if falls else FLAT, direction=greatest_one(along * size))
+
+
+def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides, on: Active) -> tuple[Vector, Vector]:
+    """Where Newton steps lead that hold what is active of that `near` its bounds, and the multipliers of conditions there."""
+    c_side, x_side = (np.where(kept, side, np.nan) for kept, side in zip(on[:2], near, strict=True))
+    c_bound, x_bound = np.where(c_side >= 0, bounds.c_low, bounds.c_high), np.where(x_side >= 0, bounds.low, bounds.high)
+    x, multipliers, done, free = np.where(on.variables, x_bound, x), on.multipliers, np.inf, ~on.variables
+    best = x, multipliers
+    for _ in range(POLISHING):
+        here = at(x)
+        rows, gap = scaled(here.jacobian, size), np.where(on.conditions, c_bound - here.c, 0.0)[on.conditions]
+        residual = (here.gradient * size - rows.T @ multipliers)[free]
+        todo = float(np.max(np.abs(residual), initial=0.0)) / max(1.0, abs(here.f)) + float(np.max(np.abs(gap), initial=0.0))
+        if not todo < done or here.hess is None:
+            break
+        best, done = (x, multipliers), todo
+        hessian, rows = scaled(here.hess(multipliers), size, size), rows[on.conditions][:, free]
+        if not np.isfinite(hessian.data).all():
+            break
+        length = lengths(rows)
+        step, change = newton_step(hessian[free][:, free], of_length_one(rows), -residual, gap / length)
+        x, multipliers = x.copy(), multipliers.copy()
+        x[free] += size[free] * step
+        x = np.clip(x, bounds.low, bounds.high)
+        multipliers[on.conditions] -= change / length
+    return best
+
+
+def active(here: PointDerivatives, size: Vector, near: Sides) -> Active:
+    """What of that `near` its bound has no multiplier of the wrong sign, by least squares."""
+    c_side, x_side = near[0].copy(), near[1].copy()
+    rows, gradient = scaled(here.jacobian, size), here.gradient * size
+    slack = GRADIENT * max(1.0, float(np.max(np.abs(gradient))))
+    of_c = np.zeros(len(c_side))
+    for _ in range(RELEASES):
+        on, held = np.isfinite(c_side), np.isfinite(x_side)
+        some = rows[on]
+        length = lengths(some[:, ~held])
+        of_c[:] = 0
+        of_c[on] = -newton_step(None, of_length_one(some[:, ~held]), -gradient[~held], np.zeros(some.shape[0]))[1] / length
+        wrong_c = of_c[on] * c_side[on] < -slack / length
+        wrong_x = (gradient - rows.T @ of_c)[held] * x_side[held] < -slack
+        if not (wrong_c.any() or wrong_x.any()):
+            break
+        c_side[np.flatnonzero(on)[wrong_c]] = np.nan
+        x_side[np.flatnonzero(held)[wrong_x]] = np.nan
+    return with_multipliers(here, size, (c_side, x_side), of_c)
+
+
+def with_multipliers(here: PointDerivatives, size: Vector, near: Sides, multipliers: Vector) -> Active:
+    """What is `near` its bounds with multipliers, but for those of the wrong sign, and what they leave of the gradient."""
+    c_side, x_side = near
+    on, held = np.isfinite(c_side), np.isfinite(x_side)
+    of_c = np.where(on & ~(multipliers * c_side < 0), multipliers, 0.0)
+    residual = here.gradient * size - scaled(here.jacobian, size).T @ of_c
+    of_x = np.where(held & ~(residual * x_side < 0), residual, 0.0)
+    return Active(on, held, of_c, of_x, residual - of_x)
+
+
+def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Vector, Vector]:
+    """d and ν with H d + Aᵀν = right and A d = gap, where H is 1 without a `hessian`; nearly so where this is singular."""
+    from scipy.sparse.linalg import splu
+    n = rows.shape[1]
+    largest = 1.0 if hessian is None else float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
+    h = None if hessian is None else hessian / largest
+    exact, solve = kkt(h, rows, 0.0), splu(kkt(h, rows, REGULAR)).solve
+    b = np.concatenate([right / largest, gap])
+    found = solve(b)
+    for _ in range(REFINEMENTS):
+        found = found + solve(b - exact @ found)
+    return found[:n], found[n:] * largest
+
+
+def kkt(hessian: Any, rows: Any, more: float) -> Any:
+    """[[H, Aᵀ], [A, 0]], where H is 1 without a `hessian`, with `more` on and less on the diagonal."""
+    from scipy.sparse import bmat, identity
+    m, n = rows.shape
+    h = identity(n) if hessian is None else hessian
+    return bmat([[h + identity(n) * more, rows.T], [rows, identity(m) * -more]]).tocsc()
+
+
+def lengths(rows: Any) -> Vector:
+    """The length of each row, 1 of a row of zeros."""
+    found = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return np.where(found > 0, found, 1.0)
+
+
+def of_length_one(rows: Any) -> Any:
+    return scaled(rows.tocsr(), np.ones(rows.shape[1]), 1 / lengths(rows))
+
+
+def greatest_one(direction: Vector) -> Vector:
+    return direction / max(float(np.max(np.abs(direction), initial=0.0)), 1e-300)
