@@ -1,18 +1,20 @@
-"""The outputs of a program with tensors as one vector, and its sparse matrices at a point: native sweeps, each compiled when it
-is first called, of a matrix one for each colour. `vector_function` chooses between it and that of scalars."""
+"""The outputs of a program with tensors as one vector, and its sparse matrices at a point: native code, compiled when it is first
+called. `vector_function` chooses between it and that of scalars."""
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
 from adcli.lang.derive.element_sparsity import computes_subscripts
+from adcli.lang.derive.entries import hessian_entries, jacobian_entries
+from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
@@ -20,7 +22,8 @@ from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
 from adcli.solvers.vectors import Vector
-from adcli.task.matrices import ColouredReading, element_matrix, read_by_colours, sparse_array
+from adcli.task.entries import EntryPlaces, StatementEntries
+from adcli.task.matrices import element_matrix, output_shapes, read_by_colours, sparse_array
 from adcli.task.native import compiled
 from adcli.task.verbs import MatrixKind
 
@@ -152,12 +155,11 @@ class TensorVectorFunction(VectorFunction):
     def has_matrices(self) -> bool:
         if self.n <= MOST_DENSE:
             return True
-        x = np.zeros(self.n)
-        return self.hessian.is_sparse(self.weighted_point(x, np.ones(sum(self.output_sizes(x)))))
+        return self.hessian.is_sparse(self.point(np.zeros(self.n)))
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        if self.n > FEW and self.hessian.is_sparse(self.weighted_point(x, v)):
-            return self.hessian.at(self.weighted_point(x, v)).tocsr()
+        if self.n > FEW and self.hessian.is_sparse(self.point(x)):
+            return self.hessian.at(self.point(x), self.weights(x, v)).tocsr()
         if self.n > MOST_DENSE:
             from scipy.sparse.linalg import LinearOperator
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
@@ -170,28 +172,25 @@ class TensorVectorFunction(VectorFunction):
 
     @cached_property
     def hessian(self) -> SparseMatrix:
-        return SparseMatrix(weighted_sum(self.program)[0], "hessian", self.names, self.precision, self.fast)
+        return SparseMatrix(self.program, "hessian", self.names, self.precision, self.fast)
 
-    def weighted_point(self, x: Vector, v: Vector) -> dict[str, Any]:
-        """The inputs of the weighted sum of the outputs."""
-        parts = [part if part.shape else float(part) for part in self.split(x, v)]
-        return {**self.point(x), **dict(zip(self.weights, parts, strict=True))}
-
-    @cached_property
-    def weights(self) -> list[str]:
-        return weighted_sum(self.program)[1]
+    def weights(self, x: Vector, v: Vector) -> list[Any]:
+        """Weights of the outputs, each in its shape."""
+        return [part if part.shape else float(part) for part in self.split(x, v)]
 
     def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        return self.jacobian.places(self.point(x)).stored
+        places = self.jacobian.places(self.point(x))
+        return places.i, places.j
 
     def jac_values(self, x: Vector) -> Vector:
         return self.jacobian.numbers(self.point(x))
 
     def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        return self.hessian.places(self.weighted_point(x, np.ones(sum(self.output_sizes(x))))).stored
+        places = self.hessian.places(self.point(x))
+        return places.i, places.j
 
     def hess_values(self, x: Vector, v: Vector) -> Vector:
-        return self.hessian.numbers(self.weighted_point(x, v))
+        return self.hessian.numbers(self.point(x), self.weights(x, v))
 
 
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
@@ -201,72 +200,78 @@ def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
 
 # ---------------------------------------------------------------- sparse matrices
 
-class EntryPlaces(NamedTuple):
-    """The shape of a matrix, how its entries are read, `stored` rows and columns of these, row by row, of a Hessian in the lower
-    triangle; `i`, `j` and the number of the entry of all places that are not zero."""
-
-    shape: tuple[int, int]
-    reading: ColouredReading
-    stored: tuple[Vector, Vector]
-    order: Vector
-    i: Vector
-    j: Vector
-    entry: Vector
-
-
 class SparseMatrix:
-    """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `names`, in numbers of a
-    precision, `fast` as --fast-math says."""
+    """The Jacobian of all outputs, or the Hessian of their sum with weights, by the elements of the inputs `names`, in numbers of
+    a precision, `fast` as --fast-math says: statement by statement where values are sums over boxes, else by coloured sweeps."""
 
     def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double",
                  fast: bool = False) -> None:
         self.program, self.kind, self.names, self.precision, self.fast = program, kind, list(names), precision, fast
         self.vector: TensorVectorFunction | None = None
-        self.known: dict[object, EntryPlaces] = {}
+        self.known: tuple[object, EntryPlaces] = (), EntryPlaces((0, 0), np.zeros(0), np.zeros(0), None)
         self.keeps = not computes_subscripts(program)
 
-    def at(self, point: Mapping[str, Any]) -> Any:
+    @cached_property
+    def by_statements(self) -> StatementEntries | None:
+        try:
+            made = (jacobian_entries if self.kind == "jacobian" else hessian_entries)(self.program, self.names)
+        except NoStatements:
+            return None
+        return StatementEntries(self.program, self.kind, self.names, made, self.precision, self.fast)
+
+    def at(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Any:
         """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
         point = fitting(self.program, dict(point))
-        places = self.places(point)
-        numbers = self.swept(point, places).astype(PRECISIONS[self.precision].code)
-        return sparse_array(numbers[places.entry], places.i.copy(), places.j.copy(), places.shape)
+        places, numbers = self.places(point), self.numbers(point, weights).astype(PRECISIONS[self.precision].code)
+        if self.kind == "jacobian":
+            return sparse_array(numbers, places.i.copy(), places.j.copy(), places.shape)
+        i, j, entry = places.both_triangles()
+        return sparse_array(numbers[entry], i, j, places.shape)
 
     def is_sparse(self, point: Mapping[str, Any]) -> bool:
         """True if most entries are zero by construction, wherever they are looked at."""
         try:
-            return self.keeps and 2 * len(self.places(point).i) <= math.prod(self.places(point).shape)
+            places = self.places(point) if self.keeps else None
         except AdError:   # too large a pattern
             return False
+        both = 2 if self.kind == "hessian" else 1
+        return places is not None and 2 * both * len(places.i) <= math.prod(places.shape)
 
-    def numbers(self, point: Mapping[str, Any]) -> Vector:
-        """The numbers of the `stored` entries at a point."""
+    def numbers(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Vector:
+        """The numbers of the entries at a point."""
         places = self.places(point)
-        return self.swept(point, places)[places.order]
-
-    def swept(self, point: Mapping[str, Any], places: EntryPlaces) -> Vector:
-        """The numbers of the entries in the order in which they are read."""
+        if not isinstance(places.source, tuple):
+            assert self.by_statements is not None
+            return self.by_statements.numbers(places, point, weights if self.kind == "hessian" else ())
         f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
-        x, ones = f.pack(point), np.ones(1)
+        reading, order = places.source
+        x, v = f.pack(point), np.concatenate([np.ravel(w) for w in weights])
         if self.kind == "hessian":
-            return places.reading.numbers(lambda seed: f.hessp(x, ones, seed))
-        return places.reading.numbers(lambda seed: (f.vjp if places.reading.reverse else f.jvp)(x, seed)[1])
+            return np.asarray(reading.numbers(lambda seed: f.hessp(x, v, seed))[order])
+        return np.asarray(reading.numbers(lambda seed: (f.vjp if reading.reverse else f.jvp)(x, seed)[1])[order])
 
     def places(self, point: Mapping[str, Any]) -> EntryPlaces:
-        """Where the entries stand at a point, and how they are read: the same for the same shapes and integers, unless
-        subscripts are computed."""
+        """Where the entries stand at a point: the same for the same shapes and integers, unless subscripts are computed."""
         key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
-        found = self.known.get(key) if self.keeps else None
-        if found is None:
-            matrix = element_matrix(self.program, point, self.kind, self.names)
-            reading = read_by_colours(matrix)
-            where = reading.both_triangles() if self.kind == "hessian" else (reading.i, reading.j, np.arange(len(reading.i)))
-            i, j = (np.maximum(reading.i, reading.j), np.minimum(reading.i, reading.j)) if self.kind == "hessian" else where[:2]
-            order = np.lexsort((j, i))
-            found = EntryPlaces((len(matrix.rows), len(matrix.columns)), reading, (i[order], j[order]), order, *where)
-            self.known = {key: found}
-        return found
+        if not self.keeps or self.known[0] != key:
+            made = None if self.by_statements is None else self.by_statements.places(point)
+            self.known = key, made or self.coloured(point)
+        return self.known[1]
+
+    def coloured(self, point: Mapping[str, Any]) -> EntryPlaces:
+        """Where the entries stand, and how they are read from sweeps."""
+        program = self.program
+        if self.kind == "hessian":
+            program, names = weighted_sum(program)
+            point = {**point, **dict(zip(names, map(np.ones, output_shapes(self.program, point).values()), strict=True))}
+        matrix = element_matrix(program, point, self.kind, self.names)
+        reading = read_by_colours(matrix)
+        i, j = reading.i, reading.j
+        if self.kind == "hessian":
+            i, j = np.maximum(i, j), np.minimum(i, j)
+        order = np.lexsort((j, i))
+        return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order))
 
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}

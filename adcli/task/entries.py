@@ -1,0 +1,95 @@
+"""The entries of sparse matrices of programs with tensors as numbers: their places once for the sizes and whole numbers of a
+point, and native code that makes them all, statement by statement (`adcli.lang.derive.entries`)."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adcli.lang.derive.entries import EntryProgram
+from adcli.lang.derive.number_sets import MOST_AT_ONCE
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.evaluate.unfolding import sizes_at
+from adcli.lang.sizes.binding import shapes
+from adcli.task.matrices import output_shapes
+from adcli.task.native import compiled
+
+if TYPE_CHECKING:
+    from adcli.lang.ir import Program
+    from adcli.task.verbs import MatrixKind
+
+
+class EntryPlaces(NamedTuple):
+    """Rows and columns of the entries of a matrix of this shape, row by row, of a Hessian in the lower triangle. `source` says
+    how their numbers are found; where statements make them, a sparse matrix that adds them up."""
+
+    shape: tuple[int, int]
+    i: np.ndarray
+    j: np.ndarray
+    source: Any
+
+    def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, column and entry of all places of a symmetric matrix, row by row."""
+        below = np.flatnonzero(self.i != self.j)
+        i, j = np.concatenate([self.i, self.j[below]]), np.concatenate([self.j, self.i[below]])
+        order = np.lexsort((j, i))
+        return i[order], j[order], np.concatenate([np.arange(len(self.i)), below])[order]
+
+
+class StatementEntries:
+    """The Jacobian of all outputs by the elements of the inputs `names`, or the Hessian of their sum with weights."""
+
+    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], made: EntryProgram, precision: str = "double",
+                 fast: bool = False) -> None:
+        self.program, self.kind, self.names, self.made = program, kind, list(names), made
+        self.precision, self.fast = precision, fast
+
+    @cached_property
+    def code(self) -> Any:
+        return compiled(self.made.values, True, self.precision, self.fast)
+
+    def places(self, point: Mapping[str, Any]) -> EntryPlaces | None:
+        """Where entries stand at a point; None where statements have too many points."""
+        sizes = sizes_at(self.program, point)
+        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (self.made.values, self.made.places)) > MOST_AT_ONCE:
+            return None
+        from scipy.sparse import csr_array
+        columns = sum(math.prod(np.shape(point[name])) for name in self.names)
+        rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
+        i, j, entry = self.every_place(point)
+        key, slot = np.unique(i * max(columns, 1) + j, return_inverse=True)
+        order = np.argsort(slot, kind="stable")
+        starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
+        sums = csr_array((np.ones(len(order)), entry[order].astype(np.int32), starts),
+                         shape=(len(key), int(entry.max(initial=-1)) + 1))
+        return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums)
+
+    def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, column and number of every entry."""
+        found = evaluate(self.made.places, point, numpy_arithmetic())
+        parts, first = [], 0
+        for b in self.made.blocks:
+            i, j = (np.ravel(found[name]).astype(np.int64) for name in (b.row, b.column))
+            entry = np.arange(first, first + len(i))
+            first += len(i)
+            there = np.flatnonzero(i >= 0)
+            parts.append((i[there], j[there], entry[there]))
+            if b.mirrored:
+                parts.append((j[there], i[there], entry[there]))
+        i, j, entry = (np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*parts, strict=True)) if parts else \
+            [np.zeros(0, np.int64)] * 3
+        if self.kind == "hessian":
+            lower = np.flatnonzero(i >= j)
+            i, j, entry = i[lower], j[lower], entry[lower]
+        return i, j, entry
+
+    def numbers(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = ()) -> np.ndarray:
+        """The numbers of the entries at a point, where outputs have these weights."""
+        if not self.made.blocks:
+            return np.zeros(0)
+        found = self.code({**point, **dict(zip(self.made.weights, weights, strict=True))})
+        every = np.concatenate([np.ravel(found[b.value]) for b in self.made.blocks])
+        return np.asarray(places.source @ every[:places.source.shape[1]])

@@ -1,0 +1,290 @@
+"""Sparse Jacobians and Hessians as programs: for every block of entries a tensor of values, and where they stand.
+
+Derivative programs are linear in their tangents: the forward one of the outputs for a Jacobian, forward over reverse mode for a
+Hessian of the outputs' sum with weights, which are the cotangents. As sums over boxes (`linear_statements`) their coefficients
+are the entries, at rows and columns that the subscripts say before any number is known. Entries at one place add up. Statements
+over equal boxes are computed together, and what several of their entries take is a tensor of its own. Of two blocks of a Hessian
+that are each other's transpose one is computed.
+"""
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adcli.lang.derive.cost import weight
+from adcli.lang.derive.linear_statements import ElementAt, Source, Statement, box_key, linear_statements, onto_box, put_in
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var, shape_of
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, product
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, corner
+from adcli.lang.ir.elementwise import compact, filled
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.records import paused
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.forward import jvp
+from adcli.lang.passes.pipeline import run
+from adcli.lang.passes.reverse import vjp
+from adcli.lang.passes.simplify import simplify
+
+KEPT = 4
+"""Operations from which on a value that several others take is computed once, into a tensor."""
+GATHERED = 3
+"""Operations that a read through whole numbers counts for."""
+DRAWN = 3
+"""Points at which coefficients are compared."""
+
+
+class EntryBlock(NamedTuple):
+    """Entries of which each point of a box has one: the results of `values` and of `places` that they and their places are.
+    Of a `mirrored` one the transpose is meant, too. A row of -1 is that of no entry."""
+
+    value: str
+    row: str
+    column: str
+    mirrored: bool
+
+
+@dataclass(frozen=True)
+class EntryProgram:
+    """A program of the values of entries, and one of their rows and columns, which reads no weights."""
+
+    values: Program
+    places: Program
+    blocks: tuple[EntryBlock, ...]
+    weights: tuple[str, ...]
+
+
+@paused()
+def jacobian_entries(program: Program, wrt: Sequence[str]) -> EntryProgram:
+    """The Jacobian of all outputs by the elements of the inputs `wrt`. NoStatements where it is none of sums over boxes."""
+    outputs = [r.name for r in program.results]
+    swept = simplify(jvp(simplify(program), wrt, outputs))
+    return entries(swept, program, wrt, outputs, False)
+
+
+@paused()
+def hessian_entries(program: Program, wrt: Sequence[str]) -> EntryProgram:
+    """The Hessian of the sum of all outputs, each times one of the `weights`."""
+    reverse = simplify(vjp(duplicate(program), wrt, [r.name for r in program.results]))
+    adjoints = [r.name for r in reverse.results[len(program.results):]]
+    return entries(simplify(jvp(reverse, wrt, adjoints)), program, wrt, wrt, True)
+
+
+def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence[str], symmetric: bool) -> EntryProgram:
+    """The entries of a program that is linear in the tangents of `wrt`: rows are its last results, those of `rows` in the order
+    of the program."""
+    given = {p.name for p in program.params}
+    own = [p for p in swept.params if p.name not in given]
+    last = len(own) - len(wrt)   # cotangents stand before tangents
+    weights, tangents = own[:last], {p.seed or "": p for p in own[last:]}
+    results = in_order(swept.results[-len(rows):], program, rows)
+    columns = [tangents[name].var for name in wrt]
+    of = [Var(r.name, shape=shape_of(r.atom)) for r in results]
+    statements, passive = linear_statements(swept, [p.name for p in tangents.values()], of, [r.atom for r in results])
+    first_row, first_column = offsets(of), offsets(columns)
+    of_row: dict[Atom, Atom] = dict(zip(of, columns, strict=True)) if symmetric else {}
+    names, values, places, blocks = Names.of(swept), Emitter(passive), Emitter(passive), list[EntryBlock]()
+    for group in groups(statements):
+        merged, found = together(group)
+        for made in kept_apart(merged, one_triangle(merged, found, of_row) if symmetric else found, values):
+            block = EntryBlock(names.fresh("value"), names.fresh("row"), names.fresh("column"), made.mirrored)
+            box = made.box(merged)
+            values.result(block.value, values.sum(merged, box, made))
+            places.result(block.row, places.number(merged, box, made.row, first_row[made.row.atom]))
+            places.result(block.column, places.number(merged, box, made.column, first_column[made.column.atom]))
+            blocks.append(block)
+    return EntryProgram(values.program((*program.params, *weights)), places.program(program.params), tuple(blocks),
+                        tuple([p.name for p in weights]))
+
+
+def in_order(results: Sequence[Result], program: Program, rows: Sequence[str]) -> list[Result]:
+    """The results in the order of `rows`, from that of the program."""
+    place = {name: k for k, name in enumerate([*(p.name for p in program.params), *(r.name for r in program.results)])}
+    by = dict(zip(sorted(rows, key=place.__getitem__), results, strict=True))
+    return [by[name] for name in rows]
+
+
+def offsets(values: Iterable[Atom]) -> dict[Atom, Affine]:
+    """The number of the first element of each value among those of all."""
+    found, first = dict[Atom, Affine](), affine(0)
+    for a in values:
+        found[a] = first
+        count = affine(1)
+        for extent in shape_of(a):
+            count = product(count, extent)
+        first = first + count
+    return found
+
+
+def strides(shape: Shape) -> list[Affine]:
+    """By how many elements those along each dimension lie apart."""
+    found = [affine(1)]
+    for extent in shape[:0:-1]:
+        found.append(product(found[-1], extent))
+    return found[:len(shape)][::-1]
+
+
+# ---------------------------------------------------------------- statements over one box
+
+@dataclass
+class BoxEntry:
+    """An entry at every point of a box: its coefficient, and the elements that its row and its column are."""
+
+    row: ElementAt
+    column: ElementAt
+    coefficient: Atom
+    mirrored: bool = False
+
+    def box(self, merged: Statement) -> tuple[Range, ...]:
+        """The ranges of the indices that say where the entry stands."""
+        here = atoms_of(self.row) | atoms_of(self.column)
+        return tuple([r for r in merged.ranges if r.index in here or merged.guards])
+
+
+def atoms_of(s: Source) -> set[Index | str]:
+    """The indices and sizes in a source."""
+    return atoms(s) if isinstance(s, Affine) else {a for x in s.subscripts for a in atoms_of(x)}
+
+
+def groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
+    """The statements over equal boxes."""
+    found: dict[object, list[Statement]] = {}
+    for s in statements:
+        found.setdefault(box_key(s), []).append(s)
+    yield from found.values()
+
+
+def together(group: Sequence[Statement]) -> tuple[Statement, list[BoxEntry]]:
+    """The body of statements over equal boxes, simplified, and their entries."""
+    first, found = group[0], list[BoxEntry]()
+    merged = Statement(first.out, first.ranges, first.guards, ())
+    for s in group:
+        by = onto_box(s, first)
+        env = merged.take(s, by)
+        row = put_in(ElementAt(s.out, s.write), by)
+        found += [BoxEntry(row, put_in(at, by), env.get(c, c)) for at, c in s.terms.items()]
+    body = Program(tuple([Param(v, f"x{k}") for k, v in enumerate(merged.sources.values())]), tuple(merged.equations),
+                   tuple([Result(f"z{k}", x.coefficient) for k, x in enumerate(found)]))
+    body = simplify(body)
+    merged.equations = list(body.equations)
+    kept = [BoxEntry(x.row, x.column, r.atom) for x, r in zip(found, body.results, strict=True)
+            if not (isinstance(r.atom, Lit) and r.atom.value == 0)]
+    return merged, kept
+
+
+def one_triangle(merged: Statement, found: Sequence[BoxEntry], of_row: dict[Atom, Atom]) -> list[BoxEntry]:
+    """The entries of a symmetric matrix without those that are others transposed, where both are the same function of what the
+    body reads: as numbers that are drawn show."""
+    def key(x: BoxEntry) -> tuple[ElementAt, ElementAt]:
+        return ElementAt(of_row[x.row.atom], x.row.subscripts), x.column
+    by, kept = {key(x): x for x in found}, list[BoxEntry]()
+    equal = same_values(merged, [(x, other) for x in found if (other := by.get(key(x)[::-1])) is not None and other is not x])
+    for x in found:
+        other = by.get(key(x)[::-1])
+        if other is not None and other is not x and (id(x), id(other)) in equal:
+            if other.mirrored:
+                continue
+            x.mirrored = True
+        kept.append(x)
+    return kept
+
+
+def same_values(merged: Statement, pairs: Sequence[tuple[BoxEntry, BoxEntry]]) -> set[tuple[int, int]]:
+    """The pairs whose coefficients are equal at points that are drawn, up to rounding."""
+    body = Program(tuple([Param(v, f"x{k}") for k, v in enumerate(merged.sources.values())]), tuple(merged.equations),
+                   tuple([Result(f"z{k}", c.coefficient) for k, c in enumerate(x for pair in pairs for x in pair)]))
+    draw, equal = random.Random(0), {(id(x), id(y)) for x, y in pairs}
+    for _ in range(DRAWN if pairs else 0):
+        values = list(evaluate(body, {p.name: draw.uniform(0.1, 0.9) for p in body.params}, FLOAT).values())
+        for (x, y), a, b in zip(pairs, values[::2], values[1::2], strict=True):
+            if not abs(a - b) <= 1e-9 * (abs(a) + abs(b)):   # nor where either is NaN
+                equal.discard((id(x), id(y)))
+    return equal
+
+
+def kept_apart(merged: Statement, found: Sequence[BoxEntry], into: Emitter) -> Sequence[BoxEntry]:
+    """The entries, with values that take long and are used several times as elements of tensors of their own: these are emitted,
+    and the body of the statement is what is left."""
+    uses = Counter(a for e in merged.equations for a in e.args)
+    uses.update(x.coefficient for x in found)
+    costs: dict[Atom, int] = {v: GATHERED if gathers(s) else 1 for s, v in merged.sources.items()}
+    here, _ = corner(merged.ranges)
+    for s, v in list(merged.sources.items()):
+        if costs[v] == GATHERED and uses[v] > 2:
+            kept = into.tensor(merged, v)
+            del merged.sources[s]
+            merged.sources[ElementAt(kept, here)] = v
+            costs[v] = 1
+    given, merged.equations = merged.equations, []
+    for e in given:
+        merged.equations.append(e)
+        out, = e.outs
+        costs[out] = weight(e.op) + sum(costs.get(a, 0) for a in e.args)
+        if uses[out] > 1 and costs[out] >= KEPT and not out.truth:
+            kept = into.tensor(merged, out)
+            merged.equations.pop()
+            merged.sources[ElementAt(kept, here)] = out
+            costs[out] = 1
+    return found
+
+
+def gathers(s: Source) -> bool:
+    """True if a source is read through whole numbers."""
+    return isinstance(s, ElementAt) and any(isinstance(x, ElementAt) for x in s.subscripts)
+
+
+class Emitter:
+    """Equations of a program that computes entries or their places, behind those that are there already."""
+
+    def __init__(self, passive: Sequence[Equation]) -> None:
+        self.b, self.results = Builder(), list[Result]()
+        self.b.equations = list(passive)
+
+    def program(self, params: Sequence[Param]) -> Program:
+        return run(Program(tuple(params), tuple(self.b.equations), tuple(self.results)), [simplify])
+
+    def result(self, name: str, value: Atom) -> None:
+        self.results.append(Result(name, value))
+
+    def comprehension(self, merged: Statement, value: Atom, ranges: Sequence[Range], reduction: str = "=",
+                      onto: Atom | None = None, whole: bool = False) -> Var:
+        """A tensor of the values of a body at the points of a box, with a dimension for each of these `ranges`."""
+        args: dict[Atom, int] = {}
+
+        def lowered(s: Source) -> BodySource:
+            if isinstance(s, Affine):
+                return s
+            return Read(args.setdefault(s.atom, len(args)), tuple([lowered(x) for x in s.subscripts]))
+        sources = tuple([lowered(s) for s in merged.sources])
+        params = tuple([Param(v, f"x{k}") for k, v in enumerate(merged.sources.values())])
+        here, shape = corner(ranges)
+        op = Comprehension(ranges=merged.ranges, guards=merged.guards, write=here, shape=shape, reduction=reduction,
+                           sources=sources, body=body_of(value, params, merged.equations),
+                           onto=None if onto is None else len(args))
+        op, atoms = compact(op, (*args, *([] if onto is None else [onto])))
+        out = Var(None, True, shape=shape, whole=whole)
+        self.b.equations.append(Equation((out,), op, atoms))
+        return out
+
+    def tensor(self, merged: Statement, value: Atom) -> Var:
+        """A value of the body at every point of the box."""
+        return self.comprehension(merged, value, merged.ranges)
+
+    def sum(self, merged: Statement, box: Sequence[Range], x: BoxEntry) -> Var:
+        """The coefficients of an entry, added over the indices that its place does not have."""
+        return self.comprehension(merged, x.coefficient, box, "=" if len(box) == len(merged.ranges) else "+")
+
+    def number(self, merged: Statement, box: tuple[Range, ...], at: ElementAt, first: Affine) -> Var:
+        """The number of an element among those of all, at every point of the box; -1 where a guard leaves it out."""
+        place, b = Statement(merged.out, box, merged.guards, ()), Builder()
+        number = b.expr(place.source(first))
+        for x, step in zip(at.subscripts, strides(shape_of(at.atom)), strict=True):
+            here = b.expr(place.source(x))
+            number = number + (here if step.number == 1 else here * b.expr(place.source(step)))
+        place.equations = b.equations
+        onto = filled(self.b, corner(box)[1], -1.0) if merged.guards else None
+        return self.comprehension(place, number.atom, box, onto=onto, whole=True)

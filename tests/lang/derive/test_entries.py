@@ -1,0 +1,139 @@
+"""Entries made statement by statement are those of the dense derivatives: forward mode, and forward over reverse mode, column by
+column."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.lang.derive import entries
+from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
+from adcli.lang.derive.linear_statements import NoStatements
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir import Program
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes import pipeline
+from random_comprehensions import sample
+from session_seed import fixed, half
+
+from adcli.task.matrices import output_shapes
+
+NETWORK = """\
+input v(N), a(N), w(L), s, int32 from(L), int32 to(L)
+d(l) = a(from(l)) - a(to(l))
+f(l) = w(l)*v(from(l))*v(to(l))*cos(d(l))
+p(i) = s*v(i)**2
+p(from(l)) += f(l)
+p(to(l)) += -f(l)
+u +=! f(l)**2
+output p, u, d
+"""
+X, PAIRS = np.linspace(0.5, 1.4, 5), {"from": [0, 1, 2, 3], "to": [1, 1, 3, 1]}   # a branch from an element to itself
+PROGRAMS = {
+    "a network": (NETWORK, {"v": X, "a": X[::-1], "w": X[:4], "s": 0.7, **PAIRS}),
+    "no branches": (NETWORK, {"v": X, "a": X, "w": X[:0], "s": 0.7, "from": [], "to": []}),
+    "windows": ("input x(N)\nv +=! 100*(x(i+1) - x(i)**2)**2 + (1 - x(i))**2\ny(i) = x(i)*x(i+2)\noutput v, y", {"x": X}),
+    "around": ("input x(N)\ny(i) = x(i)*x((i+1) % N)\nv +=! sin(y(i)*y((i+2) % N))\noutput v, y", {"x": X}),
+    "a sum that is read other than linearly": ("input x(N)\ns +=! x(i)**2\nv = log(s)\ny(i) = x(i)/s\noutput v, y", {"x": X}),
+    "sums of sums": (
+        "input x(N), A(N, N)\ny(i) +=! A(i, j)*x(j)**2\nz(i) +=! A(i, j)*tanh(y(j))\nv +=! z(i)*y(i)\noutput z, v",
+        {"x": X, "A": np.outer(X, X[::-1])}),
+    "triangles": (
+        "input x(N)\nv +=! sin(x(i)*x(j))*i where i in 0:N, j in 0:i\nc(i) +=! exp(x(i)*x(j)) where j in i:N\noutput c, v",
+        {"x": X}),
+    "choices and kinks": ("input x(N)\ny(i) = x(i) > 1 ? x(i)**2 : min(x(i), x((i+1) % N))\nv max=! y(i)*x(0)\n"
+                          "w +=! abs(x(i) - 1)*x(i)\noutput y, v, w", {"x": X}),
+    "elements by parts": ("input x(N)\ny(0) = x(1)**2\ny(i) = x(i)*y(0) where i in 1:N\nv +=! y(i)**2\noutput y, v", {"x": X}),
+    "a scatter that writes some twice": (
+        "input x(N), int32 k(N)\ny(i) = 0 where float(N) y\ny(k(i)) += x(i)**2\nv +=! x(i)*y(i)\noutput y, v",
+        {"x": X, "k": [0, 2, 2, 0, 4]}),
+    "numbers": ("input a, b\nc = a*b\nv = sin(c)*c\nw = c > 1 ? a**2 : b\ny(i) = v*a*i where i in 0:3\noutput v, w, y",
+                {"a": 0.5, "b": 3.0}),
+    "subscripts that are computed": (
+        "input x(N), c(M)\nint32 k(i) = floor(x(i)*2)\ny(i) = c(k(i))**2*x(i)\nv +=! y(i)\noutput y, v", {"x": X, "c": X[:3]}),
+    "infinite and undefined": ("input x(N)\ny(i) = sqrt(x(i))*x((i+1) % N)\nv +=! log(x(i))*x(0)\noutput y, v",
+                               {"x": np.array([0.0, 1, -1, 4])}),
+}
+
+
+def split(vector: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    ends = np.cumsum([math.prod(s) for s in shapes])[:-1]
+    return [x.reshape(s) if s else float(x[0]) for x, s in zip(np.split(vector, ends), shapes, strict=True)]
+
+
+def matrix(made: EntryProgram, at: Mapping[str, Any], shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix that entries add up to, and where there are any."""
+    values, places = evaluate(made.values, at, numpy_arithmetic()), evaluate(made.places, at, numpy_arithmetic())
+    found, there = np.zeros(shape), np.zeros(shape, bool)
+    for b in made.blocks:
+        i, j, x = np.ravel(places[b.row]).astype(int), np.ravel(places[b.column]).astype(int), np.ravel(values[b.value])
+        i, j, x = i[i >= 0], j[i >= 0], x[i >= 0]
+        for row, column in ((i, j), (j, i))[:1 + b.mirrored]:
+            np.add.at(found, (row, column), x)
+            there[row, column] = True
+    return found, there
+
+
+def columns(program: Program, at: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], count: int) -> np.ndarray:
+    """The last `count` results of a tangent program along every unit vector of the inputs, one after another."""
+    program, found = pipeline.evaluation_program(program), []
+    seeds = {p.name: p.seed or "" for p in program.params if p.name not in at}
+    for e in np.eye(sum(map(math.prod, shapes.values()))):
+        parts = dict(zip(shapes, split(e, [*shapes.values()]), strict=True))
+        results = evaluate(program, {**at, **{name: parts[x] for name, x in seeds.items()}}, numpy_arithmetic())
+        found.append(np.concatenate([np.ravel(results[r.name]) for r in program.results[-count:]]))
+    return np.array(found).T
+
+
+def agree(program: Program, at: Mapping[str, Any]) -> None:
+    """Both matrices agree with the dense ones, and their patterns hold all that is not zero."""
+    wrt = [p.name for p in program.params if not p.var.integer]
+    inputs, outputs = {x: np.shape(at[x]) for x in wrt}, output_shapes(program, at)
+    made = jacobian_entries(program, wrt)
+    same(columns(pipeline.tangent_program(program, wrt), at, inputs, len(outputs)), made, at)
+    made, reverse = hessian_entries(program, wrt), pipeline.adjoint_program(program, wrt)
+    weights = np.random.default_rng(0).normal(size=sum(map(math.prod, outputs.values())))
+    at = {**at, **dict(zip(made.weights, split(weights, [*outputs.values()]), strict=True))}
+    adjoints = [r.name for r in reverse.results[len(outputs):]]
+    same(columns(pipeline.tangent_program(reverse, wrt, adjoints), at, inputs, len(wrt)), made, at)
+
+
+def same(dense: np.ndarray, made: EntryProgram, at: Mapping[str, Any]) -> None:
+    if dense.size:
+        found, there = matrix(made, at, dense.shape)   # type: ignore[arg-type]
+        scale = np.abs(dense[np.isfinite(dense)]).max(initial=1)
+        np.testing.assert_allclose(found, dense, rtol=1e-9, atol=1e-12 * scale)
+        assert there[dense != 0].all()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_entries_are_those_of_the_dense_derivatives(name: str) -> None:
+    text, at = PROGRAMS[name]
+    agree(parse(text), at)
+
+
+@pytest.mark.parametrize("number", half(range(40)))
+def test_entries_of_random_programs(number: int) -> None:
+    made = sample(fixed("entries", number))
+    try:
+        agree(made.program(), made.values)
+    except NoStatements as error:
+        assert error.reason.startswith(("a loop, or", "several points write", "a sum is read at places"))
+
+
+def test_what_is_no_sum_over_a_box_says_why() -> None:
+    for text, reason in {
+            "input x(N), b(M), int32 k(M), int32 q(M)\ny(i) = 0*x(i)\ny(k(j)) += b(j)\nv +=! y(q(j))**2": "a sum is read",
+            "input x, int T\nh(0) = x\nfor t in 0:T { h(t+1) = sin(h(t)) }\nv = h(T)": "a loop"}.items():
+        with pytest.raises(NoStatements, match=reason):
+            hessian_entries(parse(text), [p.name for p in parse(text).params if not p.var.integer])
+
+
+def test_blocks_that_are_transposes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A branch has 4 unknowns: 10 entries, and those of s·v²: 3."""
+    made = hessian_entries(parse(NETWORK), ["v", "a"])
+    assert sorted(b.mirrored for b in made.blocks) == [False] * 5 + [True] * 6
+    monkeypatch.setattr(entries, "same_values", lambda merged, pairs: set())
+    agree(parse(NETWORK), PROGRAMS["a network"][1])
