@@ -246,10 +246,9 @@ class Translator(FunctionWriter):
                 of_numbers, of_reals = COMPARISONS[type(op)]
                 compare = f"fcmp {of_reals}" if kind == "double" else f"icmp {of_numbers}"
                 return self.put(f"{compare} {kind} {one}, {two}"), "i1"
-            case ast.BinOp(left, op, right):
-                (one, kind), (two, _) = self.value(left), self.value(right)
-                return self.put(f"{'f' * (kind == 'double')}{ARITHMETIC[type(op)]} {kind} {one}, {two}"), kind
-        raise NotImplementedError(ast.dump(x))
+        assert isinstance(x, ast.BinOp)   # which is all else that ALGORITHMS has
+        (one, kind), (two, _) = self.value(x.left), self.value(x.right)
+        return self.put(f"{'f' * (kind == 'double')}{ARITHMETIC[type(x.op)]} {kind} {one}, {two}"), kind
 
 
 def functions(env: Environment, prefix: str) -> list[str]:

@@ -64,118 +64,188 @@ class ThreadPool:
 
 def functions(team: ThreadPool, each: Mapping[int, str], lanes: str) -> list[str]:
     """The functions of the team, for steps by their numbers, of which these are the functions."""
-    name = team.name
-
-    def cell(text: str, k: int) -> str:
-        return f"  {text} = getelementptr i64, ptr %env, i64 {team.cells + k}"
-
-    def kept(k: int, value: str) -> list[str]:
-        return [cell(f"%cell.{k}", k), f"  store i64 {value}, ptr %cell.{k}"]
-
-    def loaded(k: int) -> list[str]:
-        return [cell(f"%cell.{k}", k), f"  %now.{k} = load i64, ptr %cell.{k}"]
-    def values(text: str, part: str) -> list[str]:
-        """The first value of a part."""
-        return [f"  %{text}.share = mul i64 {part}, %now.{UNITS}", f"  %{text}.unit = udiv i64 %{text}.share, %now.{PARTS}",
-                f"  %{text}.offset = mul i64 %{text}.unit, %now.{UNIT}", f"  %{text} = add i64 %now.{LOW}, %{text}.offset"]
-
     cases = " ".join(f"i64 {j}, label %run.{j}" for j in each)
-    take = [f"define internal void @{name}.take(ptr %env, i64 %first){lanes} {{", "entry:",
-            cell("%open.at", OPEN), cell("%done.at", DONE),
-            "  %open = load atomic i64, ptr %open.at acquire, align 8",
-            "  %closed = sub i64 %open, 1",
-            *loaded(PARTS), *loaded(TAKEN), f"  %taken = inttoptr i64 %now.{TAKEN} to ptr",
-            "  br label %try",
-            "try:",
-            "  %k = phi i64 [ 0, %entry ], [ %more, %next ]",
-            f"  %some = icmp slt i64 %k, %now.{PARTS}",
-            "  br i1 %some, label %look, label %none",
-            "look:",
-            "  %beyond = add i64 %first, %k",
-            f"  %part = urem i64 %beyond, %now.{PARTS}",
-            f"  %offset = mul i64 %part, {TAKEN_APART}",
-            "  %at = getelementptr i8, ptr %taken, i64 %offset",
-            "  %last = load atomic i64, ptr %at monotonic, align 8",
-            "  %free = icmp eq i64 %last, %closed",
-            "  br i1 %free, label %ask, label %next",
-            "ask:",
-            "  %answer = cmpxchg ptr %at, i64 %closed, i64 %open acq_rel monotonic",
-            "  %mine = extractvalue { i64, i1 } %answer, 1",
-            "  br i1 %mine, label %part.taken, label %next",
-            "part.taken:",
-            *loaded(WHICH), *loaded(LOW), *loaded(UNIT), *loaded(UNITS),
-            *values("begin", "%part"), "  %following = add i64 %part, 1", *values("end", "%following"),
-            f"  switch i64 %now.{WHICH}, label %done [ {cases} ]"]
-    for j, symbol in each.items():
-        take += [f"run.{j}:", f"  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)", "  br label %done"]
-    take += ["done:", "  %before = atomicrmw add ptr %done.at, i64 1 acq_rel", "  br label %next",
-             "next:", "  %more = add i64 %k, 1", "  br label %try", "none:", "  ret void", "}", ""]
-    lead = [f"define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole){lanes} {{",
-            "entry:",
-            *loaded(PARTS), cell("%open.at", OPEN), cell("%done.at", DONE),
-            "  %length = sub i64 %high, %low",
-            f"  %threads = sdiv i64 %now.{PARTS}, {THREAD_PARTS}",
-            "  %before = sub i64 %whole, 1",
-            "  %up = add i64 %length, %before",
-            "  %tiles = sdiv i64 %up, %whole",
-            "  %enough = icmp sge i64 %tiles, %threads",
-            "  %unit = select i1 %enough, i64 %whole, i64 1",
-            "  %rest = sub i64 %unit, 1",
-            "  %sum = add i64 %length, %rest",
-            "  %units = sdiv i64 %sum, %unit",
-            *kept(WHICH, "%which"), *kept(LOW, "%low"), *kept(UNIT, "%unit"), *kept(UNITS, "%units"),
-            "  %closed = load i64, ptr %open.at",
-            "  %open = add i64 %closed, 1",
-            f"  %all = mul i64 %open, %now.{PARTS}",
-            "  store atomic i64 %open, ptr %open.at release, align 8",
-            f"  call void @{name}.take(ptr %env, i64 0)",
-            "  br label %wait",
-            "wait:",
-            "  %done = load atomic i64, ptr %done.at acquire, align 8",
-            "  %over = icmp eq i64 %done, %all",
-            "  br i1 %over, label %end, label %pause",
-            "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %wait",
-            "end:", "  ret void", "}", ""]
-    help_ = [f"define internal void @{name}.help(ptr %env, i64 %first){lanes} {{", "entry:", cell("%ended.at", ENDED),
-             "  br label %again",
-             "again:",
-             f"  call void @{name}.take(ptr %env, i64 %first)",
-             "  %ended = load atomic i64, ptr %ended.at acquire, align 8",
-             "  %over = icmp ne i64 %ended, 0",
-             "  br i1 %over, label %end, label %pause",
-             "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %again",
-             "end:", cell("%gone.at", GONE), "  %gone = atomicrmw add ptr %gone.at, i64 1 acq_rel", "  ret void", "}", ""]
-    wait = [f"define internal void @{name}.wait(ptr %env, i64 %helpers){lanes} {{", "entry:", cell("%gone.at", GONE),
-            "  br label %again",
-            "again:",
-            "  %gone = load atomic i64, ptr %gone.at acquire, align 8",
-            "  %over = icmp sge i64 %gone, %helpers",
-            "  br i1 %over, label %end, label %pause",
-            "pause:", f"  %yielded = call i32 @{YIELD}()", "  br label %again",
-            "end:", "  ret void", "}", ""]
-    return [*take, *lead, *help_, *wait, *mailboxes(name, lanes)]
+    runs = [f"run.{j}:\n  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)\n  br label %done"
+            for j, symbol in each.items()]
+    cells = {name: team.cells + k for k, name in enumerate(CELLS)}
+    return [TEXT.format(name=team.name, lanes=lanes, cases=cases, runs="\n".join(runs), **cells, **CONSTANTS)]
 
 
-def mailboxes(name: str, lanes: str) -> list[str]:
-    """The functions of a thread that lingers, and of who asks it to help."""
-    def held(text: str, k: int) -> list[str]:
-        return [f"  %{text}.at = getelementptr i64, ptr %mailbox, i64 {k}", f"  %{text} = load ptr, ptr %{text}.at"]
+CELLS = ("open", "done", "ended", "gone", "parts", "taken", "which", "low", "unit", "units")
+"""Names in the text of the cells OPEN to UNITS."""
+CONSTANTS = {"yields": YIELD, "apart": TAKEN_APART, "each": THREAD_PARTS, "lingering": LINGERING, "opened": OPEN_MAILBOX,
+             "closed": CLOSED_MAILBOX, "posted": POSTED, "run": RUN, "env": ENV, "role": AS}
+TEXT = """\
+define internal void @{name}.take(ptr %env, i64 %first){lanes} {{
+entry:
+  %open.at = getelementptr i64, ptr %env, i64 {open}
+  %done.at = getelementptr i64, ptr %env, i64 {done}
+  %open = load atomic i64, ptr %open.at acquire, align 8
+  %closed = sub i64 %open, 1
+  %parts.at = getelementptr i64, ptr %env, i64 {parts}
+  %parts.now = load i64, ptr %parts.at
+  %taken.at = getelementptr i64, ptr %env, i64 {taken}
+  %taken.now = load i64, ptr %taken.at
+  %taken = inttoptr i64 %taken.now to ptr
+  br label %try
+try:
+  %k = phi i64 [ 0, %entry ], [ %more, %next ]
+  %some = icmp slt i64 %k, %parts.now
+  br i1 %some, label %look, label %none
+look:
+  %beyond = add i64 %first, %k
+  %part = urem i64 %beyond, %parts.now
+  %offset = mul i64 %part, {apart}
+  %at = getelementptr i8, ptr %taken, i64 %offset
+  %last = load atomic i64, ptr %at monotonic, align 8
+  %free = icmp eq i64 %last, %closed
+  br i1 %free, label %ask, label %next
+ask:
+  %answer = cmpxchg ptr %at, i64 %closed, i64 %open acq_rel monotonic
+  %mine = extractvalue {{ i64, i1 }} %answer, 1
+  br i1 %mine, label %part.taken, label %next
+part.taken:
+  %which.at = getelementptr i64, ptr %env, i64 {which}
+  %which.now = load i64, ptr %which.at
+  %low.at = getelementptr i64, ptr %env, i64 {low}
+  %low.now = load i64, ptr %low.at
+  %unit.at = getelementptr i64, ptr %env, i64 {unit}
+  %unit.now = load i64, ptr %unit.at
+  %units.at = getelementptr i64, ptr %env, i64 {units}
+  %units.now = load i64, ptr %units.at
+  %begin.share = mul i64 %part, %units.now
+  %begin.unit = udiv i64 %begin.share, %parts.now
+  %begin.offset = mul i64 %begin.unit, %unit.now
+  %begin = add i64 %low.now, %begin.offset
+  %following = add i64 %part, 1
+  %end.share = mul i64 %following, %units.now
+  %end.unit = udiv i64 %end.share, %parts.now
+  %end.offset = mul i64 %end.unit, %unit.now
+  %end = add i64 %low.now, %end.offset
+  switch i64 %which.now, label %done [ {cases} ]
+{runs}
+done:
+  %before = atomicrmw add ptr %done.at, i64 1 acq_rel
+  br label %next
+next:
+  %more = add i64 %k, 1
+  br label %try
+none:
+  ret void
+}}
 
-    linger = [f"define internal void @{name}.linger(ptr %mailbox){lanes} {{", "entry:", "  br label %open",
-              "open:", f"  store atomic i64 {OPEN_MAILBOX}, ptr %mailbox release, align 8", "  br label %look",
-              "look:",
-              "  %times = phi i64 [ 0, %open ], [ %more, %pause ]",
-              "  %now = load atomic i64, ptr %mailbox acquire, align 8",
-              f"  %posted = icmp eq i64 %now, {POSTED}",
-              "  br i1 %posted, label %help, label %pause",
-              "pause:", f"  %yielded = call i32 @{YIELD}()", "  %more = add i64 %times, 1",
-              f"  %stay = icmp slt i64 %more, {LINGERING}", "  br i1 %stay, label %look, label %leave",
-              "leave:", f"  %answer = cmpxchg ptr %mailbox, i64 {OPEN_MAILBOX}, i64 {CLOSED_MAILBOX} acq_rel acquire",
-              "  %gone = extractvalue { i64, i1 } %answer, 1", "  br i1 %gone, label %return, label %help",
-              "help:", *held("run", RUN), *held("env", ENV), *held("role", AS),
-              "  call void %run(ptr %env, ptr %role, i64 0, i64 0, ptr null)", "  br label %open",
-              "return:", "  ret void", "}", ""]
-    post = [f"define internal i64 @{name}.post(ptr %mailbox){lanes} {{", "entry:",
-            f"  %answer = cmpxchg ptr %mailbox, i64 {OPEN_MAILBOX}, i64 {POSTED} acq_rel monotonic",
-            "  %mine = extractvalue { i64, i1 } %answer, 1", "  %found = zext i1 %mine to i64", "  ret i64 %found", "}", ""]
-    return [*linger, *post]
+define internal void @{name}.lead(ptr %env, i64 %which, i64 %low, i64 %high, i64 %whole){lanes} {{
+entry:
+  %parts.at = getelementptr i64, ptr %env, i64 {parts}
+  %parts.now = load i64, ptr %parts.at
+  %open.at = getelementptr i64, ptr %env, i64 {open}
+  %done.at = getelementptr i64, ptr %env, i64 {done}
+  %length = sub i64 %high, %low
+  %threads = sdiv i64 %parts.now, {each}
+  %before = sub i64 %whole, 1
+  %up = add i64 %length, %before
+  %tiles = sdiv i64 %up, %whole
+  %enough = icmp sge i64 %tiles, %threads
+  %unit = select i1 %enough, i64 %whole, i64 1
+  %rest = sub i64 %unit, 1
+  %sum = add i64 %length, %rest
+  %units = sdiv i64 %sum, %unit
+  %which.at = getelementptr i64, ptr %env, i64 {which}
+  store i64 %which, ptr %which.at
+  %low.at = getelementptr i64, ptr %env, i64 {low}
+  store i64 %low, ptr %low.at
+  %unit.at = getelementptr i64, ptr %env, i64 {unit}
+  store i64 %unit, ptr %unit.at
+  %units.at = getelementptr i64, ptr %env, i64 {units}
+  store i64 %units, ptr %units.at
+  %closed = load i64, ptr %open.at
+  %open = add i64 %closed, 1
+  %all = mul i64 %open, %parts.now
+  store atomic i64 %open, ptr %open.at release, align 8
+  call void @{name}.take(ptr %env, i64 0)
+  br label %wait
+wait:
+  %done = load atomic i64, ptr %done.at acquire, align 8
+  %over = icmp eq i64 %done, %all
+  br i1 %over, label %end, label %pause
+pause:
+  %yielded = call i32 @{yields}()
+  br label %wait
+end:
+  ret void
+}}
+
+define internal void @{name}.help(ptr %env, i64 %first){lanes} {{
+entry:
+  %ended.at = getelementptr i64, ptr %env, i64 {ended}
+  br label %again
+again:
+  call void @{name}.take(ptr %env, i64 %first)
+  %ended = load atomic i64, ptr %ended.at acquire, align 8
+  %over = icmp ne i64 %ended, 0
+  br i1 %over, label %end, label %pause
+pause:
+  %yielded = call i32 @{yields}()
+  br label %again
+end:
+  %gone.at = getelementptr i64, ptr %env, i64 {gone}
+  %gone = atomicrmw add ptr %gone.at, i64 1 acq_rel
+  ret void
+}}
+
+define internal void @{name}.wait(ptr %env, i64 %helpers){lanes} {{
+entry:
+  %gone.at = getelementptr i64, ptr %env, i64 {gone}
+  br label %again
+again:
+  %gone = load atomic i64, ptr %gone.at acquire, align 8
+  %over = icmp sge i64 %gone, %helpers
+  br i1 %over, label %end, label %pause
+pause:
+  %yielded = call i32 @{yields}()
+  br label %again
+end:
+  ret void
+}}
+
+define internal void @{name}.linger(ptr %mailbox){lanes} {{
+entry:
+  br label %open
+open:
+  store atomic i64 {opened}, ptr %mailbox release, align 8
+  br label %look
+look:
+  %times = phi i64 [ 0, %open ], [ %more, %pause ]
+  %now = load atomic i64, ptr %mailbox acquire, align 8
+  %posted = icmp eq i64 %now, {posted}
+  br i1 %posted, label %help, label %pause
+pause:
+  %yielded = call i32 @{yields}()
+  %more = add i64 %times, 1
+  %stay = icmp slt i64 %more, {lingering}
+  br i1 %stay, label %look, label %leave
+leave:
+  %answer = cmpxchg ptr %mailbox, i64 {opened}, i64 {closed} acq_rel acquire
+  %gone = extractvalue {{ i64, i1 }} %answer, 1
+  br i1 %gone, label %return, label %help
+help:
+  %run.at = getelementptr i64, ptr %mailbox, i64 {run}
+  %run = load ptr, ptr %run.at
+  %env.at = getelementptr i64, ptr %mailbox, i64 {env}
+  %env = load ptr, ptr %env.at
+  %role.at = getelementptr i64, ptr %mailbox, i64 {role}
+  %role = load ptr, ptr %role.at
+  call void %run(ptr %env, ptr %role, i64 0, i64 0, ptr null)
+  br label %open
+return:
+  ret void
+}}
+
+define internal i64 @{name}.post(ptr %mailbox){lanes} {{
+entry:
+  %answer = cmpxchg ptr %mailbox, i64 {opened}, i64 {posted} acq_rel monotonic
+  %mine = extractvalue {{ i64, i1 }} %answer, 1
+  %found = zext i1 %mine to i64
+  ret i64 %found
+}}
+"""

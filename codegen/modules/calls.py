@@ -6,6 +6,7 @@ some. Nothing here knows programs or needs NumPy; `adcli.codegen.modules.array_c
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from ctypes import addressof
@@ -218,7 +219,7 @@ class CallPlan:
     quick: Quick | None = None
 
 
-class PlannedCode:
+class PlannedCode(ABC):
     """A compiled program, callable from several threads at once, by the plans that `plan` makes."""
 
     ended = -inf
@@ -241,14 +242,14 @@ class PlannedCode:
         """Type of elements, by the letter that `array` has for it."""
         return code
 
+    @abstractmethod
     def plan(self, key: Shapes) -> CallPlan:
         """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
         they do not fit, or need too much memory."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         """Error of a run that set the flag."""
-        raise NotImplementedError
 
     def kept(self, key: Shapes, plan: CallPlan) -> CallPlan:
         """The plan, which is looked up from now on."""

@@ -9,7 +9,6 @@ each the line that `instructions` has for the operation, on vectors from slots a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from itertools import count
 
 from adcli.codegen.machine import veclib
@@ -100,78 +99,90 @@ def interpreter_text(lanes: int, library: veclib.Library, precision: Precision =
     """The interpreter for blocks of `lanes` rows; work, inputs and outputs of its entry are the tape's."""
     instructions = Instructions(lanes, library, precision=precision)
     body = [line for op, number in OPERATIONS.items() for line in operation(instructions, op, number)]
-    lines = [*instructions.declarations(), *frame(instructions), *body, "}", ""]
+    lines = [*instructions.declarations(), frame(instructions), *body, "}", ""]
     return "\n".join(lines), EntryPoint(NAME, lanes, 0, 0, 0, tuple(sorted(instructions.externals)), precision.code)
 
 
-def frame(instructions: Instructions) -> Iterator[str]:
+def frame(instructions: Instructions) -> str:
     """The loop over blocks and the dispatch: constants are put in their slots once, inputs for each block."""
-    lanes, real, scalar, size = instructions.lanes, instructions.real, instructions.scalar, instructions.size
-    splat = [f"  %constant = load {scalar}, ptr %constant.at"]
-    if lanes > 1:
-        splat += [f"  %constant.one = insertelement {real} poison, {scalar} %constant, i32 0",
-                  f"  %constant.all = shufflevector {real} %constant.one, {real} poison, <{lanes} x i32> zeroinitializer"]
-    yield from [
-        f"define void @{NAME}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){instructions.stack} {{",
-        "entry:",
-        "  %code = load ptr, ptr %work",
-        *(line for i, field in enumerate(("constants", "constants.count", "inputs.count"), start=1) for line in (
-            f"  %{field}.at = getelementptr i64, ptr %work, i64 {i}",
-            f"  %{field} = load {'i64' if i > 1 else 'ptr'}, ptr %{field}.at")),
-        f"  %first = getelementptr i8, ptr %work, i64 {HEADER}",
-        f"  %slots = getelementptr {real}, ptr %first, i64 %constants.count",
-        "  br label %constants.more",
-        "constants.more:",
-        "  %k = phi i64 [ 0, %entry ], [ %k.next, %constants.each ]",
-        "  %k.any = icmp slt i64 %k, %constants.count",
-        "  br i1 %k.any, label %constants.each, label %blocks",
-        "constants.each:",
-        f"  %constant.at = getelementptr {scalar}, ptr %constants, i64 %k",
-        *splat,
-        "  %k.slot = sub i64 -1, %k",
-        f"  %k.at = getelementptr {real}, ptr %slots, i64 %k.slot",
-        f"  store {real} {'%constant.all' if lanes > 1 else '%constant'}, ptr %k.at, align {size * lanes}",
-        "  %k.next = add i64 %k, 1",
-        "  br label %constants.more",
-        "blocks:",
-        f"  %row = phi i64 [ %begin, %constants.more ], [ %row.next, %op.{END} ]",
-        "  %rows.any = icmp slt i64 %row, %end",
-        "  br i1 %rows.any, label %inputs.more, label %exit",
-        "exit:",
-        "  ret void",
-        "inputs.more:",
-        "  %i = phi i64 [ 0, %blocks ], [ %i.next, %inputs.each ]",
-        "  %i.any = icmp slt i64 %i, %inputs.count",
-        "  br i1 %i.any, label %inputs.each, label %next",
-        "inputs.each:",
-        "  %i.at = getelementptr ptr, ptr %in, i64 %i",
-        "  %column = load ptr, ptr %i.at",
-        f"  %column.at = getelementptr {scalar}, ptr %column, i64 %row",
-        f"  %input = load {real}, ptr %column.at, align {size}",
-        f"  %i.slot = getelementptr {real}, ptr %slots, i64 %i",
-        f"  store {real} %input, ptr %i.slot, align {size * lanes}",
-        "  %i.next = add i64 %i, 1",
-        "  br label %inputs.more",
-        "next:",
-        f"  %pc = phi ptr [ %code, %inputs.more ], {', '.join(f'[ %pc.{n}, %op.{n} ]' for n in (RESULT, *OPERATIONS.values()))}",
-        "  %operation = load i32, ptr %pc",
-        "  switch i32 %operation, label %never [",
-        *(f"    i32 {n}, label %op.{n}" for n in (END, RESULT, *OPERATIONS.values())),
-        "  ]",
-        "never:",
-        "  unreachable",
-        f"op.{END}:",
-        f"  %row.next = add i64 %row, {lanes}",
-        "  br label %blocks",
-        f"op.{RESULT}:",
-        *word(RESULT, 1), *word(RESULT, 2),
-        f"  %to.slot = getelementptr ptr, ptr %out, i64 %word.{RESULT}.1",
-        "  %to = load ptr, ptr %to.slot",
-        f"  %to.at = getelementptr {scalar}, ptr %to, i64 %row",
-        f"  %result.at = getelementptr {real}, ptr %slots, i64 %word.{RESULT}.2",
-        f"  %result = load {real}, ptr %result.at, align {size * lanes}",
-        f"  store {real} %result, ptr %to.at, align {size}",
-        *onward(RESULT, 3)]
+    lanes, numbers, size = instructions.lanes, [RESULT, *OPERATIONS.values()], instructions.size
+    kinds = {"lanes": lanes, "real": instructions.real, "scalar": instructions.scalar}
+    return FRAME.format(
+        **kinds, stack=instructions.stack, size=size, block=size * lanes, header=HEADER, end=END, result=RESULT,
+        spread=SPREAD.format(**kinds) if lanes > 1 else "", constant="%constant.all" if lanes > 1 else "%constant",
+        following=", ".join(f"[ %pc.{n}, %op.{n} ]" for n in numbers),
+        cases="\n".join(f"    i32 {n}, label %op.{n}" for n in (END, *numbers)),
+        words="\n".join([*word(RESULT, 1), *word(RESULT, 2)]), onward="\n".join(onward(RESULT, 3)))
+
+
+SPREAD = """\
+  %constant.one = insertelement {real} poison, {scalar} %constant, i32 0
+  %constant.all = shufflevector {real} %constant.one, {real} poison, <{lanes} x i32> zeroinitializer
+"""
+FRAME = """\
+define void @interpreter(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack} {{
+entry:
+  %code = load ptr, ptr %work
+  %constants.at = getelementptr i64, ptr %work, i64 1
+  %constants = load ptr, ptr %constants.at
+  %constants.count.at = getelementptr i64, ptr %work, i64 2
+  %constants.count = load i64, ptr %constants.count.at
+  %inputs.count.at = getelementptr i64, ptr %work, i64 3
+  %inputs.count = load i64, ptr %inputs.count.at
+  %first = getelementptr i8, ptr %work, i64 {header}
+  %slots = getelementptr {real}, ptr %first, i64 %constants.count
+  br label %constants.more
+constants.more:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %constants.each ]
+  %k.any = icmp slt i64 %k, %constants.count
+  br i1 %k.any, label %constants.each, label %blocks
+constants.each:
+  %constant.at = getelementptr {scalar}, ptr %constants, i64 %k
+  %constant = load {scalar}, ptr %constant.at
+{spread}  %k.slot = sub i64 -1, %k
+  %k.at = getelementptr {real}, ptr %slots, i64 %k.slot
+  store {real} {constant}, ptr %k.at, align {block}
+  %k.next = add i64 %k, 1
+  br label %constants.more
+blocks:
+  %row = phi i64 [ %begin, %constants.more ], [ %row.next, %op.{end} ]
+  %rows.any = icmp slt i64 %row, %end
+  br i1 %rows.any, label %inputs.more, label %exit
+exit:
+  ret void
+inputs.more:
+  %i = phi i64 [ 0, %blocks ], [ %i.next, %inputs.each ]
+  %i.any = icmp slt i64 %i, %inputs.count
+  br i1 %i.any, label %inputs.each, label %next
+inputs.each:
+  %i.at = getelementptr ptr, ptr %in, i64 %i
+  %column = load ptr, ptr %i.at
+  %column.at = getelementptr {scalar}, ptr %column, i64 %row
+  %input = load {real}, ptr %column.at, align {size}
+  %i.slot = getelementptr {real}, ptr %slots, i64 %i
+  store {real} %input, ptr %i.slot, align {block}
+  %i.next = add i64 %i, 1
+  br label %inputs.more
+next:
+  %pc = phi ptr [ %code, %inputs.more ], {following}
+  %operation = load i32, ptr %pc
+  switch i32 %operation, label %never [
+{cases}
+  ]
+never:
+  unreachable
+op.{end}:
+  %row.next = add i64 %row, {lanes}
+  br label %blocks
+op.{result}:
+{words}
+  %to.slot = getelementptr ptr, ptr %out, i64 %word.{result}.1
+  %to = load ptr, ptr %to.slot
+  %to.at = getelementptr {scalar}, ptr %to, i64 %row
+  %result.at = getelementptr {real}, ptr %slots, i64 %word.{result}.2
+  %result = load {real}, ptr %result.at, align {block}
+  store {real} %result, ptr %to.at, align {size}
+{onward}"""
 
 
 def operation(instructions: Instructions, op: Primitive, number: int) -> list[str]:

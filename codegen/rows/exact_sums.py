@@ -86,105 +86,116 @@ def adder(factors: int, keep: bool = True) -> Kernel:
 
 def text(factors: int) -> str:
     """The code as an LLVM module, with the entry that `adcli.codegen.rows.llvm` describes."""
-    wide = f"i{64 * max(2, factors)}"
-    lines = ["define void @exact_sums(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {", "entry:"]
-    for j in range(factors + 1):
-        lines += [f"  %slot{j} = getelementptr ptr, ptr %in, i64 {j}", f"  %column{j} = load ptr, ptr %slot{j}"]
-    lines += ["  %records = load ptr, ptr %out",
-              "  %any = icmp slt i64 %begin, %end",
-              "  br i1 %any, label %row, label %exit",
-              "row:",
-              "  %i = phi i64 [ %begin, %entry ], [ %next, %done ]",
-              f"  %which.at = getelementptr i32, ptr %column{factors}, i64 %i",
-              "  %which = load i32, ptr %which.at",
-              "  %number = zext i32 %which to i64",
-              f"  %first = mul i64 %number, {record(factors)}"]
-    for j in range(factors):
-        lines += _factor(j)
-    lines += _folded("i1", "or", "special", factors) + _folded("i64", "xor", "bits", factors) + \
-        _folded("i64", "add", "place", factors)
-    lines += ["  br i1 %special.all, label %count, label %add",
-              "add:",
-              *(f"  %wide{j} = zext i64 %mantissa{j} to {wide}" for j in range(factors)),
-              *_folded(wide, "mul", "wide", factors),
-              "  %sign = ashr i64 %bits.all, 63",
-              "  %limb = lshr i64 %place.all, 5",
-              "  %shift = and i64 %place.all, 31",
-              "  %start = add i64 %first, %limb"]
-    lines += _deposits(factors, wide)
-    lines += ["  br label %done", "count:"]
-    lines += _folded("i1", "or", "nan", factors) + _folded("i1", "or", "zero", factors)
-    lines += ["  %invalid = or i1 %nan.all, %zero.all",
-              "  %negative = icmp slt i64 %bits.all, 0",
-              f"  %infinity = select i1 %negative, i64 {limbs(factors) + 2}, i64 {limbs(factors) + 1}",
-              f"  %kind = select i1 %invalid, i64 {limbs(factors)}, i64 %infinity",
-              "  %counted = add i64 %first, %kind",
-              "  %count.at = getelementptr i64, ptr %records, i64 %counted",
-              "  %seen = load i64, ptr %count.at",
-              "  %more = add i64 %seen, 1",
-              "  store i64 %more, ptr %count.at",
-              "  br label %done",
-              "done:",
-              "  %next = add i64 %i, 1",
-              "  %again = icmp slt i64 %next, %end",
-              "  br i1 %again, label %row, label %exit",
-              "exit:",
-              "  ret void",
-              "}", ""]
-    return "\n".join(lines)
+    wide, each = f"i{64 * max(2, factors)}", range(factors)
+    return TEXT.format(
+        columns="".join(COLUMN.format(j=j) for j in range(factors + 1)), which=factors, record=record(factors),
+        factors="".join(FACTOR.format(j=j, largest=LARGEST_EXPONENT, fraction=(1 << 52) - 1) for j in each),
+        whole="".join(_folded(*x, factors) for x in (("i1", "or", "special"), ("i64", "xor", "bits"), ("i64", "add", "place"))),
+        product="".join(f"  %wide{j} = zext i64 %mantissa{j} to {wide}\n" for j in each) + _folded(wide, "mul", "wide", factors),
+        deposits=_deposits(factors, wide), invalid=_folded("i1", "or", "nan", factors) + _folded("i1", "or", "zero", factors),
+        nan=limbs(factors), above=limbs(factors) + 1, below=limbs(factors) + 2)
 
 
-def _factor(j: int) -> list[str]:
-    """Factor j taken apart: its bits, its mantissa as an integer, the place of that, and what it is if it is special."""
-    return [f"  %x{j}.at = getelementptr double, ptr %column{j}, i64 %i",
-            f"  %x{j} = load double, ptr %x{j}.at",
-            f"  %bits{j} = bitcast double %x{j} to i64",
-            f"  %raised{j} = lshr i64 %bits{j}, 52",
-            f"  %exponent{j} = and i64 %raised{j}, {LARGEST_EXPONENT}",
-            f"  %fraction{j} = and i64 %bits{j}, {(1 << 52) - 1}",
-            f"  %normal{j} = icmp ne i64 %exponent{j}, 0",
-            f"  %one{j} = zext i1 %normal{j} to i64",
-            f"  %place{j} = sub i64 %exponent{j}, %one{j}",
-            f"  %leading{j} = shl i64 %one{j}, 52",
-            f"  %mantissa{j} = or i64 %fraction{j}, %leading{j}",
-            f"  %special{j} = icmp eq i64 %exponent{j}, {LARGEST_EXPONENT}",
-            f"  %nan{j} = fcmp uno double %x{j}, 0.0",
-            f"  %zero{j} = fcmp oeq double %x{j}, 0.0"]
+COLUMN = """\
+  %slot{j} = getelementptr ptr, ptr %in, i64 {j}
+  %column{j} = load ptr, ptr %slot{j}
+"""
+FACTOR = """\
+  %x{j}.at = getelementptr double, ptr %column{j}, i64 %i
+  %x{j} = load double, ptr %x{j}.at
+  %bits{j} = bitcast double %x{j} to i64
+  %raised{j} = lshr i64 %bits{j}, 52
+  %exponent{j} = and i64 %raised{j}, {largest}
+  %fraction{j} = and i64 %bits{j}, {fraction}
+  %normal{j} = icmp ne i64 %exponent{j}, 0
+  %one{j} = zext i1 %normal{j} to i64
+  %place{j} = sub i64 %exponent{j}, %one{j}
+  %leading{j} = shl i64 %one{j}, 52
+  %mantissa{j} = or i64 %fraction{j}, %leading{j}
+  %special{j} = icmp eq i64 %exponent{j}, {largest}
+  %nan{j} = fcmp uno double %x{j}, 0.0
+  %zero{j} = fcmp oeq double %x{j}, 0.0
+"""
+"""A factor taken apart: its bits, its mantissa as an integer, the place of that, and what it is if it is special."""
+TEXT = """\
+define void @exact_sums(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{
+entry:
+{columns}  %records = load ptr, ptr %out
+  %any = icmp slt i64 %begin, %end
+  br i1 %any, label %row, label %exit
+row:
+  %i = phi i64 [ %begin, %entry ], [ %next, %done ]
+  %which.at = getelementptr i32, ptr %column{which}, i64 %i
+  %which = load i32, ptr %which.at
+  %number = zext i32 %which to i64
+  %first = mul i64 %number, {record}
+{factors}{whole}  br i1 %special.all, label %count, label %add
+add:
+{product}  %sign = ashr i64 %bits.all, 63
+  %limb = lshr i64 %place.all, 5
+  %shift = and i64 %place.all, 31
+  %start = add i64 %first, %limb
+{deposits}  br label %done
+count:
+{invalid}  %invalid = or i1 %nan.all, %zero.all
+  %negative = icmp slt i64 %bits.all, 0
+  %infinity = select i1 %negative, i64 {below}, i64 {above}
+  %kind = select i1 %invalid, i64 {nan}, i64 %infinity
+  %counted = add i64 %first, %kind
+  %count.at = getelementptr i64, ptr %records, i64 %counted
+  %seen = load i64, ptr %count.at
+  %more = add i64 %seen, 1
+  store i64 %more, ptr %count.at
+  br label %done
+done:
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %end
+  br i1 %again, label %row, label %exit
+exit:
+  ret void
+}}
+"""
 
 
-def _folded(kind: str, operation: str, name: str, count: int) -> list[str]:
+def _folded(kind: str, operation: str, name: str, count: int) -> str:
     """The values `name`0, `name`1, … joined by an operation, as `name`.all."""
-    lines, last = [], NEUTRAL[operation]
+    lines, last = "", NEUTRAL[operation]
     for j in range(count):
         here = f"%{name}.until{j}" if j < count - 1 else f"%{name}.all"
-        lines.append(f"  {here} = {operation} {kind} {last}, %{name}{j}")
+        lines += f"  {here} = {operation} {kind} {last}, %{name}{j}\n"
         last = here
     return lines
 
 
-def _deposits(factors: int, wide: str) -> list[str]:
+def _deposits(factors: int, wide: str) -> str:
     """The pieces of the product, shifted, each added to a limb and what is shifted out of it to the next."""
-    lines: list[str] = []
     pieces = _pieces(factors)
-    for t in range(pieces):
-        lines += [f"  %from{t} = lshr {wide} %wide.all, {32 * t}",
-                  f"  %low{t} = trunc {wide} %from{t} to i64",
-                  f"  %piece{t} = and i64 %low{t}, {LIMB}",
-                  f"  %moved{t} = shl i64 %piece{t}, %shift",
-                  f"  %within{t} = and i64 %moved{t}, {LIMB}",
-                  f"  %beyond{t} = lshr i64 %moved{t}, 32"]
+    lines = "".join(PIECE.format(t=t, wide=wide, from_bit=32 * t, limb=LIMB) for t in range(pieces))
     for t in range(pieces + 1):
         value = "%within0" if t == 0 else f"%beyond{pieces - 1}" if t == pieces else f"%share{t}"
         if 0 < t < pieces:
-            lines.append(f"  %share{t} = add i64 %within{t}, %beyond{t - 1}")
-        lines += [f"  %turned{t} = xor i64 {value}, %sign",
-                  f"  %signed{t} = sub i64 %turned{t}, %sign",
-                  f"  %index{t} = add i64 %start, {t}",
-                  f"  %limb{t}.at = getelementptr i64, ptr %records, i64 %index{t}",
-                  f"  %held{t} = load i64, ptr %limb{t}.at",
-                  f"  %now{t} = add i64 %held{t}, %signed{t}",
-                  f"  store i64 %now{t}, ptr %limb{t}.at"]
+            lines += f"  %share{t} = add i64 %within{t}, %beyond{t - 1}\n"
+        lines += DEPOSIT.format(t=t, value=value)
     return lines
+
+
+PIECE = """\
+  %from{t} = lshr {wide} %wide.all, {from_bit}
+  %low{t} = trunc {wide} %from{t} to i64
+  %piece{t} = and i64 %low{t}, {limb}
+  %moved{t} = shl i64 %piece{t}, %shift
+  %within{t} = and i64 %moved{t}, {limb}
+  %beyond{t} = lshr i64 %moved{t}, 32
+"""
+DEPOSIT = """\
+  %turned{t} = xor i64 {value}, %sign
+  %signed{t} = sub i64 %turned{t}, %sign
+  %index{t} = add i64 %start, {t}
+  %limb{t}.at = getelementptr i64, ptr %records, i64 %index{t}
+  %held{t} = load i64, ptr %limb{t}.at
+  %now{t} = add i64 %held{t}, %signed{t}
+  store i64 %now{t}, ptr %limb{t}.at
+"""
 
 
 def _pieces(factors: int) -> int:

@@ -127,53 +127,17 @@ class Instructions:
     def powers(self) -> str:
         """A helper that multiplies as many factors as an exponent says, in each lane: until all have theirs, or from one to the
         next nothing changes but the sign."""
-        symbol, r, t, lanes = f"powers.{self.lanes}", self.real, self.truth, self.lanes
-        size, whole = self.intrinsic("llvm.fabs", 1), self.intrinsic("llvm.floor", 1)
-        signed = self.intrinsic("llvm.copysign", 2)
-        zero, half, one = (self.constant(x) for x in (0.0, 0.5, 1.0))
-        some = f"or {t} %more, %more"
+        lanes, truth = self.lanes, self.truth
+        some = f"or {truth} %more, %more"
         if lanes > 1:
             name = f"llvm.vector.reduce.or.v{lanes}i1"
-            self.declared[name] = f"declare i1 @{name}({t})"
-            some = f"call i1 @{name}({t} %more)"
-        self.helpers[symbol] = [
-            f"define internal {r} @{symbol}({r} %x, {r} %n){self.stack} {{",
-            "entry:",
-            f"  %size = call {r} @{size}({r} %n)",
-            f"  %first = fcmp olt {r} {zero}, %size",
-            "  br label %loop",
-            "loop:",
-            f"  %more = phi {t} [ %first, %entry ], [ %further, %factor ]",
-            f"  %k = phi {r} [ {zero}, %entry ], [ %count, %factor ]",
-            f"  %z = phi {r} [ {one}, %entry ], [ %longer, %factor ]",
-            f"  %some = {some}",
-            "  br i1 %some, label %factor, label %done",
-            "factor:",
-            f"  %product = fmul {r} %z, %x",
-            f"  %longer = select {t} %more, {r} %product, {r} %z",
-            f"  %next = fadd {r} %k, {one}",
-            f"  %count = select {t} %more, {r} %next, {r} %k",
-            f"  %was = call {r} @{size}({r} %z)",
-            f"  %is = call {r} @{size}({r} %product)",
-            f"  %moves = fcmp one {r} %was, %is",
-            f"  %lacks = fcmp olt {r} %count, %size",
-            f"  %goes = and {t} %moves, %lacks",
-            f"  %further = and {t} %goes, %more",
-            "  br label %loop",
-            "done:",
-            f"  %left = fsub {r} %size, %k",
-            f"  %half = fmul {r} %left, {half}",
-            f"  %whole = call {r} @{whole}({r} %half)",
-            f"  %odd = fcmp one {r} %half, %whole",
-            f"  %sign = call {r} @{signed}({r} {one}, {r} %x)",
-            f"  %turned = fmul {r} %z, %sign",
-            f"  %all = select {t} %odd, {r} %turned, {r} %z",
-            f"  %below = fcmp olt {r} %n, {zero}",
-            f"  %reciprocal = fdiv {r} {one}, %all",
-            f"  %power = select {t} %below, {r} %reciprocal, {r} %all",
-            f"  ret {r} %power",
-            "}", ""]
-        return symbol
+            self.declared[name] = f"declare i1 @{name}({truth})"
+            some = f"call i1 @{name}({truth} %more)"
+        symbols = {name: self.intrinsic(f"llvm.{name}", arity) for name, arity in (("fabs", 1), ("floor", 1), ("copysign", 2))}
+        zero, half, one = (self.constant(x) for x in (0.0, 0.5, 1.0))
+        self.helpers[f"powers.{lanes}"] = POWERS.format(
+            lanes=lanes, r=self.real, t=truth, stack=self.stack, some=some, zero=zero, half=half, one=one, **symbols).split("\n")
+        return f"powers.{lanes}"
 
     def constant(self, value: float) -> str:
         text = self.number(value)
@@ -212,3 +176,43 @@ def stack(size: int) -> str:
     """The attribute by which values of `size` bytes that wait on the stack, as all do during a call, lie on whole cache lines:
     LLVM finds out what has to wait when it is too late to align the stack."""
     return f" alignstack({size})" if size > STACK_ALIGNMENT else ""
+
+
+POWERS = """\
+define internal {r} @powers.{lanes}({r} %x, {r} %n){stack} {{
+entry:
+  %size = call {r} @{fabs}({r} %n)
+  %first = fcmp olt {r} {zero}, %size
+  br label %loop
+loop:
+  %more = phi {t} [ %first, %entry ], [ %further, %factor ]
+  %k = phi {r} [ {zero}, %entry ], [ %count, %factor ]
+  %z = phi {r} [ {one}, %entry ], [ %longer, %factor ]
+  %some = {some}
+  br i1 %some, label %factor, label %done
+factor:
+  %product = fmul {r} %z, %x
+  %longer = select {t} %more, {r} %product, {r} %z
+  %next = fadd {r} %k, {one}
+  %count = select {t} %more, {r} %next, {r} %k
+  %was = call {r} @{fabs}({r} %z)
+  %is = call {r} @{fabs}({r} %product)
+  %moves = fcmp one {r} %was, %is
+  %lacks = fcmp olt {r} %count, %size
+  %goes = and {t} %moves, %lacks
+  %further = and {t} %goes, %more
+  br label %loop
+done:
+  %left = fsub {r} %size, %k
+  %half = fmul {r} %left, {half}
+  %whole = call {r} @{floor}({r} %half)
+  %odd = fcmp one {r} %half, %whole
+  %sign = call {r} @{copysign}({r} {one}, {r} %x)
+  %turned = fmul {r} %z, %sign
+  %all = select {t} %odd, {r} %turned, {r} %z
+  %below = fcmp olt {r} %n, {zero}
+  %reciprocal = fdiv {r} {one}, %all
+  %power = select {t} %below, {r} %reciprocal, {r} %all
+  ret {r} %power
+}}
+"""

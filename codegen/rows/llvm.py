@@ -216,53 +216,61 @@ def entry_function(name: str, instructions: Instructions, lines: Sequence[str]) 
 
 def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, float]] | Sequence[tuple[int, int]]) -> list[str]:
     """The function that fills the columns of a list, each with its value or from its column, and the list."""
-    lanes, real, scalar, count = instructions.lanes, instructions.real, instructions.scalar, len(filled)
-    constant = isinstance(filled[0][1], float)
-    kind = scalar if constant else "i32"
+    lanes, scalar, constant = instructions.lanes, instructions.scalar, isinstance(filled[0][1], float)
+    kind, spread = scalar if constant else "i32", constant and lanes > 1
     others = ", ".join(f"{kind} {instructions.number(x) if constant else x}" for _, x in filled)
-    if not constant:
-        value = ["  %from = zext i32 %other to i64",
-                 "  %from.slot = getelementptr ptr, ptr %out, i64 %from",
-                 "  %from.column = load ptr, ptr %from.slot"]
-        each = [f"  %from.at = getelementptr {scalar}, ptr %from.column, i64 %row",
-                f"  %value = load {real}, ptr %from.at, align {instructions.size}"]
-    elif lanes == 1:
-        value, each = [], []
-    else:
-        value = [f"  %one = insertelement {real} poison, {scalar} %other, i32 0",
-                 f"  %value = shufflevector {real} %one, {real} poison, <{lanes} x i32> zeroinitializer"]
-        each = []
-    return [f"@{quoted(f'{name}.columns')} = internal constant [{count} x i32] [{', '.join(f'i32 {i}' for i, _ in filled)}]",
-            f"@{quoted(f'{name}.list')} = internal constant [{count} x {kind}] [{others}]",
-            f"define internal void @{quoted(name)}(ptr %out, i64 %begin, i64 %end){instructions.stack} {{",
-            "entry:",
-            "  br label %column",
-            "column:",
-            "  %k = phi i64 [ 0, %entry ], [ %next.k, %next ]",
-            f"  %to.k = getelementptr i32, ptr @{quoted(f'{name}.columns')}, i64 %k",
-            "  %to = load i32, ptr %to.k",
-            "  %to.64 = zext i32 %to to i64",
-            "  %to.slot = getelementptr ptr, ptr %out, i64 %to.64",
-            "  %to.column = load ptr, ptr %to.slot",
-            f"  %other.k = getelementptr {kind}, ptr @{quoted(f'{name}.list')}, i64 %k",
-            f"  %other = load {kind}, ptr %other.k",
-            *value,
-            "  br label %block",
-            "block:",
-            "  %row = phi i64 [ %begin, %column ], [ %next.row, %block ]",
-            *each,
-            f"  %to.at = getelementptr {scalar}, ptr %to.column, i64 %row",
-            f"  store {real} {'%other' if constant and lanes == 1 else '%value'}, ptr %to.at, align {instructions.size}",
-            f"  %next.row = add i64 %row, {lanes}",
-            "  %more = icmp slt i64 %next.row, %end",
-            "  br i1 %more, label %block, label %next",
-            "next:",
-            "  %next.k = add i64 %k, 1",
-            f"  %others = icmp slt i64 %next.k, {count}",
-            "  br i1 %others, label %column, label %exit",
-            "exit:",
-            "  ret void",
-            "}", ""]
+    kinds = {"lanes": lanes, "real": instructions.real, "scalar": scalar, "size": instructions.size}
+    return [FILLING.format(
+        **kinds, columns=quoted(f"{name}.columns"), list=quoted(f"{name}.list"), name=quoted(name), count=len(filled), kind=kind,
+        places=", ".join(f"i32 {i}" for i, _ in filled), others=others, stack=instructions.stack,
+        value=(SPREAD if spread else "" if constant else COLUMN).format(**kinds), each="" if constant else ROW.format(**kinds),
+        stored="%other" if constant and not spread else "%value")]
+
+
+COLUMN = """\
+  %from = zext i32 %other to i64
+  %from.slot = getelementptr ptr, ptr %out, i64 %from
+  %from.column = load ptr, ptr %from.slot
+"""
+ROW = """\
+  %from.at = getelementptr {scalar}, ptr %from.column, i64 %row
+  %value = load {real}, ptr %from.at, align {size}
+"""
+SPREAD = """\
+  %one = insertelement {real} poison, {scalar} %other, i32 0
+  %value = shufflevector {real} %one, {real} poison, <{lanes} x i32> zeroinitializer
+"""
+FILLING = """\
+@{columns} = internal constant [{count} x i32] [{places}]
+@{list} = internal constant [{count} x {kind}] [{others}]
+define internal void @{name}(ptr %out, i64 %begin, i64 %end){stack} {{
+entry:
+  br label %column
+column:
+  %k = phi i64 [ 0, %entry ], [ %next.k, %next ]
+  %to.k = getelementptr i32, ptr @{columns}, i64 %k
+  %to = load i32, ptr %to.k
+  %to.64 = zext i32 %to to i64
+  %to.slot = getelementptr ptr, ptr %out, i64 %to.64
+  %to.column = load ptr, ptr %to.slot
+  %other.k = getelementptr {kind}, ptr @{list}, i64 %k
+  %other = load {kind}, ptr %other.k
+{value}  br label %block
+block:
+  %row = phi i64 [ %begin, %column ], [ %next.row, %block ]
+{each}  %to.at = getelementptr {scalar}, ptr %to.column, i64 %row
+  store {real} {stored}, ptr %to.at, align {size}
+  %next.row = add i64 %row, {lanes}
+  %more = icmp slt i64 %next.row, %end
+  br i1 %more, label %block, label %next
+next:
+  %next.k = add i64 %k, 1
+  %others = icmp slt i64 %next.k, {count}
+  br i1 %others, label %column, label %exit
+exit:
+  ret void
+}}
+"""
 
 
 def head(name: str, stack: str = "") -> str:
