@@ -2,7 +2,6 @@
 with nothing touched outside of arrays, whatever the sizes are."""
 from __future__ import annotations
 
-import contextlib
 import pathlib
 import subprocess
 
@@ -13,28 +12,17 @@ from adcli.codegen.c.language import Helpers
 from adcli.codegen.c.spelling import language
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.library.code import object_file
-from adcli.codegen.library.standalone import emit
-from adcli.codegen.rows.jit import baseline, object_code
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, SINGLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC, WARNINGS
-from c_tensors import Point, agree, at_random, derivatives, drawn_point, expected, run_tensors
-from loop_programs import LOOPS
+from c_tensors import agree, derivatives, expected, run_tensors
 from native_tensors import assert_same_bits
 from session_seed import drawn
 
 compiled = pytest.mark.skipif(CC is None, reason="no C compiler")
-
-
-@compiled
-def test_samples_and_programs_of_other_people(tmp_path: pathlib.Path) -> None:
-    r = drawn("test_samples_and_programs_of_other_people")
-    programs = derivatives(r, 8)
-    points = [[drawn_point(r, p) for _ in range(4)] + [drawn_point(r, p, (n,)) for n in (1, 3, 5)] for p in programs]
-    assert agree(programs, points, tmp_path) > len(programs)
 
 
 def machine_code(program: Program, k: int, lanes: int = 1) -> bytes:
@@ -42,29 +30,8 @@ def machine_code(program: Program, k: int, lanes: int = 1) -> bytes:
     return object_file(program, [], EmitOptions(lanes=lanes, name=f"f{k}"))
 
 
-@compiled
-def test_objects_have_the_interface_and_the_numbers_of_c(tmp_path: pathlib.Path) -> None:
-    r = drawn("test_objects_have_the_interface_and_the_numbers_of_c")
-    programs, objects = [], []
-    loops = [adjoint_program(parse(LOOPS["recurrent net"].text, checkpoint=checkpoint)) for checkpoint in (False, True)]
-    for program in [*loops, *derivatives(r, 3), *(p for p, _ in at_random(r, 2))]:
-        with contextlib.suppress(AdError):   # a guard whose effect is not seen for all sizes
-            objects.append(machine_code(program, len(programs), r.choice((1, 1, 2, 4))))
-            programs.append(program)
-    points = [[drawn_point(r, p) for _ in range(3)] + [drawn_point(r, p, (n,)) for n in (1, 3, 9)] for p in programs]
-    assert agree(programs, points, tmp_path, objects) >= len(programs) > 3
-
-
 def test_what_stands_in_a_comment_alone_is_not_used():
     assert unused(["a", "b", "c"], ["/* x of b", "   where x = a */", "y = b; /* c */", "z = y;"]) == ["a", "c"]
-
-
-@compiled
-def test_random_comprehensions_have_the_bits_of_the_reference(tmp_path: pathlib.Path) -> None:
-    r = drawn("test_random_comprehensions_have_the_bits_of_the_reference")
-    made = list(at_random(r, 10))
-    points = [[at, *(drawn_point(r, program, (1, 2, 3)) for _ in range(3))] for program, at in made]
-    assert agree([program for program, _ in made], points, tmp_path, near=1e-15) >= len(made)
 
 
 GATHER = "input T(R, D), int32 I(B)\nO(b, d) = T(I(b), d)"
@@ -252,53 +219,6 @@ def test_powers_of_indices_in_single_precision_end() -> None:
     assert "size_t left = (size_t)(n < 0.0f ? -n : n);" in text and "float z = 1.0f;" in text
 
 
-MATRICES = """input A(N, N), P(N, N), b(N), B(N, K), S(T, N, N), c(T, N), int32 k(M)
-x = solve(A, b)
-X = solve(transpose(A), B)
-L = cholesky(P)
-l = 0.5*logdet(P) + b(0)
-V = inverse(A)
-Y = solve(S, c)
-z(m) = logdet(S(k(m)))
-w(2*t) = solve_lower(S(t), c(t))
-u = solve_upper(transpose(L), b)
-h(0, i) = b(i)
-for t in 0:T { g(t) = solve(S(t), h(t)); h(t+1, i) = tanh(g(t, i)) + c(t, i) }
-output x, X, L, l, V, Y, z, w, u, h
-"""
-
-
-def point(n: int, bad: str = "") -> Point:
-    draw, t = np.random.default_rng(n), 2
-    a = draw.normal(size=(t + 2, n, n)) + n * np.eye(n)
-    at = {"A": a[0], "P": a[1] @ a[1].T, "b": draw.normal(size=n), "B": draw.normal(size=(n, 2)), "S": a[2:],
-          "c": draw.normal(size=(t, n)), "k": np.array([1, 0, 1])}
-    if bad == "singular":
-        at["A"][1], at["S"][0] = 2 * at["A"][0], 0.0
-    elif bad == "negative":
-        at["P"], at["S"][1] = -at["P"], -at["S"][1]
-    elif bad:
-        at["A"][0, -1] = at["P"][1, 0] = at["S"][1, 0, 1] = float(bad)
-    return at, {"N": n, "K": 2, "T": t, "M": 3}
-
-
-POINTS = [point(1), point(2), point(5), point(3, "singular"), point(3, "negative"), point(3, "nan"), point(2, "inf")]
-
-
-@pytest.mark.skipif(CC is None, reason="no C compiler")
-def test_the_numbers_of_the_reference(tmp_path: pathlib.Path) -> None:
-    programs = [parse(MATRICES), adjoint_program(parse(MATRICES), wrt=["A", "S"], of=["h", "Y", "V"])]
-    at, sizes = point(3)
-    seeds = {"d_dh": np.ones((3, 3)), "d_dY": np.ones((2, 3)), "d_dV": np.eye(3)}
-    points = [POINTS, [({**at, **seeds}, sizes)]]
-    machine_code = [object_code(emit(p, 1, f"f{k}").text, baseline(), 2) for k, p in enumerate(programs)]
-    for objects in ((), machine_code):   # C, and what stands alone beside it
-        for program, row, found in zip(programs, points, run_tensors(tmp_path, programs, points, objects), strict=True):
-            for (values, _), (code, got) in zip(row, found, strict=True):
-                assert code == 0
-                np.testing.assert_allclose(got, expected(program, values) or [], rtol=1e-11, atol=1e-12)
-
-
 def test_a_file_has_the_functions_that_it_calls() -> None:
     helpers = Helpers(language(DOUBLE), ["f"], "f_")
     helpers.function("solve_lower")
@@ -307,3 +227,4 @@ def test_a_file_has_the_functions_that_it_calls() -> None:
         "static int f_finite", "static void f_undefined", "static void f_solve_lower"]
     single = tensor_source(parse("input A(N, N)\nv = logdet(A)"), "f", precision=SINGLE).text
     assert "static float f_logdet(" in single and "logf(fabsf(" in single and "double *" not in single
+

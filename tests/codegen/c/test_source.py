@@ -23,31 +23,10 @@ from back_ends import same
 from c_programs import CC, WARNINGS, run_in_c
 from compare_corpus import cases
 from engines import zig
-from native_programs import long_program, native
 from places import DATA
-from random_programs import SPECIAL, mixed_points, sample
 from session_seed import drawn, session_seed
 
 pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
-
-
-def agree(programs: list[tuple[Program, list[list[float]]]], folder: pathlib.Path, size: int = 1000) -> None:
-    """The same bits as machine code of ours, one row at a time."""
-    for (program, points), found in zip(programs, run_in_c(folder, programs, size), strict=True):
-        expected = native(for_machine(program), [tuple(at) for at in points], 1)
-        for at, ours, theirs in zip(points, expected, found, strict=True):
-            names = [r.name for r in program.results]
-            wrong = [(n, x, y) for n, x, y in zip(names, ours, theirs, strict=True) if not same(x, y)]
-            assert not wrong, (wrong[:3], dict(zip([p.name for p in program.params], at, strict=True)))
-
-
-def test_the_corpus_has_the_bits_of_machine_code(tmp_path) -> None:
-    """Values and gradients of programs that other people wrote, at their points."""
-    programs = []
-    for case in itertools.islice(cases(DATA), session_seed() % 4, None, 4):   # others in the next run
-        program = gradient(parse(case["program"], case["id"]), mode="reverse")
-        programs.append((program, [[float(point["at"][p.name]) for p in program.params] for point in case["points"]]))
-    agree(programs, tmp_path)
 
 
 @pytest.mark.engine
@@ -68,17 +47,6 @@ def of_operation(op: Primitive) -> Program:
 
 def special_points(program: Program, values: Sequence[float]) -> list[list[float]]:
     return list(map(list, itertools.product(values, repeat=len(program.params))))
-
-
-def test_every_operation_at_special_points(tmp_path: pathlib.Path) -> None:
-    """Values of all rows of the table, the extrema of several arguments too."""
-    programs = []
-    for op in TABLE.values():
-        if op.name != "dup":
-            program = of_operation(op)
-            some = SPECIAL if len(program.params) < 3 else (0.0, -0.0, 1.0, -2.0, 1e300, math.inf, math.nan)
-            programs.append((program, special_points(program, some)))
-    agree(programs, tmp_path)
 
 
 def test_every_operation_in_single_precision(tmp_path: pathlib.Path) -> None:
@@ -118,26 +86,6 @@ def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -
         with pytest.raises(AdError) as error:
             source(parse(text), "f", precision=SINGLE)
         assert (error.value.message, error.value.line, error.value.help) == (said, 2, "use double precision, the default")
-
-
-def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:
-    r, programs = drawn("test_random_programs_and_long_ones_in_parts"), []
-    for extreme in (False, True) * 15:
-        program = gradient(parse(sample(r, 24, extreme).text))
-        programs.append((program, [[at[p.name] for p in program.params] for at in mixed_points(r, program, 4)]))
-    programs.append((parse("a = 1\nb = 2\n" + "\n".join(f"c{i} = sin({i})" for i in range(40))), [[]]))   # reads nothing
-    programs += [(long_program(n, n), [[r.uniform(-2, 2) for _ in range(5)] for _ in range(3)]) for n in (12, 60, 500)]
-    agree(programs, tmp_path, 25)
-
-
-def test_names_that_c_has_other_uses_for(tmp_path: pathlib.Path) -> None:
-    names = ["int", "double", "y1", "in_", "outs", "work", "work_1", "f0", "f0_max", "f0_part0", "return", "I", "NAN", "EOF",
-             "linux", "α", "x̂", "größe", "a·b", "π_1", "_u", "__x", "Δt", "ﬁ", "变量", "main", "signgam", "template", "stdin"]
-    program = parse(f"v = max({', '.join(names)}) * exp(int)")
-    written = source(for_machine(program), "f0").text
-    assert written.isascii()
-    agree([(program, [[float(i) for i in range(len(names))]])], tmp_path)
-    agree([(program, [[float(i) for i in range(len(names))]])], tmp_path, 3)
 
 
 def test_a_program_too_long_for_the_stack_has_its_array_from_the_caller(
@@ -189,3 +137,4 @@ int f(const double *restrict in, double *restrict out)
     return 0;
 }
 """
+

@@ -46,12 +46,6 @@ def grid(arity: int, count: int) -> list[list[float]]:
     return [list(c) for c in zip(*points, strict=True)]
 
 
-@pytest.mark.parametrize("arity", [1, 2, 3])
-def test_operations_at_special_values(arity: int) -> None:
-    columns = grid(arity, 2001)
-    both_tiers(for_machine(side_by_side(arity)), columns, len(columns[0]))
-
-
 def test_derivatives_and_status_at_special_values() -> None:
     primal = side_by_side(2)
     columns = grid(2, 403)
@@ -161,3 +155,4 @@ def test_no_input_no_result_no_row() -> None:
     assert run(on_tape(constant), [], rows=9) == [[3.0] * 9]
     assert run(on_tape(Program((Param(x := Var("x"), "x"),), (), (Result("x", x),))), [[]]) == [[]]
     assert run(on_tape(Program((), (), ())), [], rows=2) == []
+

@@ -20,16 +20,11 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, everything, native, number
-from one_operation import power_terms
-from session_seed import drawn, half
+from session_seed import half
 from tensor_notation import Tensors
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,
            -math.inf, math.nan]
-STATIC = {"pown": {1: (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 7.0, 65.0)}, "polygamma": {0: (0.0, 1.0, 2.0)},
-          "dpow": {2: (0.0, 1.0, 2.0), 3: (0.0, 1.0, 2.0)}, "dxlogy": {2: (0.0, 1.0, 2.0, 3.0)}}
-VARIANTS = [(op, dict(zip(STATIC.get(op.name, {}), values, strict=True)))
-            for op in TABLE.values() for values in itertools.product(*STATIC.get(op.name, {}).values())]
 
 
 def row_program(op: Primitive, static: dict[int, float], count: int | None = None) -> Program:
@@ -47,14 +42,6 @@ def row_program(op: Primitive, static: dict[int, float], count: int | None = Non
     return Program(tuple(params), tuple(b.equations), results)
 
 
-def points(op: Primitive, inputs: int, kept: list[int]) -> list[tuple[float, ...]]:
-    """Every combination of special values, and random points of the row's domain."""
-    rng = drawn("points", op.name)
-    kept_domain = [op.domain[min(i, len(op.domain) - 1)] for i in kept]
-    sampled = [tuple(rng.uniform(*d) for d in kept_domain) for _ in range(200)]
-    return [*itertools.product(SPECIAL, repeat=inputs), *sampled]
-
-
 def lgamma(x: float) -> float:
     """To the last digit also beside its zeros, where Python's own is not."""
     if not 0 < x < 50:
@@ -68,42 +55,6 @@ ORACLE = Arithmetic({**FLOAT.functions, "lgamma": lgamma})
 def reference(program: Program, point: tuple[float, ...]) -> list[float]:
     values = every_value(program, {p.name: x for p, x in zip(program.params, point, strict=True)}, ORACLE)
     return [float(read(values, r.atom, ORACLE)) for r in program.results]
-
-
-def close(got: float, want: float, ulps: float) -> bool:
-    if bits(got) == bits(want):
-        return True
-    return math.isfinite(got) and math.isfinite(want) and abs(got - want) <= ulps * math.ulp(want) and want != 0
-
-
-def tolerance(op: Primitive) -> float:
-    """ULPs: none for operations of IEEE 754, 4 a function of libm, more where a composition amplifies them."""
-    if op.llvm or op.name in ("dup", "fmax", "fmin", "fmod"):
-        return 0
-    if op.libm:
-        return 10 if op.name == "gamma" else 4          # glibc documents its tgamma so
-    return 512
-
-
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize(("op", "static"), half([*VARIANTS]), ids=lambda v: getattr(v, "name", None) or str(v))
-def test_row(op: Primitive, static: dict[int, float], lanes: int) -> None:
-    program = row_program(op, static)
-    at = points(op, len(program.params), [i for i in range(op.arity) if i not in static])
-    for point, got in zip(at, native(program, at, lanes), strict=True):
-        want = reference(program, point)
-        lost = 0.0   # beside a zero
-        if op.name == "dpow" and point[0] > 0 and all(1e-9 < abs(x) < 1e9 for x in point):
-            lost = 16 * math.ulp(power_terms(*point, *static.values()))
-        assert all(close(g, w, tolerance(op)) or abs(g - w) <= lost for g, w in zip(got, want, strict=True)), (point, got, want)
-
-
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.variadic], ids=lambda op: op.name)
-def test_row_of_three_arguments(op: Primitive, lanes: int) -> None:
-    program, at = row_program(op, {}, 3), list(itertools.product(SPECIAL, repeat=3))
-    for point, got in zip(at, native(program, at, lanes), strict=True):
-        assert close(got[0], reference(program, point)[0], 2 * tolerance(op)), (point, got)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
@@ -201,3 +152,4 @@ def test_signs_of_products() -> None:
     for lanes in WIDTHS:
         got = native(program, at, lanes)
         assert [[bits(z) for z in zs] for zs in got] == [[bits(z) for z in reference(program, point)] for point in at]
+
