@@ -318,7 +318,7 @@ EVERY = 0.5
 
 
 class Progress:
-    """Shows rows, rows a second and, where the size of the input is known, the time left."""
+    """Shows rows, rows a second and, where the size of the input is known, the time left; or another line."""
 
     def __init__(self, size: int | None, stream: TextIO | None = None, shown: bool = True) -> None:
         self.size, self.stream = size, stream or sys.stderr
@@ -327,10 +327,14 @@ class Progress:
         self.written = False
 
     def update(self, rows: int, taken: int, more: str = "") -> None:
+        self.show(lambda seconds: line(rows, taken, self.size, seconds, more))
+
+    def show(self, text: Callable[[float], str]) -> None:
+        """Show the text after so many seconds, if it is time to."""
         now = time.monotonic()
         if self.shown and now - self.start >= SHOWN_AFTER and now - self.last >= EVERY:
             self.last, self.written = now, True
-            self._write(line(rows, taken, self.size, now - self.start, more))
+            self._write(text(now - self.start))
 
     def clear(self) -> None:
         if self.written:

@@ -100,10 +100,15 @@ class Optimum:
     bad: Vector | None
 
 
+Watch = Callable[[int, float, Vector, Bounds], None]
+"""Is told the number of an iteration or evaluation, the objective, the conditions and their bounds."""
+
+
 class Evaluations:
     """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
 
-    def __init__(self, problem: Problem, x0: Vector) -> None:
+    def __init__(self, problem: Problem, x0: Vector, watch: Watch = lambda *state: None) -> None:
+        self.watch, self.iteration = watch, 0
         self.function, self.sign = problem.function, problem.sign
         self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
         self.scale = np.maximum(np.abs(x0), 1.0 if self.large else SMALLEST_SCALE)
@@ -123,6 +128,7 @@ class Evaluations:
     def values(self, y: Vector) -> Vector:
         """f and c."""
         found = np.array(self.once("values", y, b"", self.function.fun))
+        self.watch(self.iteration or self.counts["values"], float(found[0]), found[1:], self.bounds)
         if self.bad is None and not np.isfinite(found).all() and np.isfinite(y * self.scale).all():
             self.bad = y * self.scale
         found[0] *= self.sign
@@ -269,7 +275,7 @@ class FirstCallbacks:
     """A problem as IPOPT asks for it: the entries of a sparse Jacobian in an order that stays."""
 
     def __init__(self, e: Evaluations, y0: Vector) -> None:
-        self.e, self.objective, self.gradient, self.constraints, self.iterations = e, e.f, e.g, e.c, 0
+        self.e, self.objective, self.gradient, self.constraints = e, e.f, e.g, e.c
         self.of_jacobian = places(e.jac(y0))
 
     def jacobianstructure(self) -> tuple[Vector, Vector]:
@@ -279,7 +285,7 @@ class FirstCallbacks:
         return numbers(self.e.jac(y))
 
     def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
-        self.iterations = iteration
+        self.e.iteration = iteration
 
 
 class Callbacks(FirstCallbacks):
@@ -316,7 +322,7 @@ def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
         x, info = nlp.solve(y0)
         said = info["status_msg"]
         pulls = -np.asarray(info["mult_g"]), np.asarray(info["mult_x_L"]) - np.asarray(info["mult_x_U"])
-        return SolverEnd(np.asarray(x), calls.iterations, said.decode() if isinstance(said, bytes) else str(said), pulls)
+        return SolverEnd(np.asarray(x), e.iteration, said.decode() if isinstance(said, bytes) else str(said), pulls)
     return solve
 
 
@@ -352,7 +358,8 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
         return [solver]
     own = installed()[:1] if problem.function.has_matrices else []   # they take matrices, no products
     if len(b.c_low):
-        return [*own, "trust-constr"] if many else ["SLSQP", *own, "trust-constr"]
+        large = many or (own and problem.function.n + len(b.c_low) > MOST_DENSE)
+        return [*own, "trust-constr"] if large else ["SLSQP", *own, "trust-constr"]
     if bounded:
         return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
     few = isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
@@ -364,20 +371,20 @@ def installed() -> list[str]:
     return [name for name, (module, _) in PACKAGES.items() if find_spec(module) is not None]
 
 
-def minimize(problem: Problem, solver: str = "auto") -> Optimum:
+def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *state: None) -> Optimum:
     """The best that the solvers find from the start, which is moved into the bounds."""
     if find_spec("scipy") is None:
         from adcli.lang.ir.errors import missing
         raise missing("minimize", "scipy")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return minimized(problem, solver)
+        return minimized(problem, solver, watch)
 
 
-def minimized(problem: Problem, solver: str) -> Optimum:
+def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
     """Implementation, with the warnings of NumPy and SciPy off."""
     x0 = np.clip(problem.start, problem.bounds.low, problem.bounds.high)
-    e = Evaluations(problem, x0)
+    e = Evaluations(problem, x0, watch)
     y0 = x0 / e.scale
     if not (np.isfinite(e.values(y0)).all() and np.isfinite(e.g(y0)).all()):
         there = assess(e.derivatives(y0)._replace(hess=None), e.bounds, np.maximum(np.abs(y0), 1.0))
@@ -399,6 +406,7 @@ def minimized(problem: Problem, solver: str) -> Optimum:
 def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, str]:
     """Assessment of the end of a solver, its name, its iterations, and what it says."""
     e.kept.clear()
+    e.iteration = 0
     try:
         end = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
     except GIVEN_UP as error:

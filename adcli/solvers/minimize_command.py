@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,7 +24,12 @@ from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, require_point
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
-from adcli.output.streams import packed_destination, say, write_points
+from adcli.output.streams import Progress, packed_destination, say, write_points
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from adcli.solvers.optimality import Bounds
 
 SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr",
                 "pounce", "ipopt")
@@ -75,12 +81,19 @@ def command(options: MinimizeOptions) -> int:
     points = list(located(program.params, options.at, remark, program.source))
     from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import minimize, stated
-    found = []
+    from adcli.solvers.optimality import outside
+    progress, found = Progress(None, shown=not options.quiet), []
+
+    def watch(iteration: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:
+        progress.show(lambda seconds: f"iteration {iteration:,}: {value:.9g}, conditions violated by "
+                                      f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
+
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
     for point in points:
         problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
                                                      options.maximize, point)
-        found.append((problem, minimize(problem, options.solver)))
+        found.append((problem, minimize(problem, options.solver, watch)))
+    progress.clear()
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))
     told = report.Report(program, *best, tuple(optimum for _, optimum in found))
     number = number_format(options.fmt, options.hexadecimal)

@@ -284,6 +284,14 @@ def test_either_solver_keeps_conditions_of_any_kind(solver, conditions, where):
     assert found.x == pytest.approx(where, abs=1e-6)
 
 
+def test_a_long_search_is_told_as_it_goes():
+    from adcli.solvers.minimize import minimize, stated
+    told = []
+    problem = stated(adcli.compile("v = (x - 1)**2").program, None, None, ["x*x >= 4"], False, {"x": 3.0})
+    minimize(problem, watch=lambda *state: told.append(state))
+    assert told[0][:2] == (1, 4.0) and [state[0] for state in told] == sorted(state[0] for state in told)
+
+
 # ---------------------------------------------------------------- minima of higher order
 
 @pytest.mark.parametrize("objective, x", half([
