@@ -402,7 +402,11 @@ class Elements(EquationScope):
             said = f"'{node.name}' has no elements before this statement, which cannot read those that it makes"
             return self.context.fault(said, node, NO_RECURRENCE)
         fault = super().unknown(node)
-        fault.help = fault.help or f"declare a tensor: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
+        extents = ", ".join("MNPQRS"[:len(node.args)])
+        definition = self.scope.definition
+        parameter = definition is not None and node.name in [p.text for p in definition.params]
+        fault.help = f"declare the parameter as a tensor: float({extents}) {node.name}" if parameter else \
+            fault.help or f"declare a tensor: input {node.name}({extents})"
         return fault
 
 

@@ -28,6 +28,12 @@ FILES: dict[str, str | bytes] = {
     "deep.json": "[" * 200_000, "second.json": '[{"x": 1}, 2]', "half.json": b'{"x": 1 ', "bytes.json": b"{}\xff",
     "two.json": b'{"x": 1}\n{x: 1}\n', "true.json": b'{"at": {"x": true}}', "no.txt": "\n", "pairs.txt": "x = 1\ny=2.5\n",
     "table.txt": "x,y\n1,2\n", "parts.txt": "x=1, y: 2",
+    "good.csv": "x,y,w\n1,2,3\n3,4,5\n", "short.csv": "x,y\n1,2\n3\n", "words.csv": "x,y\n1,two\n,4\n5,6\n7,1e999\n",
+    "quotes.csv": 'x,y\n1,"2"3\n', "unclosed.csv": 'x,y\n1,"2\n', "doubled.csv": "x,x,y\n1,2,3\n", "header.csv": "x,y\n",
+    "marks.csv": "x;y\n1,5;2\n", "latin.csv": b"x,y\n1,\xe9\n", "damaged.csv.gz": b"\x1f\x8b\x08\x00\x00", "z.csv": "x,z\n1,2\n",
+    "lists.csv": 'x\n"[1,2]"\n"[1,null]"\n"[1,[2]]"\n"1,2"\n',
+    "rows.jsonl": '{"x": 1}\n{"x": 1, "y": true}\n[1]\n{"y": \n{"x": 1, "x": 2}\n',
+    "wide.jsonl": '{"x": 1, "y": 1e999}\n', "members.jsonl": '{"x": 1, "y": 2}\n{"x": 1, "y": 2, "z": 3}\n',
 }
 
 
