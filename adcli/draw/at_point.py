@@ -157,8 +157,8 @@ def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> 
     b.equations.extend(linear.equations)
     chosen = [r for r in linear.results if r.name in of]
     seeds = tuple(seeded(f"{SEED}{i}", r.atom, r.name) for i, r in enumerate(chosen))
-    terms = {r.atom: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
-    pull_back(b, linear.equations, terms, active_values(linear, wrt))
+    given = {r.name: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
+    terms = pull_back(b, linear, given, active_values(linear, wrt))
     made: dict[Atom, Atom] = {v: result(b, term, v.shape) for v, term in terms.items() if isinstance(v, Var)}
     return replace(linear, params=(*linear.params, *seeds), equations=tuple(b.equations)), made
 

@@ -61,15 +61,14 @@ from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
 from adcli.lang.ir.reductions import in_a_row, running
-from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify
 
 NE, DUP, MUL, SELECT = TABLE["ne"], TABLE["dup"], TABLE["mul"], TABLE["select"]
 PushForward = Callable[[Builder, Equation, dict[Atom, Term], str], None]
 """Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.passes.forward`."""
-PullBack = Callable[[Builder, Sequence[Equation], dict[Atom, Term], set[Atom]], None]
-"""Emits the adjoint lines of equations, last first: `adcli.lang.passes.reverse`."""
+PullBack = Callable[[Builder, Program, Mapping[str, Term], set[Atom]], dict[Atom, Term]]
+"""Emits the adjoint lines of a program, last first: `adcli.lang.passes.reverse`."""
 
 
 class BodyBuilder:
@@ -233,15 +232,14 @@ def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
 
 
 def _pulled_body(b: Builder, e: Equation[Comprehension], k: int, seed: Term, pull_back: PullBack) -> Made:
-    inner = duplicate(e.op.body)
+    inner = e.op.body
     body, value, x = BodyBuilder(e, inner.equations), inner.results[0].atom, inner.params[k]
     if value not in (active := active_values(inner, {x.name})):
         return body, None
     start = _weighted(b, body, e, body.seed(seed, e.op.write), value)
     if start is not None and may_meet(e.op):
         start = _of_the_last(b, body, e, start)
-    adjoints: dict[Atom, Term] = {} if start is None else {value: start}
-    pull_back(body.b, inner.equations, adjoints, active)
+    adjoints = pull_back(body.b, inner, {} if start is None else {inner.results[0].name: start}, active)
     body.reuse(e, value)
     return body, adjoints.get(x.var)
 

@@ -2,7 +2,7 @@
 
     value              simplify
     tangents           jvp, simplify
-    adjoints           duplicate, vjp, simplify
+    adjoints           vjp, simplify
     partials           keep the outputs, simplify; then for each order the sweeps of a plan, simplify
     Taylor             keep the outputs, simplify; the expansion in powers, simplify
     code               status (where it is asked for), drop_zero_seeds, the expansion of a target, simplify
@@ -76,7 +76,7 @@ def forward_passes(program: Program, wrt: Sequence[str] | None, of: Sequence[str
 
 def reverse_passes(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None) -> list[Pass]:
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
-    return [duplicate, lambda p: vjp(p, inputs, outputs)]
+    return [lambda p: vjp(p, inputs, outputs)]
 
 
 # ---------------------------------------------------------------- stages to look at
@@ -87,8 +87,8 @@ def tangents(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
 
 
 def adjoints(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
-    """The reverse derivative program, as the passes make it."""
-    return run(program, reverse_passes(program, wrt, of))
+    """The reverse derivative program in explicit-duplication form, as the pass makes it."""
+    return run(program, [duplicate, *reverse_passes(program, wrt, of)])
 
 
 STAGES: dict[str, Pass | None] = {

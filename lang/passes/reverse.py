@@ -1,12 +1,13 @@
 """Reverse mode: each line gets its adjoint line, in reverse order after the program; no rule looks at another line.
 
-It is given in explicit-duplication form (`adcli.lang.passes.duplicate`), so every value receives at most one adjoint: the
-adjoint of x in z = f(x, y) is the map of f at x applied to the adjoint of z, and where a value was copied, the rule of `dup`
-adds.
+The adjoint of x in z = f(x, y) is the map of f at x applied to the adjoint of z. The contributions of several uses of a value are
+added as the rule of `dup` adds them in explicit-duplication form (`adcli.lang.passes.duplicate`), in the same places, without the
+copies: from the last use on, each behind the lines of the equation that it is in, and the first one where the value is defined.
+In a program in that form every value receives at most one adjoint.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
@@ -25,21 +26,18 @@ Adjoints = dict[Atom, Term]
 
 
 def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
-    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`. The program is in
-    explicit-duplication form."""
+    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`."""
     return vjp_with_sweep(program, wrt, of)[0]
 
 
 def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
-    """The adjoint program and its sweep, which has the adjoints of all values and of all their copies."""
+    """The adjoint program and its sweep, which has the adjoints of all values."""
     names, b = Names.of(program), Builder()
-    b.infinite = infinite_values(program) if has_tensors(program) else ()
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
     seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
-    adjoints: Adjoints = {r.atom: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
-    pull_back(b, program.equations, adjoints, active_values(program, wrt))
-    sweep = EmittedSweep(b, seeds, adjoints)
+    given = {r.name: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
+    sweep = EmittedSweep(b, seeds, pull_back(b, program, given, active_values(program, wrt)))
     derivatives = [Result(names.fresh(f"d_d{p.name}"), sweep.derivative(p.var)) for p in program.params if p.name in wrt]
     return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
                    results=(*program.results, *derivatives)), sweep
@@ -51,27 +49,41 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     equations, which stand in `b`.
 
     Returns the adjoint of every input in `wrt` for each group that it reaches: the sum of the partial derivatives of the group's
-    results. The lines are those of the program in explicit-duplication form, without the copies, which nobody but adjoints would
-    read: see `AdjointSums`.
+    results.
     """
-    active, wanted, found = active_values(program, wrt), set(wrt), {}
+    wanted, found = set(wrt), {}
+    inputs = [p for p in program.params if p.name in wanted]
+    given = [{name: unit(b, units.get(name)) for name in group} for group in groups]
+    for i, adjoints in enumerate(sweeps(b, program, given, active_values(program, wrt))):
+        found.update({(i, p.name): result(b, adjoints[p.var]) for p in inputs if p.var in adjoints})
+    return found
+
+
+def pull_back(b: Builder, program: Program, seeds: Mapping[str, Term], active: set[Atom]) -> Adjoints:
+    """Append the reverse sweep from results with these seeds to the program's equations, which stand in `b`; the adjoints of all
+    values that it reaches."""
+    adjoints, = sweeps(b, program, [seeds], active)
+    return adjoints
+
+
+def sweeps(b: Builder, program: Program, groups: Sequence[Mapping[str, Term]], active: set[Atom]) -> Iterator[Adjoints]:
+    """The sweeps of `pull_back` for several groups of seeds, one after the other."""
     b.infinite = infinite_values(program) if has_tensors(program) else ()
+    b.group += 1   # also of an input that nothing reaches
     uses = copied_values(program)
     left = dict(uses)
-    results = [(r.name, r.atom, one_less(left, r.atom)) for r in reversed(program.results) if r.atom in active]
-    swept = reached(program, [[atom for name, atom, _ in results if name in group] for group in map(set, groups)], active, left)
-    for i, (group, lines) in enumerate(zip(map(set, groups), swept, strict=True)):
+    results = [(r.name, r.atom, one_less(left, r.atom)) for r in reversed(program.results)
+               if isinstance(r.atom, Var) and not r.atom.integer and not r.atom.whole]
+    swept = reached(program, [[atom for name, atom, _ in results if name in group] for group in groups], active, left)
+    for group, lines in zip(groups, swept, strict=True):
         sums = AdjointSums(b, uses)
         for name, atom, use in results:
             if name in group:
-                sums.receive(atom, use, unit(b, units.get(name)), None)
+                sums.receive(atom, use, group[name], None)
         sums.pull_back(lines, active)
         for p in reversed(program.params):
-            if p.name in wanted:
-                sums.complete(p.var, None)
-        found.update({(i, p.name): result(b, sums.whole[p.var]) for p in program.params
-                      if p.name in wanted and p.var in sums.whole})
-    return found
+            sums.complete(p.var, None)
+        yield sums.whole
 
 
 NumberedUses = Sequence[int]
@@ -115,11 +127,7 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
 
 
 class AdjointSums:
-    """The adjoints of one sweep through a program whose values are used more than once.
-
-    What the uses of a value give is added as the rule of `dup` does in explicit-duplication form, in the same places: from the
-    last use on, each behind the lines of the equation that it is in, and the first one where the value is defined.
-    """
+    """The adjoints of one sweep through a program whose values are used more than once."""
 
     def __init__(self, b: Builder, uses: Mapping[Atom, int]) -> None:
         self.b, self.uses = b, uses
@@ -178,23 +186,11 @@ def numbered_hint(value: Atom, number: int) -> Hint:
     return f"d_d{copy_name(value, number)}", True
 
 
-def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
-    """The reverse sweep through equations in explicit-duplication form: emit the adjoint line of every equation whose result has
-    an adjoint, last equation first."""
-    for e in reversed(equations):
-        outs = e.outs
-        if outs[0] in adjoints or (len(outs) > 1 and not adjoints.keys().isdisjoint(outs)):
-            b.group += 1
-            b.span = e.span
-            for i, term in adjoint_line(b, e, adjoints, active):
-                receive(adjoints, e.args[i], term)
-
-
-def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], uses: NumberedUses = (),
-                 copied: Mapping[Atom, int] | None = None) -> list[tuple[int, Term]]:
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], uses: NumberedUses,
+                 copied: Mapping[Atom, int]) -> list[tuple[int, Term]]:
     """Emit the adjoint line of an equation; the adjoints of its arguments by their positions. They are called after the copies
-    that would serve these `uses` of values that are `copied`; where none are given the form is that of explicit duplication, and
-    an adjoint that two arguments get unchanged is copied, too."""
+    that would serve these `uses` of values that are `copied`; where none is, the form is that of explicit duplication, and an
+    adjoint that two arguments get unchanged is copied, too."""
     if e.op is DUP:
         if e.args[0] not in active:
             return []
@@ -213,7 +209,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             term = make(b, e, i, seed, use_hint(e, i, uses, copied))
             if term is not None:
                 found.append((i, term))
-    return found if copied is not None else with_copies(b, e, seed, found)
+    return found if copied else with_copies(b, e, seed, found)
 
 
 def with_copies(b: Builder, e: Equation, seed: Term, terms: list[tuple[int, Term]]) -> list[tuple[int, Term]]:
@@ -241,10 +237,10 @@ def receive(adjoints: Adjoints, value: Atom, term: Term) -> None:
     adjoints[value] = term
 
 
-def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int] | None) -> Hint:
+def use_hint(e: Equation, position: int, uses: NumberedUses, copied: Mapping[Atom, int]) -> Hint:
     """The printing hint of the adjoint that an argument gets from an equation."""
     value = e.args[position]
-    return numbered_hint(value, serving(uses[position], copied[value])) if copied and value in copied else adjoint_hint(value)
+    return numbered_hint(value, serving(uses[position], copied[value])) if value in copied else adjoint_hint(value)
 
 
 def adjoint_hint(value: Atom) -> Hint:

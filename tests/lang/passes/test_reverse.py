@@ -47,8 +47,8 @@ def test_the_program_stands_first_and_its_adjoints_in_reverse_order() -> None:
 
 def test_a_sweep_in_the_wrong_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_modes_agree(SHARED, POINTS) == 12
-    right = reverse.pull_back
-    monkeypatch.setattr(reverse, "pull_back", lambda b, equations, *rest: right(b, equations[::-1], *rest))
+    right = reverse.reached
+    monkeypatch.setattr(reverse, "reached", lambda *given: [lines[::-1] for lines in right(*given)])
     with caught():
         check_modes_agree(SHARED, POINTS)
 
@@ -63,10 +63,9 @@ def test_partial_derivatives_are_those_of_the_program_with_copies(written: Sampl
     b.equations.extend(program.equations)
     found = reverse.partials(b, program, [[of]], wrt)
     linear = duplicate(program)
-    through, seed = Builder(), next(x.atom for x in linear.results if x.name == of)
+    through = Builder()
     through.equations.extend(linear.equations)
-    adjoints = {seed: Term.of(through.expr(one))}
-    reverse.pull_back(through, linear.equations, adjoints, active_values(linear, wrt))
+    adjoints = reverse.pull_back(through, linear, {of: Term.of(through.expr(one))}, active_values(linear, wrt))
     wanted = {(0, p.name): guards.result(through, adjoints[p.var]) for p in linear.params if p.var in adjoints}
     assert found.keys() == wanted.keys()
     texts = [print_program(simplify(replace(program, equations=tuple(lines.equations),
