@@ -199,7 +199,8 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
     if e.op.tensors:
         from adcli.lang.passes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
         carrying = [i for i, a in enumerate(e.args) if a in active]
-        loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, adjoint_hint)
+        hints = {e.args[i]: use_hint(e, i, uses, copied) for i in carrying}
+        loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, lambda v: hints.get(v) or adjoint_hint(v))
         if loop is not None:
             return sorted(loop.items(), key=itemgetter(0))
     seed, found = adjoints[e.outs[0]], list[tuple[int, Term]]()
