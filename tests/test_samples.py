@@ -159,57 +159,10 @@ def test_the_textbook_example():
 
 # ---------------------------------------------------------------- the stages of the worked example, line by line
 
-FORWARD = """\
-input x, y, dx, dy
-p = mul(7, x)
-dp = mul(7, dx)
-r = div(1, y)
-dr = mul(neg(div(dy, y)), r)
-i1 = mul(p, x)
-di1 = add(mul(dp, x), mul(p, dx))
-q = mul(i1, 5)
-dq = mul(di1, 5)
-i2 = mul(2, p)
-di2 = mul(2, dp)
-i3 = mul(i2, q)
-di3 = add(mul(di2, q), mul(i2, dq))
-i4 = mul(3, r)
-di4 = mul(3, dr)
-v = add(i3, i4)
-dv = add(di3, di4)
-"""
-
-REVERSE = """\
-output v, d_dx, d_dy
-(x1, x2) = dup(x)
-p = mul(7, x1)
-(p1, p2) = dup(p)
-r = div(1, y)
-i1 = mul(p1, x2)
-q = mul(i1, 5)
-i2 = mul(2, p2)
-i3 = mul(i2, q)
-i4 = mul(3, r)
-v = add(i3, i4)
-(d_di3, d_di4) = dup(d_dv)
-d_dr = mul(3, d_di4)
-(d_di2, d_dq) = (mul(d_di3, q), mul(i2, d_di3))
-d_dp2 = mul(2, d_di2)
-d_di1 = mul(d_dq, 5)
-(d_dp1, d_dx2) = (mul(d_di1, x2), mul(p1, d_di1))
-d_dy = mul(neg(div(d_dr, y)), r)
-d_dp = add(d_dp1, d_dp2)
-d_dx1 = mul(7, d_dp)
-d_dx = add(d_dx1, d_dx2)
-"""
-
-
-@pytest.mark.parametrize("stage, text", [("forward", FORWARD), ("reverse", REVERSE)])
-def test_the_worked_example_becomes_the_lines_of_the_article(stage, text):
-    assert succeeds("show", ROOT / "samples/worked.ad", "--stage", stage, "--style", "prefix").out == text
-
 
 def test_the_stages_of_the_worked_example_are_programs():
-    assert adcli.compile(FORWARD)(x=2.0, y=5.0, dx=1.0, dy=0.0) == {"v": 3920.6, "dv": 5880.0}
-    got = adcli.compile(REVERSE)(x=2.0, y=5.0, d_dv=1.0)
+    forward, reverse = (succeeds("show", ROOT / "samples/worked.ad", "--stage", stage).out for stage in ("forward", "reverse"))
+    assert adcli.compile(forward)(x=2.0, y=5.0, dx=1.0, dy=0.0) == {"v": 3920.6, "dv": 5880.0}
+    got = adcli.compile(reverse)(x=2.0, y=5.0, d_dv=1.0)
     assert got == pytest.approx({"v": 3920.6, "d_dx": 5880.0, "d_dy": -0.12}, rel=1e-15)
+

@@ -16,7 +16,6 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, SINGLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC, WARNINGS
 from c_tensors import agree, derivatives, expected, run_tensors
 from native_tensors import assert_same_bits
@@ -111,95 +110,6 @@ def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -
 def test_a_shape_that_no_memory_holds_is_refused() -> None:
     with pytest.raises(AdError, match="no memory holds a tensor of shape"):
         tensor_source(parse("input x(N)\nA(i, j, k) = x(0) where i in 0:10000000, j in 0:10000000, k in 0:100000"), "f")
-
-
-def test_the_text() -> None:
-    program = parse(PROGRAM)
-    assert tensor_source(adjoint_program(program, wrt=["A"], of=["s"]), "f", fast=True).text == TEXT
-
-
-PROGRAM = """def f(float(M, N) A, int32(N) at) -> (y, s) {
-    y(i) max=! A(i, at(j)) where j in 1:N, i >= j
-    s +=! y(i)
-}
-"""
-TEXT = """\
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-
-static double f_max(double x, double y)
-{
-    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */
-    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;
-}
-
-static int f_fits(ptrdiff_t M, ptrdiff_t N)
-{
-    const double most = (double)(PTRDIFF_MAX / 16);    /* elements of an array */
-    if (!(M >= 0 && (double)M <= most && N >= 0 && (double)N <= most && (double)M * (double)N <= most)) return 0;
-    return 1;
-}
-
-size_t f_work_size(size_t M_given, size_t N_given)
-{
-    const ptrdiff_t M = (ptrdiff_t)M_given, N = (ptrdiff_t)N_given;
-    if (!f_fits(M, N)) return SIZE_MAX / sizeof(double);
-    return (size_t)(2*M);
-}
-
-int f(size_t M_given, size_t N_given, const double *restrict A, const int32_t *restrict at, double d_ds,
-        double *restrict y, double *restrict s, double *restrict d_dA, double *restrict work)
-{
-    const ptrdiff_t M = (ptrdiff_t)M_given, N = (ptrdiff_t)N_given;
-    if (!f_fits(M, N)) return 1;
-    double *const d_dy1 = work;
-    double *const i1 = d_dy1 + M;
-    /* y(i) max=! A(i, at(j)) where j in 1:N, i >= j */
-    for (ptrdiff_t i = 0; i < M; i++) {
-        double greatest = -(double)INFINITY;
-        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
-            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
-            if (!(at_1 >= 0 && at_1 < N)) return 1;
-            greatest = f_max(greatest, A[i*N + at_1]);
-        }
-        y[i] = greatest;
-    }
-    /* s +=! y(i) */
-    double s_1 = 0.0;
-    for (ptrdiff_t i = 0; i < M; i++) {
-        s_1 += y[i];
-    }
-    /* d_dy1(i) = d_ds where i in 0:M */
-    for (ptrdiff_t i = 0; i < M; i++) {
-        d_dy1[i] = d_ds;
-    }
-    /* i1(i) +=! A(i, at(j)) == y(i) ? 1 : 0 where j in 1:N, i >= j */
-    for (ptrdiff_t i = 0; i < M; i++) {
-        double sum = 0.0;
-        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
-            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
-            if (!(at_1 >= 0 && at_1 < N)) return 1;
-            sum += A[i*N + at_1] == y[i] ? 1.0 : 0.0;
-        }
-        i1[i] = sum;
-    }
-    /* d_dA(i, at(j)) +=! y(i) > A(i, at(j)) ? 0 : d_dy1(i) * (y(i) == y(i) ? 1 / i1(i) : nan) where j in 1:N, i >= j */
-    for (ptrdiff_t e = 0; e < M*N; e++) {
-        d_dA[e] = 0.0;
-    }
-    for (ptrdiff_t i = 0; i < M; i++) {
-        for (ptrdiff_t j = 1; j < N && j <= i; j++) {
-            const ptrdiff_t at_1 = (ptrdiff_t)at[j];
-            if (!(at_1 >= 0 && at_1 < N)) return 1;
-            const double y_1 = y[i];
-            d_dA[i*N + at_1] += y_1 > A[i*N + at_1] ? 0.0 : d_dy1[i] * (y_1 == y_1 ? 1.0 / i1[i] : (double)NAN);
-        }
-    }
-    *s = s_1;
-    return 0;
-}
-"""
 
 
 @compiled

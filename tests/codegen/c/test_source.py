@@ -117,24 +117,3 @@ def test_fast_math_is_an_error_unless_it_was_asked_for(tmp_path: pathlib.Path) -
 def test_a_comment_ends_where_it_ends() -> None:
     assert comment(["a */ b /* c", "d  "]) == "/* a * / b / * c\n   d */\n"
 
-
-def test_the_text() -> None:
-    assert source(parse("v = x > 0.1 ? -(-x) : max(x, -2) / (y / 3) - (1 - x)"), "f", fast=True).text == """\
-#include <math.h>
-
-static double f_max(double x, double y)
-{
-    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */
-    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;
-}
-
-int f(const double *restrict in, double *restrict out)
-{
-    const double x = in[0];
-    const double y = in[1];
-    const double v = x > 0x1.999999999999ap-4 ? -(-x) : f_max(x, -2.0) / (y / 3.0) - (1.0 - x);
-    out[0] = v;
-    return 0;
-}
-"""
-

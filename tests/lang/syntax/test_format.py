@@ -34,35 +34,9 @@ def cube(a)=a*a*a
 w = (p+(q+z)) - (x - -y)**-(2)**x + (c<d && !(c<1 || x==1) ? c : ((d))) - +(x+y) + pow(x,1_000)
 # last"""
 
-CANONICAL = """#!/usr/bin/env adcli
-# top
-
-input x = 2 in [0, 2 * pi], y  # the inputs
-# about f
-def f(a, b) -> (u, v) {  # head
-    # inner
-    # odd
-    t = a * (b + 1)
-    u = square(t)
-    v = t + (b + a)  # two
-    # end
-}  # after
-
-def cube(a) = a * a * a
-(p, q) = f(x, sin(y))
-(_, z) = f(p, q)
-(c, d) = (q * 0x1p1, z + -2 + --pi - neg(2) - -x**2)
-w = p + (q + z) - (x - -y)**-2**x + (c < d and not (c < 1 or x == 1) ? c : d) - (x + y) + x**1_000
-# last
-"""
-
 
 def formatted(text: str, style: str = "infix") -> str:
     return format_tree(parse_tree(Source("t", text)), style)
-
-
-def test_canonical_text() -> None:
-    assert formatted(MESSY) == CANONICAL
 
 
 def test_a_function_with_the_name_of_an_operation_stays_a_call() -> None:
@@ -107,3 +81,4 @@ def test_any_program_round_trips(expressions: list[str]) -> None:
 def test_the_formatter_keeps_the_meaning_and_its_own_text(written: Sample) -> None:
     check_format(written.text)
     check_format(written.calls)
+
