@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from adcli.codegen.loops.addresses import Machine
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.modules.module import FLAG, TensorModule, in_cells, written
+from adcli.codegen.modules.module import FLAG, TensorModule, in_cells
+from adcli.codegen.modules.module_text import written
 from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
@@ -51,7 +53,7 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     slots = work_slots(program, home, {s.equations[0].outs[0]: beside(s) for s in steps})
     conditions = conditions_of(given, slots, loops.values())
     refuse_loose(program, loops.values(), conditions)
-    placed_steps = in_cells(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "i32", precision, flushing=flushing)
+    placed_steps = in_cells(program, steps, Machine(lanes, veclib.NO_LIBRARY, precision, "i32", flushing), f"{name}.steps")
     module = written(placed_steps, linkage="internal ")
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:

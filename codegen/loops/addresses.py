@@ -5,6 +5,7 @@ Each loop adds to an address what its index contributes, so that the innermost o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from adcli.codegen.loops.frames import FunctionWriter, Placed
 from adcli.codegen.loops.thread_pool import ThreadPool
@@ -23,16 +24,27 @@ from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.precision import DOUBLE, Precision
 
 
-class Environment:
-    """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share. On the
-    architecture `flushing` numbers below the least normal one are 0 while it runs; on none where that is empty."""
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Registers of `lanes` numbers, with a `library` of functions on them; `integer` is the type of whole numbers of inputs. On
+    the architecture `flushing` numbers below the least normal one are 0 while code runs; on none where that is empty."""
 
-    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library,
-                 integer: str = "i64", precision: Precision = DOUBLE, flushing: str = "") -> None:
-        self.tensors, self.sizes, self.flag, self.lanes, self.library = tensors, sizes, flag, lanes, library
-        self.integer, self.precision, self.flushing = integer, precision, flushing
-        self.scalar, self.bytes = precision.type, precision.bytes
-        self.stack = stack(lanes * self.bytes)
+    lanes: int
+    library: Library
+    precision: Precision = DOUBLE
+    integer: str = "i64"
+    flushing: str = ""
+
+
+class Environment:
+    """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
+
+    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, machine: Machine) -> None:
+        self.tensors, self.sizes, self.flag = tensors, sizes, flag
+        self.lanes, self.library, self.precision = machine.lanes, machine.library, machine.precision
+        self.integer, self.flushing = machine.integer, machine.flushing
+        self.scalar, self.bytes = self.precision.type, self.precision.bytes
+        self.stack = stack(self.lanes * self.bytes)
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
@@ -49,6 +61,15 @@ class Environment:
 
     def declare(self, symbol: str, declaration: str) -> None:
         self.on(1).declared[symbol] = declaration
+
+    def step(self, name: str, f: FunctionWriter) -> list[str]:
+        """The function of a step, which finds its cells itself."""
+        f.tell("%cells", list(f.cells))
+        return f.defined(f"define internal void @{name}(ptr %env, i64 %begin, i64 %end, i64 %filling){self.stack}")
+
+    def nest(self, name: str, f: FunctionWriter) -> list[str]:
+        """The function of a nest, which is told its cells."""
+        return f.defined(f"define internal void @{name}(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box){self.stack}")
 
     def flushed(self, f: FunctionWriter, call: str, flushes: bool = True) -> None:
         """A call where the text has come to, as `Instructions` writes it."""

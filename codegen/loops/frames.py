@@ -6,7 +6,7 @@ moved by LLVM afterwards. Integer expressions, addresses and elements are rememb
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,24 @@ class FunctionWriter:
 
     def text(self) -> list[str]:
         return [line for chunk in self.chunks for line in chunk]
+
+    def tell(self, name: str, cells: Sequence[int]) -> None:
+        """An array with the positions of cells, on the stack."""
+        self.chunks[0].append(f"  {name} = alloca i64, i64 {max(1, len(cells))}")
+        for k, cell in enumerate(cells):
+            at = f"{name}.{k}.at"
+            self.chunks[0] += [f"  {at} = getelementptr i64, ptr {name}, i64 {k}", f"  store i64 {cell}, ptr {at}"]
+
+    def defined(self, head: str) -> list[str]:
+        """The function with this head, which returns nothing."""
+        self.say("ret void")
+        return [f"{head} {{", *self.text(), "}", ""]
+
+    def every(self, tests: Iterable[str], whole: str = "true") -> str:
+        """True if all of these are."""
+        for test in tests:
+            whole = self.put(f"and i1 {whole}, {test}")
+        return whole
 
     # ------------------------------------------------------------ loops and conditions
 

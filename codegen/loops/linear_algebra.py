@@ -267,9 +267,9 @@ def in_numbers(env: Environment, line: str) -> str:
 
 # ---------------------------------------------------------------- a step
 
-def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> list[str]:
-    """Body of the function of one operation at all points of its box, without head and cells; `place` is for one matrix. Elements
-    that no point writes are 0, or with `stays` what they were."""
+def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> Addresses:
+    """The function of one operation at all points of its box; `place` is for one matrix. Elements that no point writes are 0, or
+    with `stays` what they were."""
     op = e.op
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
@@ -299,12 +299,7 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     for r in reversed(op.ranges):
         del f.bound[r.index]
         f.close_loop([])
-    f.say("ret void")
-    cells = [f"  %cells = alloca i64, i64 {max(1, len(f.cells))}"]
-    for k, position in enumerate(f.cells):
-        cells += [f"  %cells.{k}.at = getelementptr i64, ptr %cells, i64 {k}", f"  store i64 {position}, ptr %cells.{k}.at"]
-    f.chunks[0] += cells
-    return f.text()
+    return f
 
 
 def padded(subscripts: tuple[Subscript, ...], atom: object) -> tuple[Subscript, ...]:

@@ -45,8 +45,8 @@ class NestWriter(IndexLoops):
 
     # ------------------------------------------------------------ the loops
 
-    def write(self) -> list[str]:
-        """The function without its head."""
+    def write(self) -> None:
+        """All loops."""
         fixed = [self.put(f"icmp sge i64 {self.number(g)[0]}, 0") for g in self.op.guards if not indices(g)]
         for holds in fixed:
             self.open_condition(holds)
@@ -54,8 +54,6 @@ class NestWriter(IndexLoops):
         self.outer_loops(self.schedule.outer)
         for _ in fixed:
             self.close_condition()
-        self.say("ret void")
-        return [*self.text(), "}", ""]
 
     def outer_loops(self, left: Sequence[Index]) -> None:
         for index in left:

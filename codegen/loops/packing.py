@@ -100,8 +100,8 @@ def one_tile(f: IndexLoops, rows: int, blocks: int, tile: Callable[[int, int], N
     f.copies = 0
 
 
-def write_hoisted(f: IndexLoops) -> list[str]:
-    """The function, without its head, that makes the copies which are kept."""
+def write_hoisted(f: IndexLoops) -> None:
+    """Make the copies that are kept."""
     assert f.schedule.vector is not None
     for s, _ in f.schedule.hoisted:
         outer = f.schedule.outer_of(s)
@@ -112,8 +112,6 @@ def write_hoisted(f: IndexLoops) -> list[str]:
             f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
         for index in reversed(outer):
             f.close(index, [])
-    f.say("ret void")
-    return [*f.text(), "}", ""]
 
 
 def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:

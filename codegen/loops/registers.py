@@ -88,8 +88,7 @@ class RegisterLoop(NestWriter):
 
     # ------------------------------------------------------------ the loop
 
-    def write(self) -> list[str]:
-        """The function without its head."""
+    def write(self) -> None:
         if self.bounded:
             self.chunks[0].append(f"  {NOWHERE} = alloca double")
         low, high = self.number(self.loop.low)[0], self.number(self.loop.high)[0]
@@ -122,8 +121,6 @@ class RegisterLoop(NestWriter):
                 self.kept_in_memory(value)
             self.close_loop([])
         self.close_condition()
-        self.say("ret void")
-        return [*self.text(), "}", ""]
 
     def open_steps(self, first: str, low: str, begin: str, high: str, carried: Sequence[tuple[str, str]]) -> list[str]:
         """Begin a loop over the steps from turn `begin` on; the turn `low` is step `first`. The names of what is carried."""

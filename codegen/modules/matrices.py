@@ -101,8 +101,8 @@ def cost(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> float:
     return float(points) * (n * n * (n / 3 + prod(columns)) / 4 + 1000)
 
 
-def called(env: Environment, cell: int, step: int) -> list[str]:
-    """The lines of a step that calls back, into code that has arithmetic as everybody's; not after one that has failed."""
+def called(env: Environment, cell: int, step: int) -> FunctionWriter:
+    """The function of a step that calls back, into code that has arithmetic as everybody's; not after one that has failed."""
     f = FunctionWriter({})
     flag = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.flag}')}")
     f.say(f"br i1 {f.put(f'icmp eq i64 {flag}, 0')}, label %whole, label %over")
@@ -111,5 +111,4 @@ def called(env: Environment, cell: int, step: int) -> list[str]:
     env.flushed(f, f"call void {function}(i64 {step})", flushes=False)
     f.say("br label %over")
     f.say("over:")
-    f.say("ret void")
-    return f.text()
+    return f

@@ -53,17 +53,14 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
     if env.flushing:
         g = FunctionWriter(env.sizes)
         in_turn(g, env, calls, rows, "%role")
-        g.say("ret void")
-        params = "ptr %env, i64 %role, i64 %first, i64 %last"
-        apart = [f"define internal void @{name}.flushed({params}){env.stack} {{", *g.text(), "}", ""]
+        apart = g.defined(f"define internal void @{name}.flushed(ptr %env, i64 %role, i64 %first, i64 %last){env.stack}")
         env.flushed(f, f"call void @{name}.flushed(ptr %env, i64 {role}, i64 %first, i64 %last)")
     else:
         in_turn(f, env, calls, rows, role)
     if env.team is not None:
         f.close_condition()
-    f.say("ret void")
     params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
-    return [*apart, f"define {linkage}void @{name}({params}){env.stack} {{", *f.text(), "}"]
+    return [*apart, *f.defined(f"define {linkage}void @{name}({params}){env.stack}")]
 
 
 def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]],
@@ -104,7 +101,7 @@ def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
 
 
 def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> FunctionWriter:
-    """The function of a recurrence, without its head: its steps in turn, at each of them the calls."""
+    """The function of a recurrence: its steps in turn, at each of them the calls."""
     f = FunctionWriter(env.sizes)
     low, high = f.number(loop.low)[0], f.number(loop.high)[0]
     leads = f.put(f"icmp eq i64 %filling, {LEADS}")
@@ -122,7 +119,6 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
     for call in calls:
         run(f, env, call, str(ALONE), leads)
     f.close_loop([])
-    f.say("ret void")
     return f
 
 
@@ -154,8 +150,8 @@ def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], tog
 
 
 def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], swept: Mapping[tuple[int, ...], str],
-                      cells: int) -> list[str]:
-    """The function of steps that go along rows, without its head: parts `begin` to `end` of the rows. A thread has an `env` of
+                      cells: int) -> FunctionWriter:
+    """The function of steps that go along rows: parts `begin` to `end` of the rows. A thread has an `env` of
     its own for it, with its rows and, but for the first part, other places for sums, which start from nothing there. Steps that
     are `swept` together are done by a function of that name, in the place of the first; their sums start from 0 in all
     places."""
@@ -190,8 +186,7 @@ def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCa
         f.say(f"call void @{symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     f.close_loop([])
     f.close_loop([])
-    f.say("ret void")
-    return f.text()
+    return f
 
 
 def each_register(f: FunctionWriter, env: Environment, size: str, inside: Callable[[Instructions, str], None]) -> None:

@@ -11,7 +11,8 @@ import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import CodegenError, Kernel
 from adcli.codegen.modules import runtime
-from adcli.codegen.modules.module import TensorModule, emit, laid_out
+from adcli.codegen.modules.module import TensorModule, laid_out
+from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
