@@ -20,8 +20,9 @@ from typing import Any
 import click
 
 from adcli.codegen.machine.memory import exhausted, watch_loading
-from adcli.command.usage import Unfit, is_formula, no_verb, quoted, said
-from adcli.lang.ir.errors import AdError, one_line
+from adcli.command.usage import no_verb, said
+from adcli.input.programs import is_formula, quoted
+from adcli.lang.ir.errors import AdError, Unfit, one_line
 from adcli.output import standard
 from adcli.output.standard import NobodyReads
 from adcli.output.streams import discard_unfinished, say

@@ -13,8 +13,8 @@ from adcli.answers.overlap import overlapped, threads
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.arrays import of_doubles, run_arrays
 from adcli.codegen.machine.memory import require_room
-from adcli.command.options import ResultOptions
 from adcli.input.points import Axis, GridRange, Grids, combined, complete, shapes
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS, Param
 from adcli.output.layout import Layout
 from adcli.output.lines import PointTemplate, lines

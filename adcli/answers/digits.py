@@ -15,9 +15,9 @@ from adcli.answers.numbers_at import as_numbers, flat
 from adcli.answers.reporter import Reporter
 from adcli.answers.results import evaluated
 from adcli.codegen.machine.small import shape_of
-from adcli.command.options import ResultOptions
 from adcli.input.nested import arrays_of
 from adcli.input.points import need_headings
+from adcli.input.settings import ResultOptions
 from adcli.lang.analyse.conventions import conventions
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS

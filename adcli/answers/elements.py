@@ -15,9 +15,9 @@ import numpy as np
 from adcli.answers.evaluation import TensorEvaluator, computation, evaluate, unfit_where_refused
 from adcli.answers.reporter import REMARKS, Reporter, not_finite
 from adcli.answers.results import matrices_of
-from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.points import located, require_point
+from adcli.input.settings import ResultOptions
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError

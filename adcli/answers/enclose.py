@@ -24,8 +24,8 @@ from adcli.answers.diagnose import described, fixed, letter
 from adcli.answers.numbers_at import NumbersAt, as_numbers
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.small import shape_of
-from adcli.command.options import ResultOptions
 from adcli.input.points import joined, located, parts, require_point, several
+from adcli.input.settings import ResultOptions
 from adcli.input.spreads import tensor_parts, tensor_widths, widths
 from adcli.lang.analyse.conventions import enclosed
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose

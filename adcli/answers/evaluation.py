@@ -8,10 +8,9 @@ from itertools import islice
 from typing import Any
 
 from adcli.codegen.machine.kernel import run
-from adcli.command.usage import Unfit
 from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program, Result, Var
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.ir.precision import PRECISIONS, SINGLE, Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task

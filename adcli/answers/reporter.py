@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adcli.codegen.machine.small import shape_of, unpacked
-from adcli.command.options import Options
 from adcli.input.nested import arrays_of, element
+from adcli.input.settings import Options
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.output.streams import say

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
 from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.layout import Layout, Row

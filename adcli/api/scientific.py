@@ -135,7 +135,7 @@ def constant(p: Param, given: Any) -> Any:
 def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None,
               subject_to: Sequence[str], maximize: bool, name: str) -> Any:
     """See `Function.minimize`."""
-    from adcli.command.usage import unknown
+    from adcli.lang.ir.errors import unknown
     from adcli.solvers import minimize as solvers
     from adcli.solvers.minimize_report import Report, verdict_word
     if name != "auto" and name not in solvers.SOLVERS:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.options import (
-    Options,
     derivative_options,
     format_option,
     option,
@@ -19,6 +18,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
+from adcli.input.settings import Options
 from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError

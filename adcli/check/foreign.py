@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from adcli.command.usage import quoted
+from adcli.input.programs import quoted
 from adcli.input.sampling import Point
 from adcli.lang.ir.errors import AdError, alike, nearest, one_line, plural
 from adcli.lang.ir.names import repeated

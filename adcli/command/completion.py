@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import click
 from click.shell_completion import CompletionItem, ShellComplete
 
-from adcli.command.options import read_source
 from adcli.input.points import parts
+from adcli.input.programs import read_source
 from adcli.lang.ir.errors import AdError
 
 LONGEST = 1 << 16

@@ -1,193 +1,25 @@
-"""Options: what a command line can say, in groups by purpose, and what it said, as one frozen object for each verb.
+"""Options: what a command line can say, in groups by purpose.
 
-A decorator adds options to a command; `takes` makes the object that the command's function gets, once, from the command
-line. Nothing behind it asks click anything.
+A decorator adds options to a command; `takes` makes the settings that the command's function gets (`adcli.input.settings`), once,
+from the command line. Nothing behind it asks click anything.
 """
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from adcli.codegen.targets import ABIS, LANES, TARGETS
-from adcli.command.usage import (
-    EMIT,
-    OTHER,
-    PROGRAM,
-    TABLE,
-    TRUST,
-    WHAT,
-    WHERE,
-    WRITTEN,
-    OneOf,
-    Operand,
-    Option,
-    both_given,
-    no_file,
-    quoted,
-)
-from adcli.lang.ir.errors import AdError
-from adcli.output.standard import opened, standard_input
-from adcli.output.suffixes import form_of, split
+from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Operand, Option
+from adcli.input.settings import Options, TypedOption
+from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
-
-if TYPE_CHECKING:
-    from adcli.lang.ir.errors import Source
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
-
-TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
-"""Options about the rows of tables alone."""
-PART_OPTIONS = ("engine", "retries", "resume")
-"""Options about parts of tables."""
-ROW_OPTIONS = (*TABLE_OPTIONS, *PART_OPTIONS, "jobs")
-"""Options about rows of tables."""
-SUM_OPTIONS = ("sum", "mean", "weights", "group_by", "gauss_newton")
-"""Options about sums over rows."""
-NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, *SUM_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose",
-                  "tier")
-"""Options about numbers, which an emitted program and a pattern have none of."""
-EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main", "abi", "triple", "cpu")
-"""Options about what is emitted."""
-
-
-# ---------------------------------------------------------------- what was said
-
-class TypedOption(NamedTuple):
-    """A parameter that stands on the command line: its name, its spelling, and the words that give its value again."""
-
-    parameter: str
-    spelling: str
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options:
-    """Options of every verb about a program; `typed` are those on the command line, in the order of the help. The `form`
-    of the results is `form_known` where --format or the suffix of the file says it."""
-
-    verb: str
-    typed: tuple[TypedOption, ...] = ()
-    program: str | None = None
-    expressions: tuple[str, ...] = ()
-    wrt: str | None = None
-    of: str | None = None
-    at: tuple[str, ...] = ()
-    form: str = "text"
-    form_known: bool = False
-    output: str | None = None
-    quiet: bool = False
-    strict: bool = False
-    exact_order: bool = False
-    checkpoint: bool = False
-
-    def given(self, parameter: str) -> bool:
-        """True if the command line gives a parameter."""
-        return any(t.parameter == parameter for t in self.typed)
-
-    def refuse(self, parameters: Sequence[str], reason: str) -> None:
-        """AdError if any of these parameters is given: it would do nothing."""
-        for name in parameters:
-            for t in self.typed:
-                if t.parameter == name:
-                    raise AdError(f"{t.spelling} {reason}")
-
-    @property
-    def document(self) -> bool:
-        """True if several results are one JSON text, as a name that ends in .json asks for; --format json writes lines."""
-        return self.form == "json" and not self.given("form") and split(self.output)[0] == ".json"
-
-    @property
-    def inputs(self) -> list[str] | None:
-        """The names that --wrt gives."""
-        return names(self.wrt, "--wrt")
-
-    @property
-    def outputs(self) -> list[str] | None:
-        """The names that --of gives."""
-        return names(self.of, "--of")
-
-    @property
-    def source(self) -> Source:
-        """The text of the program: a file, standard input, or the -e lines."""
-        source = read_source(self.program, self.expressions)
-        if not self.exact_order and not self.checkpoint:
-            return source
-        return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ResultOptions(Options):
-    """Options of the verbs that evaluate."""
-
-    mode: str = "auto"
-    order: int = 1
-    explain: bool = False
-    pattern: bool = False
-    zeros: bool | None = None
-    tangent: str | None = None
-    cotangent: str | None = None
-    scaled: bool = False
-    data: tuple[str, ...] = ()
-    input_format: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    no_header: bool = False
-    columns: str | None = None
-    rename: tuple[str, ...] = ()
-    na: str | None = None
-    missing: str = "error"
-    on_error: str = "stop"
-    only: bool = False
-    sum: bool = False
-    mean: bool = False
-    weights: str | None = None
-    group_by: str | None = None
-    gauss_newton: bool = False
-    jobs: int | None = None
-    engine: str | None = None
-    retries: int = 3
-    resume: bool = False
-    emit: str | None = None
-    style: str | None = None
-    lanes: str | None = None
-    symbol: str | None = None
-    precision: str | None = None
-    main: bool = False
-    abi: str | None = None
-    triple: str | None = None
-    cpu: str | None = None
-    fmt: str | None = None
-    hexadecimal: bool = False
-    digits: bool = False
-    enclose: bool = False
-    status: bool = False
-    fast_math: bool = False
-    tier: str = "auto"
-    no_cache: bool = False
-
-    @property
-    def summed(self) -> bool:
-        """True if rows are added up."""
-        return self.sum or self.mean
-
-
-    @property
-    def in_parts(self) -> bool:
-        """True if rows are worked on in parts."""
-        return self.engine is not None or self.resume or self.into_folder
-
-    @property
-    def into_folder(self) -> bool:
-        """True if the results of rows go to a folder, a file for each part."""
-        return self.output not in (None, "-") and (str(self.output).endswith(os.sep) or os.path.isdir(str(self.output)))
-
 
 Kind = TypeVar("Kind", bound=Options)
 
@@ -424,58 +256,3 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
     }
     return together(*(each for name, each in every.items() if name not in without))
-
-
-# ---------------------------------------------------------------- lists of names, and the text of a program
-
-def names(text: str | None, option: str) -> list[str] | None:
-    """A comma-separated list of names, None where the option was not given."""
-    if text is None:
-        return None
-    from adcli.input.values import listed
-    found = listed(text)
-    if not found:
-        raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
-    return found
-
-
-def entries(text: str | None) -> list[str] | None:
-    """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
-    from adcli.input.values import has_partials, partials
-    return names(text, "--of") if text is None or not has_partials(text) else partials(text)
-
-
-def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
-    """The text of the program: a file, standard input, or the -e lines."""
-    from adcli.lang.syntax.source import decode
-    if program is not None and expressions:
-        raise both_given(program)
-    if expressions:
-        return expression_source(expressions)
-    if program is None:
-        raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
-    if program == "-":
-        return decode(standard_input("the program").read(), "<stdin>")
-    if TABLE.search(program):
-        raise AdError(f"{program}: a table of rows, not a program", help=f"write -e 'v = x*y' --data {quoted(program)}")
-    if program.endswith((".json", ".npz")):
-        raise AdError(f"{program}: values, not a program", help=f"write -e 'v = x*y' --at @{quoted(program)}")
-    try:
-        with opened(program) as file:
-            return decode(file.read(), program)
-    except FileNotFoundError:
-        raise no_file(program) from None
-
-
-def expression_source(expressions: tuple[str, ...]) -> Source:
-    """The -e lines as one text; bare expressions are named f, f2, … as far as these names are free."""
-    from adcli.lang.syntax.scan import is_bare_expression, scan
-    from adcli.lang.syntax.source import decode, is_file_name
-    if (file := next(filter(is_file_name, expressions), None)) is not None:
-        raise AdError(f"-e takes the text of a program, and '{file}' is the name of a file",
-                      help=f"write {quoted(file)} without -e")
-    lines = [decode(e.encode("utf-8", "surrogateescape"), "-e").text for e in expressions]
-    taken = set().union(*[scan(line)[2] for line in lines])
-    free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
-    named = [f"{next(free)} = {line}" if is_bare_expression(line) else line for line in lines]
-    return decode("\n".join([*named, ""]).encode(), "-e")

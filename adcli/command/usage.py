@@ -5,21 +5,14 @@ click lets pass and a user would not want is refused here: a second PROGRAM, an 
 """
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from types import MappingProxyType
 from typing import Any
 
 import click
 
-from adcli.lang.ir.errors import AdError, alike, nearest
-
-
-class Unfit(AdError):
-    """Values do not fit a program: a fault of the point, although it has a place in the program."""
-
+from adcli.input.programs import TABLE, VALUE, quoted
+from adcli.lang.ir.errors import AdError, alike, unknown
 
 PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
     "Program", "What is computed", "Points and rows", "A program instead of numbers", "Output", "How far to trust the numbers",
@@ -139,61 +132,10 @@ class WholeNumber(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> AdError:
-    """The error for a word that is none of the known ones."""
-    known, several = list(known), f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {several} are {', '.join(known)}")
-
-
 def no_verb(word: str, known: Iterable[str]) -> AdError:
     """The error for a word where the verb stands."""
     from adcli.command.synonyms import VERB_SYNONYMS
     return unknown("verb", word, known, VERB_SYNONYMS)
-
-
-FORMULA = re.compile(r"[*^=()+|<>?!\s\u00b2\u00b3\u221a\u2212\u00d7\u00f7\u00b7\u22c5]|^(\w{1,2}[-/])+\w{1,2}$|^\d[\d.]*\w$")
-"""Characters of a program that file names rarely have."""
-TABLE = re.compile(r"\.(csv|tsv|tab|ndjson|jsonl|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
-
-VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?\.?\d|[@[]|[-+]?(?:inf|nan|pi)$)")
-"""Start of a point: a name with a value."""
-
-
-def is_formula(word: str) -> bool:
-    """Test for a program in the place of a file name."""
-    return FORMULA.search(word) is not None and not word.lower().endswith(".ad")
-
-
-def quoted(word: str) -> str:
-    """A word as a shell wants it."""
-    from shlex import quote
-    return quote(word)
-
-
-def both_given(word: str) -> AdError:
-    """The error for a PROGRAM beside -e: a table, a point or one line more, perhaps."""
-    point, number = VALUE.match(word), re.fullmatch(r"[-+\d.eE]+", word)
-    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) else None
-    if number:
-        return AdError(f"unexpected argument '{word}'",
-                       help="-e gives the program, and an option that is a switch takes no value")
-    return AdError("give a PROGRAM file or -e, not both (rows go to --data)",
-                   help=option and f"write {option} {quoted(word)}")
-
-
-def no_file(path: str) -> AdError:
-    """The error for a program that is not there: a formula, or the name of a file mistyped."""
-    if VALUE.match(path):
-        help = f"for a point write --at {quoted(path)}"
-    elif is_formula(path):
-        help = f"for a formula write -e {quoted(path)}"
-    else:
-        folder, name = os.path.split(path)
-        with suppress(OSError):
-            stems = {os.path.splitext(n)[0]: n for n in os.listdir(folder or ".") if n.endswith(".ad")}
-            name = stems.get(alike(os.path.splitext(name)[0], list(stems)) or "", "")
-        help = f"did you mean '{os.path.join(folder, name)}'?" if name and os.path.join(folder, name) != path else ""
-    return AdError(f"{path}: No such file or directory", help=help or None)
 
 
 def said(error: click.ClickException) -> AdError:

@@ -11,10 +11,8 @@ import click
 
 from adcli.answers.seeding import given_seeds
 from adcli.command.options import (
-    Options,
     derivative_options,
     fmt_option,
-    names,
     option,
     output_option,
     points_option,
@@ -26,6 +24,7 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
 from adcli.draw.drawing import DERIVED, READABLE, STAGES, graph
 from adcli.input.points import one_point, require_point
+from adcli.input.settings import Options, names
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source

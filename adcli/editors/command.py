@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from adcli.command.options import Options, option, takes
+from adcli.command.options import option, takes
 from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.editors.grammars import SCOPE, grammar, syntax
+from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import destination
 from adcli.output.version import __version__

@@ -24,8 +24,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from adcli.codegen.machine.kernel import processors
-from adcli.command.options import ResultOptions
 from adcli.engines.run import Executor, PartsBar
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError, missing, one_line, plural
 from adcli.output.streams import ENDINGS, say, temporary_folder
 from adcli.output.version import __version__

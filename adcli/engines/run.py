@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError, one_line, plural
 from adcli.output.remote import is_url
 from adcli.output.streams import Progress, packed_destination, require_parquet, say
@@ -72,7 +72,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
         return partial(in_turn, task)
     name, equals, where = options.engine.partition("=")
     if name not in ENGINES:
-        from adcli.command.usage import unknown
+        from adcli.lang.ir.errors import unknown
         raise unknown("engine", name, ENGINES)
     if equals and not where.strip():
         raise AdError(f"--engine {options.engine} names no address", help=f"for this machine write --engine {name}")

@@ -20,10 +20,11 @@ from typing import Any
 
 import click
 
-from adcli.command.options import Options, derivative_options, option, output_option, program_options, quiet_option, takes
+from adcli.command.options import derivative_options, option, output_option, program_options, quiet_option, takes
 from adcli.command.usage import WHERE, Command
 from adcli.explore.data import document, packed
 from adcli.input.points import one_point
+from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError, Source, shortened
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import STDOUT, descriptor, packed_destination, say

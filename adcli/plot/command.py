@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import click
 
 from adcli.command.options import (
-    Options,
     fmt_option,
     format_option,
     of_option,
@@ -17,6 +16,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
+from adcli.input.settings import Options
 from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.reporter import REMARKS, Reporter
-from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread, T
+from adcli.input.settings import ResultOptions
 from adcli.lang.derive.uncertainty_figures import figures
 from adcli.lang.ir import KINK, POLE, Lit
 from adcli.output.layout import Row

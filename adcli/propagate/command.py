@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import (
-    FOR_C,
-    ResultOptions,
-    of_option,
-    option,
-    plot_option,
-    program_options,
-    result_options,
-    takes,
-)
+from adcli.command.options import FOR_C, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
 from adcli.input.points import axes, joined, several
+from adcli.input.settings import ResultOptions
 from adcli.input.spreads import split
 from adcli.input.values import listed, value
 from adcli.lang.ir import has_tensors

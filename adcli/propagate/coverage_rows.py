@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor, probability

@@ -15,7 +15,7 @@ import numpy as np
 from adcli.answers.diagnose import note
 from adcli.answers.evaluation import evaluate
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.derive.uncertainty import CANCELLED, MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation, Figure, cholesky, figures
 from adcli.lang.evaluate.recording import elements

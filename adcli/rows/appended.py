@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]  # it finds where a text ends
 from typing import Any
 
-from adcli.command.options import ResultOptions
 from adcli.input.fields import COMMA, Fault
+from adcli.input.settings import ResultOptions
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import SHORTEST, Number, json_number
 from adcli.output.report import text

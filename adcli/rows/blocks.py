@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.answers.overlap import threads
 from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
-from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS, Param
 from adcli.lang.ir.errors import missing
 from adcli.output.layout import Row

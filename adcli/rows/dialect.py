@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adcli.command.options import ResultOptions, names
 from adcli.input.fields import Fault, field_number
+from adcli.input.settings import ResultOptions, names
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed, repeated
 from adcli.rows.tables import SEPARATORS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.cache import own_content
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError, missing
 from adcli.output import suffixes
 from adcli.output.remote import RemoteFile, is_url, shown

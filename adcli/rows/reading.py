@@ -6,8 +6,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.rows.blocks import Work, parquet_tables
 from adcli.rows.dialect import dialect

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
 from adcli.rows.blocks import LARGE, fast_tables, parquet_tables

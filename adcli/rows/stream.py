@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 
 from adcli.answers.overlap import overlapped
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
 from adcli.input.distributions import NORMAL, Spread, T
 from adcli.input.fields import Fault
 from adcli.input.fixed_inputs import fixed, given
 from adcli.input.points import ranks
+from adcli.input.settings import ResultOptions
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row

@@ -10,7 +10,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.lang.ir.names import Names, composed, repeated

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from adcli.answers.bulk import Columns, blocks
 from adcli.answers.reporter import Reporter
 from adcli.answers.results import check as check_points
-from adcli.command.options import ResultOptions
 from adcli.input.points import checked
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.evaluation import points_at_once
-from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row

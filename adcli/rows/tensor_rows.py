@@ -17,9 +17,9 @@ import numpy as np
 
 from adcli.answers.evaluation import NUMBERS_AT_ONCE, computation
 from adcli.codegen.machine.kernel import NoExecutableMemory, processors
-from adcli.command.options import ResultOptions
 from adcli.input.arrays import filled, fitting
 from adcli.input.fields import Fault
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import AdError

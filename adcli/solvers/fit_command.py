@@ -9,22 +9,11 @@ import click
 import numpy as np
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import (
-    EMIT_OPTIONS,
-    FOR_C,
-    PART_OPTIONS,
-    ResultOptions,
-    format_option,
-    of_option,
-    option,
-    plot_option,
-    program_options,
-    result_options,
-    takes,
-)
+from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, complete, ranks, unknown_name
+from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS, ResultOptions
 from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
 from adcli.output.streams import columns_of

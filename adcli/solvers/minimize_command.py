@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.command.options import (
-    Options,
     fmt_option,
     format_option,
     hexadecimal_option,
@@ -22,6 +21,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, require_point
+from adcli.input.settings import Options
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import Progress, packed_destination, say, write_points

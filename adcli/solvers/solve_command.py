@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adcli.command.options import (
-    FOR_C,
-    PART_OPTIONS,
-    ResultOptions,
-    format_option,
-    of_option,
-    option,
-    program_options,
-    result_options,
-    takes,
-)
+from adcli.command.options import FOR_C, format_option, of_option, option, program_options, result_options, takes
 from adcli.command.usage import WHAT, Command
 from adcli.input.points import located, need_headings, require_point
+from adcli.input.settings import PART_OPTIONS, ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from adcli.answers.reporter import Reporter
-from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
+from adcli.input.settings import ResultOptions
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError

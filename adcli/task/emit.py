@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
-from adcli.command.options import EMIT_OPTIONS, ResultOptions
+from adcli.input.settings import EMIT_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify

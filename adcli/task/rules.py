@@ -10,16 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from adcli.command.options import (
-    EMIT_OPTIONS,
-    NUMBER_OPTIONS,
-    PART_OPTIONS,
-    ROW_OPTIONS,
-    SUM_OPTIONS,
-    TABLE_OPTIONS,
-    TARGETS,
-    Options,
-)
+from adcli.codegen.targets import TARGETS
+from adcli.input.settings import EMIT_OPTIONS, NUMBER_OPTIONS, PART_OPTIONS, ROW_OPTIONS, SUM_OPTIONS, TABLE_OPTIONS, Options
 from adcli.lang.ir.errors import AdError
 from adcli.output.suffixes import ARRAYS
 from adcli.task.verbs import MATRIX_FORMATS, TABLE_FORMATS, VERBS

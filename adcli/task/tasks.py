@@ -23,7 +23,7 @@ from adcli.task.verbs import VERBS, Verb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from adcli.command.options import ResultOptions
+    from adcli.input.settings import ResultOptions
     from adcli.lang.ir.affine import Affine
     from adcli.task.derive import DerivedProgram
 

@@ -20,7 +20,6 @@ from adcli.answers.seeding import seeded
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.command.options import (
-    Options,
     derivative_options,
     format_option,
     option,
@@ -34,6 +33,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
+from adcli.input.settings import Options
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import LEVELS, Program, has_tensors

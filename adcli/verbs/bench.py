@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.options import (
-    Options,
     derivative_options,
     fast_math_option,
     format_option,
@@ -31,6 +30,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
 from adcli.input.points import one_point
+from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output.streams import columns_of, packed_destination, say

@@ -10,17 +10,10 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
-from adcli.command.options import (
-    GROUPS,
-    ResultOptions,
-    entries,
-    program_options,
-    result_options,
-    takes,
-    together,
-)
+from adcli.command.options import GROUPS, program_options, result_options, takes, together
 from adcli.command.usage import Command
 from adcli.input.points import complete
+from adcli.input.settings import ResultOptions, entries
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import columns_of, destination, say
 from adcli.task.request import Request

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.command.usage import WRITTEN, Command, OneOf, Option, unknown
-from adcli.lang.ir.errors import AdError
+from adcli.command.usage import WRITTEN, Command, OneOf, Option
+from adcli.lang.ir.errors import AdError, unknown
 from adcli.output.streams import columns_of
 from adcli.output.version import __version__
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.output.streams import columns_of, destination, say
 from adcli.output.wrap import fitted
 from adcli.task.rules import require_fit

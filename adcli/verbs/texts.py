@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adcli.command.options import Options, derivative_options, option, output_option, program_options, takes
+from adcli.command.options import derivative_options, option, output_option, program_options, takes
 from adcli.command.usage import EMIT, OTHER, WHAT, Command, OneOf
+from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError, visible
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents

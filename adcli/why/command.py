@@ -10,7 +10,6 @@ import click
 
 from adcli.answers.evaluation import rounded_point
 from adcli.command.options import (
-    Options,
     derivative_options,
     format_option,
     option,
@@ -23,6 +22,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
+from adcli.input.settings import Options
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.ir import has_tensors

@@ -141,6 +141,10 @@ class AdError(ValueError):
         return type(self), (self.message, self.span, self.help, self.source, self.more, self.fix)
 
 
+class Unfit(AdError):
+    """Values do not fit a program: a fault of the point, although it has a place in the program."""
+
+
 AdError.__module__ = "adcli"   # what users import it from, and what a traceback calls it
 
 
@@ -217,6 +221,12 @@ def excerpt(line: str, start: int, length: int, width: int = EXCERPT_WIDTH) -> l
     under = "".join("\t" if c == "\t" else " " for c in left + shown[:start - first])
     printable = "".join(c if c == "\t" or c.isprintable() else "�" for c in shown)
     return [f"    {left}{printable}{right}", f"    {under}{'^' * min(length, max(1, len(shown) - start + first))}"]
+
+
+def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> AdError:
+    """The error for a word that is none of the known ones."""
+    known, several = list(known), f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {several} are {', '.join(known)}")
 
 
 def nearest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> str | None:

@@ -18,7 +18,7 @@ from engines import package
 from places import ROOT
 from session_seed import drawn, half, session_seed
 
-from adcli.command.options import ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.rows.manifest import journal_lines, line, manifest_lines
 from adcli.rows.parts import Part, PartLocation, file_names, packed, unpacked
 from adcli.rows.sum_work import ArraySums

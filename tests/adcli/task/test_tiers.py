@@ -95,7 +95,7 @@ def test_rows_that_keep_coming_leave_compiled_code_in_the_cache(folder, begins, 
 
 
 def test_a_task_is_compiled_where_rows_come_in_parts(begins):
-    from adcli.command.options import ResultOptions
+    from adcli.input.settings import ResultOptions
     request = Request("grad", Source("f.ad", "v = x*y\n"))
     whole, parts = (tasks.prepared(request, ResultOptions(verb="grad", no_cache=True, resume=r)) for r in (False, True))
     assert isinstance(whole.kernel, tiers.TieredKernel) and type(parts.kernel) is Kernel

@@ -1,0 +1,89 @@
+"""The text of a program: a file, standard input or the lines of -e, and what is said of a word that is none of these."""
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+
+from adcli.lang.ir.errors import AdError, Source, alike
+from adcli.output.standard import opened, standard_input
+
+FORMULA = re.compile(r"[*^=()+|<>?!\s\u00b2\u00b3\u221a\u2212\u00d7\u00f7\u00b7\u22c5]|^(\w{1,2}[-/])+\w{1,2}$|^\d[\d.]*\w$")
+"""Characters of a program that file names rarely have."""
+TABLE = re.compile(r"\.(csv|tsv|tab|ndjson|jsonl|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
+
+VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?\.?\d|[@[]|[-+]?(?:inf|nan|pi)$)")
+"""Start of a point: a name with a value."""
+
+
+def is_formula(word: str) -> bool:
+    """Test for a program in the place of a file name."""
+    return FORMULA.search(word) is not None and not word.lower().endswith(".ad")
+
+
+def quoted(word: str) -> str:
+    """A word as a shell wants it."""
+    from shlex import quote
+    return quote(word)
+
+
+def both_given(word: str) -> AdError:
+    """The error for a PROGRAM beside -e: a table, a point or one line more, perhaps."""
+    point, number = VALUE.match(word), re.fullmatch(r"[-+\d.eE]+", word)
+    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) else None
+    if number:
+        return AdError(f"unexpected argument '{word}'",
+                       help="-e gives the program, and an option that is a switch takes no value")
+    return AdError("give a PROGRAM file or -e, not both (rows go to --data)",
+                   help=option and f"write {option} {quoted(word)}")
+
+
+def no_file(path: str) -> AdError:
+    """The error for a program that is not there: a formula, or the name of a file mistyped."""
+    if VALUE.match(path):
+        help = f"for a point write --at {quoted(path)}"
+    elif is_formula(path):
+        help = f"for a formula write -e {quoted(path)}"
+    else:
+        folder, name = os.path.split(path)
+        with suppress(OSError):
+            stems = {os.path.splitext(n)[0]: n for n in os.listdir(folder or ".") if n.endswith(".ad")}
+            name = stems.get(alike(os.path.splitext(name)[0], list(stems)) or "", "")
+        help = f"did you mean '{os.path.join(folder, name)}'?" if name and os.path.join(folder, name) != path else ""
+    return AdError(f"{path}: No such file or directory", help=help or None)
+
+
+def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
+    """The text of the program: a file, standard input, or the -e lines."""
+    from adcli.lang.syntax.source import decode
+    if program is not None and expressions:
+        raise both_given(program)
+    if expressions:
+        return expression_source(expressions)
+    if program is None:
+        raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
+    if program == "-":
+        return decode(standard_input("the program").read(), "<stdin>")
+    if TABLE.search(program):
+        raise AdError(f"{program}: a table of rows, not a program", help=f"write -e 'v = x*y' --data {quoted(program)}")
+    if program.endswith((".json", ".npz")):
+        raise AdError(f"{program}: values, not a program", help=f"write -e 'v = x*y' --at @{quoted(program)}")
+    try:
+        with opened(program) as file:
+            return decode(file.read(), program)
+    except FileNotFoundError:
+        raise no_file(program) from None
+
+
+def expression_source(expressions: tuple[str, ...]) -> Source:
+    """The -e lines as one text; bare expressions are named f, f2, … as far as these names are free."""
+    from adcli.lang.syntax.scan import is_bare_expression, scan
+    from adcli.lang.syntax.source import decode, is_file_name
+    if (file := next(filter(is_file_name, expressions), None)) is not None:
+        raise AdError(f"-e takes the text of a program, and '{file}' is the name of a file",
+                      help=f"write {quoted(file)} without -e")
+    lines = [decode(e.encode("utf-8", "surrogateescape"), "-e").text for e in expressions]
+    taken = set().union(*[scan(line)[2] for line in lines])
+    free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
+    named = [f"{next(free)} = {line}" if is_bare_expression(line) else line for line in lines]
+    return decode("\n".join([*named, ""]).encode(), "-e")
