@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from adcli.codegen.c.language import Language
     from adcli.codegen.emission import EmitOptions
     from adcli.lang.ir import Program
 
@@ -18,27 +19,25 @@ LANES = (1, 2, 4, 8)
 ABIS = ("plain", "casadi")
 CODE = ("symbol", "precision", "lanes", "fast_math", "triple", "cpu")
 """Options of code on rows."""
-LANGUAGES = {"C": "c.spelling:symbol", "JavaScript": "scripts.javascript:symbol", "Python": "scripts.python:symbol"}
-"""What gives the name of a function nearest to a text."""
 
 
 class Target(NamedTuple):
     """The words for a line of help, the emitter as file:function, the options that change what it
-    writes, and the language that names the function."""
+    writes, and the file of the language that names the function."""
 
     help: str
     emitter: str
     options: tuple[str, ...] = CODE
-    language: str = "C"
+    file: str = "c.spelling"
 
     def emit(self, program: Program, header: Sequence[str], options: EmitOptions) -> str | bytes:
         written: str | bytes = loaded(self.emitter)(program, header, options)
         return written
 
-    def symbol(self, text: str) -> str:
-        """The name of a function nearest to a text."""
-        name: str = loaded(LANGUAGES[self.language])(text)
-        return name
+    @property
+    def language(self) -> Language:
+        row: Language = loaded(f"{self.file}:LANGUAGE")
+        return row
 
 
 def loaded(place: str) -> Any:
@@ -51,8 +50,9 @@ TARGETS = {
     "c": Target("a function of C99", "c.files:emit_source", ("symbol", "precision", "main", "fast_math")),
     "header": Target("its header: sizes, names, defaults and the pattern of zeros", "c.files:emit_header",
                      ("symbol", "precision")),
-    "js": Target("a module of JavaScript", "scripts.javascript:emit", ("symbol",), "JavaScript"),
-    "python": Target("a module of Python for NumPy", "scripts.python:emit", ("symbol",), "Python"),
+    "js": Target("a module of JavaScript", "scripts.javascript:emit", ("symbol",), "scripts.javascript"),
+    "python": Target("a module of Python for NumPy", "scripts.python:emit", ("symbol",), "scripts.python"),
+    "rust": Target("a module of Rust", "scripts.rust:emit", ("symbol",), "scripts.rust"),
     "latex": Target("equations of LaTeX", "documents.latex:emit", ()),
     "dot": Target("a graph for Graphviz", "documents.dot:emit", ("symbol",)),
     "llvm": Target("verified LLVM IR", "library.code:ir"),

@@ -41,8 +41,8 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     target = TARGETS[options.emit]
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task.primal.source, verb.name)
-    if (other := target.symbol(name)) != name:
-        raise AdError(f"'{name}' cannot be the name of a function in {target.language}", help=f"write ⟦--symbol {other}⟧")
+    if (other := target.language.symbol(name)) != name:
+        raise AdError(f"'{name}' cannot be the name of a function in {target.language.name}", help=f"write ⟦--symbol {other}⟧")
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
                       options.main, options.abi or "plain", options.triple, options.cpu)
     written = target.emit(program, header(task, program, options, verb.header), how)
@@ -54,9 +54,9 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
 
 def default_symbol(source: Source | None, verb: str) -> str:
     """The name of the function: that of the program's file and of the verb, such as worked_grad."""
-    from adcli.codegen.c.spelling import symbol
+    from adcli.codegen.c.spelling import LANGUAGE
     stem = pathlib.PurePath(source.name).stem if source else ""
-    return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{verb}")
+    return LANGUAGE.symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{verb}")
 
 
 def wanted(task: Task, status: bool) -> Program:

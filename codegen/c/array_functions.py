@@ -103,7 +103,7 @@ class CTensors(LoopStatements):
         each = [f"{n} >= 0 && (double){n} <= most" for n in self.all_sizes]
         each += [" * ".join(f"(double){enclosed(self.whole.size(x), UNARY)}" for x in shape) + " <= most"
                  for shape in found.products if any(x.terms for x in shape)]
-        tests = [(test, c.why.replace("*/", "* /")) for c in found.conditions if (test := self.whole.implied(c.given, c.then))]
+        tests = [(test, why.replace("*/", "* /")) for test, why in self.size_tests()]
         if not each and not tests:
             return []
         body = [f"const double most = (double)(PTRDIFF_MAX / {found.divisor});" + f"{INDENT}/* elements of an array */"]

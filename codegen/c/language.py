@@ -41,7 +41,8 @@ WIDTH = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """How a language writes: its names (`words` are those that values cannot have), constants, operations by their `spelling` in
+    """How a language writes: its names (`words` are those that values cannot have, `library` others that functions cannot),
+    constants, operations by their `spelling` in
     the primitive table, `declaration` of a value by its name and text, and comments.
 
     For loops over elements: a `loop` of its index, where it begins and ends, and the tests that it goes on; the beginnings of a
@@ -72,19 +73,20 @@ class Language:
     element: str = "{}[{}]"
     part: str = ""
     prefix: str = ""
+    library: Iterable[str] = ()
     definitions: Definitions | None = None
     function: Callable[[str, Sequence[str], Sequence[str], str], list[str]] | None = None
 
     def symbol(self, text: str) -> str:
-        """The text as the name of a function."""
-        return Names(self.words).fresh(self.identifier(text))
+        """The text as the name of a function that another program can link with."""
+        return Names((*self.words, *self.library)).fresh(self.identifier(text))
 
 
 class LoopHead(NamedTuple):
     """A loop over whole numbers from `low` to `high`, which is no part of it, or `down`: it ends where one of `tests` fails, the
     first of which is that the index is below `high`."""
 
-    index: str
+    name: str
     low: str
     high: str
     tests: Sequence[str]
@@ -95,8 +97,8 @@ def counting(kind: str) -> Callable[[LoopHead], list[str]]:
     """Loops as C has them, with indices of a type."""
     def written(x: LoopHead) -> list[str]:
         if x.down:
-            return [f"for ({kind} {x.index} = {x.high}; {x.index}-- > {x.low};)"]
-        return [f"for ({kind} {x.index} = {x.low}; {' && '.join(x.tests)}; {x.index}++)"]
+            return [f"for ({kind} {x.name} = {x.high}; {x.name}-- > {x.low};)"]
+        return [f"for ({kind} {x.name} = {x.low}; {' && '.join(x.tests)}; {x.name}++)"]
     return written
 
 

@@ -235,7 +235,8 @@ class Loops(BoxLoops):
         onto = None if self.op.onto is None else self.e.args[self.op.onto]
         there = isinstance(onto, Var) and self.f.values[onto] == self.f.values[self.out]
         if not there and not self.stays:
-            self.filled(lambda at: f"{self.f.values[onto]}[{at}]" if isinstance(onto, Var) else self.start()[0])
+            element = self.language.element
+            self.filled(lambda at: element.format(self.f.values[onto], at) if isinstance(onto, Var) else self.start()[0])
         self.point(list(self.op.indices), list(self.op.guards), None)
         self.close(0)
 

@@ -76,6 +76,11 @@ class TensorStatements(Statements, ABC):
                 values[v] = named(hint)
         return values | {v: values[root] for v, root in self.home.items() if root in values}
 
+    def own_outputs(self) -> list[Var]:
+        """The tensors that lie in the array of an output."""
+        return [r.atom for r, n in zip(self.given.results, self.outputs, strict=True)
+                if isinstance(r.atom, Var) and r.atom.shape and self.values[r.atom] == n]
+
     def every(self) -> Iterator[Equation]:
         """The equations that are run; those of loops in the places of these."""
         for e in self.given.equations:
@@ -93,6 +98,10 @@ class TensorStatements(Statements, ABC):
         if key not in self.pool:
             self.pool[key] = self.helpers.named(hint)
         return self.pool[key]
+
+    def size_tests(self) -> list[tuple[str, str]]:
+        """The tests that sizes must pass, with what they say."""
+        return [(test, c.why) for c in self.conditions.conditions if (test := self.whole.implied(c.given, c.then)) is not None]
 
     # ------------------------------------------------------------ statements
 

@@ -12,13 +12,11 @@ from functools import cache
 from adcli.codegen.c.language import Language, counting, letters, spelled, words
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
-from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
-from adcli.lang.ir.notation import INFIX as LANGUAGE
+from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.precision import DOUBLE, Precision
 
-OPERATORS = {**{symbol: level for name, (symbol, level) in LANGUAGE.items() if name != "pow"},
-             "===": COMPARISON, "!==": COMPARISON, "&&": LANGUAGE["and"][1], "||": OR, "%": PRODUCT}
+OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
+             "===": COMPARISON, "!==": COMPARISON, "&&": INFIX["and"][1], "||": OR, "%": PRODUCT}
 """Binary operators of C and of languages that share its order, with the levels of our language, which does so too."""
 
 HELPERS = {
@@ -112,11 +110,6 @@ def identifier(text: str) -> str:
     return f"v_{name}" if CONSTANTS.fullmatch(name) and len(name) > 1 else name
 
 
-def symbol(text: str) -> str:
-    """The text as the name of a function that another program can link with: none that C and its library know."""
-    return Names((*WORDS, *LIBRARY)).fresh(identifier(text))
-
-
 def number(value: float, precision: Precision = DOUBLE) -> Piece:
     """A constant: short where decimals are exact, else hexadecimal, so that every compiler has the same bits."""
     if math.isnan(value):
@@ -156,7 +149,8 @@ def language(precision: Precision) -> Language:
              **{word: number(x, precision)[0] for word, x in (("ZERO", 0.0), ("ONE", 1.0), ("HALF", 0.5))},
              **{word: word.lower() + precision.suffix for word in ("FABS", "SQRT", "LOG")}, "REAL": real}
     return Language(
-        name="C", words=WORDS, identifier=identifier, number=lambda x: number(x, precision), spelling=lambda op: op.c,
+        name="C", words=WORDS, library=LIBRARY, identifier=identifier, number=lambda x: number(x, precision),
+        spelling=lambda op: op.c,
         operation=lambda e, spelling, parts: operator(spelling, parts, precision.suffix if e.op.c else ""),
         helpers={name: spelled(text, known) for name, text in {**HELPERS, **MATRICES}.items()},
         declaration=lambda var, name, text: f"const {'int' if var.truth else real} {name} = {text};",
@@ -170,3 +164,6 @@ def comment(lines: Sequence[str]) -> str:
     """A comment of C; what would end it, or begin another, is taken apart."""
     inside = (line.replace("*/", "* /").replace("/*", "/ *").rstrip() for line in lines)
     return "/* " + "\n   ".join(inside) + " */\n"
+
+
+LANGUAGE = language(DOUBLE)

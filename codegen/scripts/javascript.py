@@ -305,11 +305,6 @@ LANGUAGE = Language(
     required='if (!({})) throw new RangeError("a subscript that is read is outside");')
 
 
-def symbol(text: str) -> str:
-    """The text as the name of a function."""
-    return LANGUAGE.symbol(text)
-
-
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     given = [p.name + (shape_text(p.var.shape) if p.var.shape else "") for p in program.params]
     inputs, outputs = (listed([x.name for x in names]) for names in (program.params, program.results))

@@ -40,9 +40,7 @@ class ScriptTensors(TensorStatements):
             yield self.assigned(self.sizes[name], self.bound(name))
             self.known.append(name)
         yield from self.agreed()
-        for c in self.conditions.conditions:
-            if (test := self.whole.implied(c.given, c.then)) is not None:
-                yield self.required(test, f"sizes do not fit: {c.why}" if c.why else "sizes do not fit")
+        yield from (self.required(test, f"sizes do not fit: {why}".rstrip(": ")) for test, why in self.size_tests())
 
     @abstractmethod
     def input(self, p: Param, name: str) -> Iterator[str]:
@@ -125,9 +123,8 @@ class JavaScriptTensors(ScriptTensors, LoopStatements):
 
     def places(self) -> Iterator[str]:
         """The arrays of results, and of what is kept between nests: new ones, or such as nothing reads any more."""
-        for r, n in zip(self.given.results, self.outputs, strict=True):
-            if isinstance(r.atom, Var) and r.atom.shape and self.values[r.atom] == n:
-                yield f"const {n} = new Float64Array({self.whole.product(r.atom.shape)});"
+        for v in self.own_outputs():
+            yield f"const {self.values[v]} = new Float64Array({self.whole.product(v.shape)});"
         first: dict[int, str] = {}
         for v, slot in self.slots:
             name = self.values[v]

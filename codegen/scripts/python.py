@@ -231,11 +231,6 @@ LANGUAGE = Language(
     as_number="np.float64({})", prefix="_")
 
 
-def symbol(text: str) -> str:
-    """The text as the name of a function."""
-    return LANGUAGE.symbol(text)
-
-
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
     kinds = "tensors are arrays or nested lists, with the shapes above" if has_tensors(program) else \

@@ -30,7 +30,17 @@ from c_tensors import run_tensors
 from libraries import LD, called
 from native_programs import WIDTHS
 from pages import in_node
-from script_programs import NODE, flat, run_in_node, run_in_python, tensors_in_node, tensors_in_python
+from script_programs import (
+    NODE,
+    RUSTC,
+    flat,
+    in_rust,
+    run_in_node,
+    run_in_python,
+    run_in_rust,
+    tensors_in_node,
+    tensors_in_python,
+)
 
 OPERATIONS = [op for op in TABLE.values() if op.name != "dup"]
 Cases = Sequence[tuple[Program, Sequence[Sequence[float]]]]
@@ -85,6 +95,7 @@ BACK_ENDS = [
     BackEnd("c", run_in_c, CC is not None, bits=True),
     BackEnd("js", run_in_node, NODE is not None),
     BackEnd("python", lambda folder, cases: run_in_python(cases)),
+    BackEnd("rust", run_in_rust, RUSTC is not None),
     BackEnd("page", on_a_page, NODE is not None),
 ]
 IN_PARTS = [
@@ -151,6 +162,7 @@ TENSOR_BACK_ENDS = [
     TensorBackEnd("object", partial(by_c, objects=True), CC is not None),
     TensorBackEnd("c", by_c, CC is not None),
     TensorBackEnd("js", partial(scripts, tensors_in_node), NODE is not None, nested=True),
+    TensorBackEnd("rust", in_rust, RUSTC is not None),
     TensorBackEnd("python", partial(scripts, lambda folder, *asked: tensors_in_python(*asked))),
 ]
 

@@ -1,8 +1,9 @@
-"""Programs as modules of JavaScript and Python, run at points: one process of node for all."""
+"""Programs as modules of JavaScript, Python and Rust, run at points: one process for all."""
 from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -10,11 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from adcli.codegen.scripts import javascript, python
-from adcli.lang.ir import Program
+from adcli.codegen.emission import EmitOptions
+from adcli.codegen.nests.layout import size_parameters
+from adcli.codegen.scripts import javascript, python, rust
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.errors import AdError
 from c_tensors import Point as TensorPoint
 
-NODE = shutil.which("node")
+NODE, RUSTC = shutil.which("node"), shutil.which("rustc")
 Point = Sequence[float]
 Cases = Sequence[tuple[Program, Sequence[Point]]]
 
@@ -107,6 +111,59 @@ def tensors_in_python(programs: list[Program], points: list[list[TensorPoint]]) 
             except (ValueError, IndexError):
                 found.append("refused")
     return found
+
+
+# ---------------------------------------------------------------- Rust
+
+SHOW = """
+trait Show { fn show(&self); }
+impl Show for f64 { fn show(&self) { print!("{:016x} ", self.to_bits()); } }
+impl Show for Vec<f64> { fn show(&self) { for x in self { x.show(); } } }
+"""
+
+
+def literal(x: Any, p: Param) -> str:
+    """A value as Rust writes it, numbers by their bits."""
+    texts = [str(int(v)) if p.var.integer else f"f64::from_bits(0x{struct.pack('>d', v).hex()})" for v in np.ravel(x).tolist()]
+    return f"&[{', '.join(texts)}]" if p.var.shape else texts[0]
+
+
+def in_rust(folder: pathlib.Path, programs: Sequence[Program], points: Sequence[Sequence[TensorPoint]]) -> list[list[Any]]:
+    """The results of each program at each of its points one after the other; None where a point is refused, ... where the program
+    has operations on matrices, which Rust has none of."""
+    main, made = [SHOW], set()
+    for k, (program, row) in enumerate(zip(programs, points, strict=True)):
+        try:
+            text = rust.emit(program, [], EmitOptions(name="f"))
+        except AdError as cannot:
+            assert "Rust has no" in cannot.message
+            continue
+        made.add(k)
+        (folder / f"f{k}.rs").write_text(text, encoding="utf-8")
+        fields = re.findall(r"^    pub (\w+):", text, re.MULTILINE)
+        main += [f"mod f{k};", f"fn show{k}(o: f{k}::Outputs) {{ {' '.join(f'o.{n}.show();' for n in fields)} println!(); }}",
+                 f"fn run{k}() {{"]
+        for at, sizes in row:
+            given = [*(str(sizes[n]) for n in size_parameters(program)), *(literal(at[p.name], p) for p in program.params)]
+            call = f"f{k}::f({', '.join(given)})"
+            main.append(f'    match {call} {{ Ok(o) => show{k}(o), Err(_) => println!("refused") }}' if "return Err(" in text else
+                        f"    show{k}({call});")
+        main.append("}")
+    main += ["fn main() {", *(f"    run{k}();" for k in sorted(made)), "}"]
+    (folder / "main.rs").write_text("\n".join(main), encoding="utf-8")
+    subprocess.run([str(RUSTC), "--edition", "2021", "-A", "warnings", "main.rs", "-o", "main"], cwd=folder, check=True)
+    lines = iter(subprocess.run([folder / "main"], capture_output=True, text=True, check=True).stdout.splitlines())
+    return [[said(next(lines)) for _ in row] if k in made else [...] * len(row) for k, row in enumerate(points)]
+
+
+def said(line: str) -> list[float] | None:
+    return None if line == "refused" else [struct.unpack(">d", bytes.fromhex(x))[0] for x in line.split()]
+
+
+def run_in_rust(folder: pathlib.Path, programs: Cases) -> list[list[list[float]]]:
+    """The results of each program of scalars at each of its points."""
+    asked = [[({p.name: x for p, x in zip(program.params, at, strict=True)}, {}) for at in rows] for program, rows in programs]
+    return in_rust(folder, [program for program, _ in programs], asked)
 
 
 def flat(results: Any) -> list[float]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from adcli.codegen.c.language import Helpers
-from adcli.codegen.c.spelling import KEYWORDS, MATHS, identifier, language, number, symbol
+from adcli.codegen.c.spelling import KEYWORDS, LANGUAGE, MATHS, identifier, language, number
 from adcli.lang.ir.precision import DOUBLE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,5 +49,5 @@ def test_every_name_is_one_of_c_and_no_two_are_the_same(hints: list[str]) -> Non
 
 def test_a_symbol_is_a_name_of_c_and_stays_one() -> None:
     for text in ("worked_grad", "a b", "sin", "1", "in", "α_grad", "-x.y"):
-        assert symbol(symbol(text)) == symbol(text)
-    assert symbol("worked_grad") == "worked_grad"
+        assert LANGUAGE.symbol(LANGUAGE.symbol(text)) == LANGUAGE.symbol(text)
+    assert LANGUAGE.symbol("worked_grad") == "worked_grad"
