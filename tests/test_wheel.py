@@ -10,21 +10,18 @@ import sys
 import zipfile
 
 import click
-import pytest
 from places import ROOT
 
 import adcli
 from adcli.manual import TOPICS
 
-pytestmark = pytest.mark.xdist_group("wheel")
 
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> pathlib.Path:
+def wheel(folder: pathlib.Path) -> pathlib.Path:
     """A wheel of a copy of the project, so that nothing is left in it; without the network where what builds it is there."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for folder in ("adcli", "lang", "codegen", "samples"):
-        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    source, out = folder / "source", folder / "wheel"
+    source.mkdir()
+    for name in ("adcli", "lang", "codegen", "samples"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, source)
     there = ["--no-build-isolation"] if importlib.util.find_spec("setuptools.command.bdist_wheel") else []
@@ -33,13 +30,11 @@ def wheel(tmp_path_factory) -> pathlib.Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def environment(wheel, tmp_path_factory) -> pathlib.Path:
+def environment(made: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """A fresh environment with the wheel installed in it. The packages that it needs are found where this one has them."""
-    folder = tmp_path_factory.mktemp("fresh") / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
-    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(made)], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "needed.pth").write_text(str(pathlib.Path(click.__file__).parents[1]) + "\n", encoding="utf-8")
     return folder
@@ -53,7 +48,16 @@ def run(environment: pathlib.Path, cwd: pathlib.Path, program: str, *args: str) 
     return done.stdout
 
 
-def test_the_wheel_has_everything_that_is_read_at_run_time(wheel):
+def test_the_package_as_it_is_installed(tmp_path):
+    """In one test: each of the workers would build the wheel."""
+    made = wheel(tmp_path)
+    check_everything_is_there(made)
+    fresh = environment(made, tmp_path / "environment")
+    check_neither_is_taken_for_the_other(fresh, strangers(tmp_path / "strangers"))
+    check_the_command_and_its_manual(fresh, tmp_path / "strangers")
+
+
+def check_everything_is_there(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"adcli/manual/{topic}.md" for topic in TOPICS} <= names
     assert {f"adcli/samples/{p.name}" for p in (ROOT / "samples").iterdir() if p.suffix in (".ad", ".json")} <= names
@@ -70,17 +74,16 @@ def test_the_wheel_has_everything_that_is_read_at_run_time(wheel):
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"adcli"}
 
 
-@pytest.fixture
-def strangers(tmp_path) -> pathlib.Path:
+def strangers(tmp_path: pathlib.Path) -> pathlib.Path:
     """A project with a package `lang`, a module `codegen` and a folder of samples of its own."""
-    (tmp_path / "lang").mkdir()
+    (tmp_path / "lang").mkdir(parents=True)
     (tmp_path / "lang" / "__init__.py").write_text("here = 'a stranger'\n", encoding="utf-8")
     (tmp_path / "codegen.py").write_text("here = 'a stranger'\n", encoding="utf-8")
     (tmp_path / "samples").mkdir()
     return tmp_path
 
 
-def test_neither_is_taken_for_the_other(environment, strangers):
+def check_neither_is_taken_for_the_other(environment, strangers):
     shown = run(environment, strangers, "python", "-c", "import lang, codegen, adcli\n"
                 "print(adcli.__file__, lang.here, codegen.here, adcli.compile('v=x*y').grad()(x=2.0, y=3.0))")
     file, rest = shown.split(" ", 1)
@@ -88,7 +91,7 @@ def test_neither_is_taken_for_the_other(environment, strangers):
     assert rest == "a stranger a stranger {'v': 6.0, 'dv_dx': 3.0, 'dv_dy': 2.0}\n"
 
 
-def test_the_command_and_its_manual(environment, strangers):
+def check_the_command_and_its_manual(environment, strangers):
     shown = run(environment, strangers, "adcli", "grad", "-e", "v = x*y", "--at", "x=2,y=3")
     assert shown == "v = 6.0\ndv_dx = 3.0\ndv_dy = 2.0\n"
     assert run(environment, strangers, "python", "-m", "adcli", "--version") == f"adcli, version {adcli.__version__}\n"

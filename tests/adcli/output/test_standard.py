@@ -85,7 +85,7 @@ json.dump(found, open("found.json", "w"))
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def found(tmp_path_factory):
     """Exit code, standard output, standard error and the file of every line in every state."""
     folder = tmp_path_factory.mktemp("streams")
@@ -100,9 +100,10 @@ def test_every_verb_is_there():
     assert {*ROWS, *OTHER_VERBS} <= {line[0] for line in LINES.values() if line}
 
 
-@pytest.mark.parametrize("state", STATES[1:])
-def test_nothing_is_lost_that_can_be_written(found, state):
-    for name in (name for name, at in CASES if at == state):
+def test_nothing_is_lost_that_can_be_written(found):
+    for name, state in CASES:
+        if not state:
+            continue
         code, out, err, file = found[name, ""]
         assert code == {"a fault": 3, "a kink": 4, "fmt --check": 1, "nothing": 2}.get(name, 0), (name, err)
         needs_input = name in ("rows in", "a program in") and "0" in state

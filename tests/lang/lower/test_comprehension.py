@@ -324,7 +324,7 @@ def test_random_choices_read_an_arm_only_where_its_conditions_hold() -> None:
     """What is accepted has the value of Python's choices, or says that an element is outside where Python reads one; and where
     one index chooses by itself, what Python can read in every size is accepted."""
     r, compared = drawn("choices"), 0
-    for written in (edges(r) for _ in range(120)):
+    for written in (edges(r) for _ in range(70)):
         points = [point(r, n) for n in range(1, 8)]
         wanted = [written.at(len(p["x"]), p) for p in points]
         seen = len(written.indices) == 1 and not re.search("%|floor", written.text)
@@ -342,7 +342,7 @@ def test_random_choices_read_an_arm_only_where_its_conditions_hold() -> None:
             assert w is not None, written.text
             np.testing.assert_allclose(got, w, rtol=1e-12, err_msg=written.text)
             compared += 1
-    assert compared > 20
+    assert compared > 10
 
 
 @pytest.mark.parametrize(("statement", "value"), [
