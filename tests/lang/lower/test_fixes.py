@@ -161,7 +161,7 @@ def test_what_is_proposed_runs(text: str, value: float | None) -> None:
 
 def test_help_says_what_the_fix_does() -> None:
     """What help says to write stands in the text that the fix makes."""
-    for text, fault in ((text, fault) for text, _ in GUESSES for fault in faults(text)):
+    for text, fault in ((guess, fault) for guess, _ in GUESSES for fault in faults(guess)):
         written = re.match(r"(?:for a \w+ )?(?:write|type) (?!an ordinary)(.*?)(?:; adcli grad.*)?$", fault.help or "", re.DOTALL)
         if written and fault.fix:
             squeezed = re.sub(r"[\s()]", "", fault.fix.applied(text))
@@ -169,7 +169,7 @@ def test_help_says_what_the_fix_does() -> None:
 
 
 def test_what_is_not_there_stands_in_the_text() -> None:
-    for text, fault in ((text, fault) for text, _ in GUESSES for fault in faults(text)):
+    for text, fault in ((guess, fault) for guess, _ in GUESSES for fault in faults(guess)):
         if quoted := re.match("there is no '(.*)'", fault.message, re.DOTALL):
             assert re.sub(r"[\s()]", "", quoted[1]) in re.sub(r"[\s()]", "", text), str(fault)
 
