@@ -252,8 +252,8 @@ class Function(Inspection):
         keep their defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For
         several, fun is a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices
         with many entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG
-        take; for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`. A Hessian by more than 300
-        elements of tensors is a LinearOperator; `hessp(x, p)` is its product with p.
+        take; for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`. A full Hessian by more
+        than 300 elements of tensors is a LinearOperator; `hessp(x, p)` is its product with p.
 
         `start` has values of the inputs in the vector, from which tensors have their shapes: x0 is their vector, `pack` makes
         one of other values, and `unpack` the values of a vector. What it has of other inputs fixes them.

@@ -23,7 +23,8 @@ class Request(NamedTuple):
     `of` and `wrt` name outputs (for grad also single partial derivatives, 'v:x,x,y') and inputs, None for the default; `order` is
     that of grad, taylor and propagate; `zeros` says whether matrices keep entries that are zero by construction (None: as they
     pay); `correlations` are of pairs of inputs, `moments` of inputs that are not normal, and with `dof` standard uncertainties
-    have degrees of freedom; `fast` lets code fuse and reciprocate, and `precision` is that of the code.
+    have degrees of freedom; `fast` lets code fuse and reciprocate, and `precision` is that of the code. Matrices of tensors are
+    `listed` as entries with their rows and columns.
     """
 
     verb: str
@@ -39,6 +40,7 @@ class Request(NamedTuple):
     moments: tuple[tuple[str, float, float], ...] = ()
     precision: str = "double"
     dof: bool = False
+    listed: bool = False
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""

@@ -74,7 +74,7 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         TAPE,
         Refusal("digits", OF_TENSORS, {"tensors": True, "form": ("csv", "tsv")}),
         Refusal("status", OF_TENSORS, {"tensors": True, "form": ("csv", "tsv", *ARRAYS)}),
-        Refusal("zeros", "has no effect: Jacobians of tensors are dense", {"tensors": True}),
+        Refusal("zeros", "has no effect: Jacobians of tensors are dense", {"tensors": True, "zeros": True}),
         Refusal("fmt hexadecimal", "has no effect on {output}, a file of arrays", {"tensors": True, "form": ARRAYS}),
         Refusal("", "--format parquet holds rows; a point with tensors is no row", {"tensors": True, "form": "parquet"},
                 "write -o FILE.npz or --format json; rows with tensors come from --data FILE")),
@@ -82,7 +82,7 @@ RULES: dict[str, tuple[Refusal, ...]] = {
     "rows": (
         Refusal("digits", "of tensors needs points (⟦--at POINT⟧)", {"tensors": True}),
         TAPE,
-        Refusal("zeros", "has no effect: Jacobians of tensors are dense", {"tensors": True}),
+        Refusal("zeros", "has no effect: Jacobians of tensors are dense", {"tensors": True, "zeros": True}),
         Refusal("", "--format {form} writes a matrix at a point, not rows", {"summed": False, "form": MATRIX_FORMATS},
                 "give a point with ⟦--at⟧, or --format csv"),
         Refusal("digits", POINTS),

@@ -42,6 +42,11 @@ class Asked(NamedTuple):
         """The inputs that have a tangent."""
         return self.wrt if self.along is None else self.along
 
+    @property
+    def of_tensors(self) -> bool:
+        from adcli.lang.ir import has_tensors
+        return has_tensors(self.primal)
+
 
 class Verb(NamedTuple):
     """A row.
@@ -90,12 +95,19 @@ def _grad(asked: Asked) -> Program:
 
 
 def _jacobian(asked: Asked) -> Program:
+    if asked.request.listed and asked.of_tensors:
+        from adcli.lang.derive.entries import listed
+        return listed(asked.primal, asked.wrt, "jacobian")
     from adcli.lang.derive.derivatives import jacobian
     return jacobian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
 
 
 def _hessian(asked: Asked) -> Program:
-    from adcli.lang.derive.derivatives import hessian
+    from adcli.lang.derive.derivatives import hessian, one_output
+    if asked.request.listed and asked.of_tensors:
+        from adcli.lang.derive.entries import listed
+        one_output(asked.primal, None)
+        return listed(asked.primal, asked.wrt, "hessian")
     return hessian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
 
 

@@ -56,7 +56,8 @@ def requested(verb: Verb, options: ResultOptions) -> Request:
     of = entries(options.of) if verb.partials else options.outputs
     zeros = False if options.form in MATRIX_FORMATS else options.zeros
     return Request(verb.name, options.source, of, options.inputs, options.mode, options.order, options.fast_math, zeros,
-                   options.scaled, precision=options.precision or "double")
+                   options.scaled, precision=options.precision or "double",
+                   listed=options.zeros is False and options.form not in MATRIX_FORMATS)
 
 
 def along(request: Request, spec: str, options: ResultOptions) -> tuple[Task, str]:

@@ -10,18 +10,28 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from adcli.lang.derive.cost import weight
-from adcli.lang.derive.linear_statements import ElementAt, Source, Statement, box_key, linear_statements, onto_box, put_in
+from adcli.lang.derive.linear_statements import (
+    ElementAt,
+    NoStatements,
+    Source,
+    Statement,
+    box_key,
+    linear_statements,
+    onto_box,
+    put_in,
+)
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, product
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, corner
-from adcli.lang.ir.elementwise import compact, filled
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, corner, identity_body
+from adcli.lang.ir.elementwise import compact, every_element, filled
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
 from adcli.lang.passes.duplicate import duplicate
@@ -113,10 +123,15 @@ def offsets(values: Iterable[Atom]) -> dict[Atom, Affine]:
     found, first = dict[Atom, Affine](), affine(0)
     for a in values:
         found[a] = first
-        count = affine(1)
-        for extent in shape_of(a):
-            count = product(count, extent)
-        first = first + count
+        first = first + count(shape_of(a))
+    return found
+
+
+def count(shape: Shape) -> Affine:
+    """The number of elements."""
+    found = affine(1)
+    for extent in shape:
+        found = product(found, extent)
     return found
 
 
@@ -126,6 +141,57 @@ def strides(shape: Shape) -> list[Affine]:
     for extent in shape[:0:-1]:
         found.append(product(found[-1], extent))
     return found[:len(shape)][::-1]
+
+
+# ---------------------------------------------------------------- as one program
+
+@paused()
+def listed(program: Program, wrt: Sequence[str], kind: str) -> Program:
+    """The outputs, and the entries of their Jacobian or of the Hessian of the one output as three vectors: values, rows, columns.
+    AdError where statements do not make them."""
+    try:
+        made = (hessian_entries if kind == "hessian" else jacobian_entries)(program, wrt)
+    except NoStatements as error:
+        raise AdError(f"the entries are not made statement by statement: {error.reason}", error.span,
+                      "--format coo gives them at a point", program.source) from None
+    b, names = Builder(), Names.of(program)
+    b.equations = list(program.equations)
+    ones: dict[Atom, Atom] = {p.var: Lit(1.0) for p in made.values.params if p.name in made.weights}
+    values, places = written(b, made.values, ones), written(b, made.places, {})
+    listings: dict[str, list[Atom]] = {"value": [], "row": [], "column": []}
+    for block in made.blocks:
+        for row, column in ((block.row, block.column), (block.column, block.row))[:1 + block.mirrored]:
+            for name, atom in zip(listings, (values[block.value], places[row], places[column]), strict=True):
+                listings[name].append(atom)
+    results = [Result(names.fresh(name), one_vector(b, parts, name != "value")) for name, parts in listings.items()]
+    return run(Program(program.params, tuple(b.equations), (*program.results, *results), program.source), [simplify])
+
+
+def written(b: Builder, program: Program, known: Mapping[Atom, Atom]) -> dict[str, Atom]:
+    """The results of a program that is written behind others, in variables of its own."""
+    env: dict[Atom, Atom] = {out: replace(out) for e in program.equations for out in e.outs}
+    env.update(known)
+    b.equations += [e.substituted(env) for e in program.equations]
+    return {r.name: env.get(r.atom, r.atom) for r in program.results}
+
+
+def one_vector(b: Builder, parts: Sequence[Atom], whole: bool) -> Atom:
+    """The elements of tensors, one after another."""
+    total, places = affine(0), list[Affine]()
+    for a in parts:
+        places.append(total)
+        total = total + count(shape_of(a))
+    found = filled(b, (total,), 0.0)
+    for first, a in zip(places, parts, strict=True):
+        ranges, here = every_element(shape_of(a))
+        at = first
+        for x, step in zip(here, strides(shape_of(a)), strict=True):
+            at = at + product(x, step)
+        op = Comprehension(ranges=ranges, write=(at,), shape=(total,), sources=(Read(0, here),), body=identity_body(), onto=1)
+        out = Var(None, True, shape=(total,), whole=whole)
+        b.equations.append(Equation((out,), op, (a, found)))
+        found = out
+    return found
 
 
 # ---------------------------------------------------------------- statements over one box
@@ -281,10 +347,11 @@ class Emitter:
     def number(self, merged: Statement, box: tuple[Range, ...], at: ElementAt, first: Affine) -> Var:
         """The number of an element among those of all, at every point of the box; -1 where a guard leaves it out."""
         place, b = Statement(merged.out, box, merged.guards, ()), Builder()
-        number = b.expr(place.source(first))
+        number = None if first.number == 0 else b.expr(place.source(first))
         for x, step in zip(at.subscripts, strides(shape_of(at.atom)), strict=True):
-            here = b.expr(place.source(x))
-            number = number + (here if step.number == 1 else here * b.expr(place.source(step)))
+            here = b.expr(place.source(x)) if step.number == 1 else b.expr(place.source(x)) * b.expr(place.source(step))
+            number = here if number is None else number + here
+        number = b.expr(Lit(0.0)) if number is None else number
         place.equations = b.equations
         onto = filled(self.b, corner(box)[1], -1.0) if merged.guards else None
         return self.comprehension(place, number.atom, box, onto=onto, whole=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.affine import Affine, Index, affine, slope, substituted, without
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, least, slope, substituted, without
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, needed_guards
 from adcli.lang.ir.elementwise import every_element, filled
@@ -130,14 +130,17 @@ class Statement:
                           tuple([put(x, by) for x in self.write]), span=self.span)
         return found, found.take(self, by).get(coefficient, coefficient)
 
+    def moved(self, by: By) -> Statement:
+        """The statement with values for some of its indices."""
+        found, _ = replace(self, sources={}, equations=[], terms={}, gated={}).alone(by, Lit(1.0))
+        found.multiply(Lit(1.0), self, by)
+        return found
+
     def renamed(self) -> Statement:
         """The statement with indices of its own."""
-        by: dict[Index, Affine] = {r.index: affine(Index(r.index.name)) for r in self.ranges}
-        found, _ = self.alone(by, Lit(1.0))
-        found.ranges = tuple([replace(r, index=i) for r in self.ranges if (i := by[r.index].index) is not None])
-        found.terms = {}
-        found.sources, found.equations, found.gated = {}, [], {}
-        found.multiply(Lit(1.0), self, by)
+        new = {r.index: Index(r.index.name) for r in self.ranges}
+        found = self.moved({i: affine(j) for i, j in new.items()})
+        found.ranges = tuple([replace(r, index=new[r.index]) for r in self.ranges])
         return found
 
 
@@ -174,7 +177,7 @@ def statement_of(e: Equation, active: set[Atom], made: Mapping[Atom, Equation]) 
     e = on_numbers(e, made)
     op = e.op
     if not isinstance(op, Comprehension):
-        raise NoStatements("a loop, or an operation on matrices", e.span)
+        raise NoStatements("a value is in a loop, or made by an operation on matrices", e.span)
     if op.reduction not in ("=", "+") or may_meet(op):
         raise NoStatements("several points write one element", e.span)
     found = Statement(e.outs[0], op.ranges, op.guards, tuple([element(s, e) for s in op.write]), span=e.span)
@@ -188,7 +191,7 @@ def statement_of(e: Equation, active: set[Atom], made: Mapping[Atom, Equation]) 
     body = derivatives.gradient(replace(op.body, params=tuple(params)), [*own], None, "reverse")
     body = prune(replace(body, results=tuple([r for r in body.results if r.wrt])))
     if not {*own.values()}.isdisjoint(a for x in body.equations for a in x.args):
-        raise NoStatements("a statement that is not linear", e.span)
+        raise NoStatements("a statement is not linear", e.span)
     env: dict[Atom, Atom] = {p.var: found.source(places[p.name]) for p in params if p.name not in own}
     for x in body.equations:
         found.append(x.substituted(env))
@@ -266,12 +269,34 @@ class StatementSet:
     def enter(self, s: Statement) -> None:
         if any(g.number is not None and g.number < 0 for g in s.guards):
             return
-        s.guards = needed_guards(s.guards, s.ranges)
+        s = settled(s)
         there = self.of.setdefault(place_key(s), s)
         if there is not s:
             there.multiply(Lit(1.0), s, onto_box(s, there))
         if len(self.of) > MOST_STATEMENTS:
             raise NoStatements("values are sums of sums in too many ways")
+
+
+def settled(s: Statement) -> Statement:
+    """The statement over ranges that begin with 0 and have in them what guards say of single indices."""
+    ranges, guards = {r.index: r for r in s.ranges}, list[Affine]()
+    for g in s.guards:
+        here = [i for i in g.indices() if i in ranges]
+        steps = slope(g, here[0]).number if len(here) == 1 else None
+        if steps not in (1, -1) or here[0] in (rest := without(g, here[0])).indices():
+            guards.append(g)
+        elif steps == 1:
+            ranges[here[0]] = replace(ranges[here[0]], low=greatest(ranges[here[0]].low, -rest))
+        else:
+            ranges[here[0]] = replace(ranges[here[0]], high=least(ranges[here[0]].high, rest + 1))
+    s.guards, s.ranges = tuple(guards), tuple(ranges.values())
+    new = {r.index: Index(r.index.name) for r in s.ranges if r.low.number != 0}
+    if new:
+        ranges, s = {r.index: r for r in s.ranges}, s.moved({i: affine(j) + ranges[i].low for i, j in new.items()})
+        s.ranges = tuple([replace(r, index=new[i], low=affine(0), high=r.high - r.low) if i in new else r
+                          for i, r in ranges.items()])
+    s.guards = needed_guards(s.guards, s.ranges)
+    return s
 
 
 def onto_box(s: Statement, other: Statement) -> dict[Index, Affine]:
