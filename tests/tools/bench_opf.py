@@ -50,9 +50,10 @@ def ours(network: Network) -> Ways:
     return Ways(f.vjp, lambda x, w: f.jac_values(x), f.hess_values, (f.jac_pattern(x), f.hess_pattern(x)), setup)
 
 
-def of_casadi(network: Network) -> Ways:
+def casadi_model(network: Network) -> tuple[Any, Any]:
+    """The unknowns, and objective and constraints, as expressions of CasADi."""
     import casadi
-    start, v = time.perf_counter(), network.inputs
+    v = network.inputs
     x = {name: casadi.SX.sym(name, len(v[name])) for name in UNKNOWNS}
     va, vm, pg, qg = x.values()
     f, t, n = list(map(int, v["from"])), list(map(int, v["to"])), len(v["pd"])
@@ -72,7 +73,14 @@ def of_casadi(network: Network) -> Ways:
     q = v["qd"] - v["bs"] * vm**2 + a @ qf + b @ qt - g @ qg
     cost = casadi.sum1(v["c2"] * pg**2 + v["c1"] * pg + v["c0"])
     whole = casadi.vertcat(cost, p, q, pf**2 + qf**2, pt**2 + qt**2, angle)
-    every, weights = casadi.vertcat(*x.values()), casadi.SX.sym("w", whole.numel())
+    return casadi.vertcat(*x.values()), whole
+
+
+def of_casadi(network: Network) -> Ways:
+    import casadi
+    start = time.perf_counter()
+    every, whole = casadi_model(network)
+    weights = casadi.SX.sym("w", whole.numel())
     hessian = casadi.tril(casadi.hessian(casadi.dot(weights, whole), every)[0])
     of_hessian = casadi.Function("h", [every, weights], [hessian])
     of_hessian(1, 1)
