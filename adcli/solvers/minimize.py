@@ -26,6 +26,7 @@ from adcli.solvers.optimality import (
     MINIMUM,
     MOST_INPUTS,
     NOT_FINITE,
+    NOT_STRICT,
     NOT_UNIQUE,
     SADDLE,
     STATIONARY,
@@ -397,7 +398,7 @@ def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
             found = min(found, *(ended(e, name, found[0].x + s * aside) for s in (1, -1)), key=lambda end: end[0].rank)
         if best is None or found[0].rank < best[0].rank:
             best = found
-        if best[0].verdict in (MINIMUM, NOT_UNIQUE, STATIONARY, FLAT):
+        if best[0].verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT):
             break
     assert best is not None
     return finished(e, *best, e.bad)

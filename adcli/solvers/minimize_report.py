@@ -15,7 +15,18 @@ from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
 from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text, status
 from adcli.solvers.minimize import Optimum, Problem, is_removable
-from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, NOT_UNIQUE, SADDLE, STATIONARY
+from adcli.solvers.optimality import (
+    DEGENERATE,
+    FLAT,
+    INFEASIBLE,
+    MINIMUM,
+    MOVING,
+    NOT_FINITE,
+    NOT_STRICT,
+    NOT_UNIQUE,
+    SADDLE,
+    STATIONARY,
+)
 
 SAME = 1e-6
 """Values of minima that differ by less, relative to them or 1, count as one."""
@@ -62,7 +73,7 @@ class Report:
     @property
     def shown(self) -> bool:
         """True if everything was found that a minimum has."""
-        return self.optimum.found.verdict in (MINIMUM, NOT_UNIQUE, STATIONARY) and not self.rough
+        return self.optimum.found.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY) and not self.rough
 
     @property
     def gradient(self) -> float:
@@ -94,6 +105,9 @@ class Report:
             return f"not shown to be a {self.word}: {gradient}, but the Hessian is singular to rounding {self.along()}".rstrip()
         if found.verdict == STATIONARY:
             return f"stationary: {gradient}; second derivatives are not looked at, with {found.x.size:,} variables"
+        if found.verdict == NOT_STRICT:
+            return (f"{self.word} to second order, not shown to be strict: {gradient}, and the Hessian is zero to rounding"
+                    f" {self.along()}, here and on both sides")
         definite = "positive" if self.problem.sign > 0 else "negative"
         if found.eigenvalues is not None and not len(found.eigenvalues):
             return f"{self.word}: {gradient}; the active conditions leave no direction free"
@@ -228,7 +242,7 @@ def as_json(told: Report, number: Number) -> Iterator[str]:
 def verdict_word(told: Report) -> str:
     """The verdict in one word or two."""
     word = told.optimum.found.verdict
-    if word in (MINIMUM, NOT_UNIQUE, STATIONARY, FLAT) and told.rough:
+    if word in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT) and told.rough:
         return "not smooth"
     return told.word if word == MINIMUM else word
 

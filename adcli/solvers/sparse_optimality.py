@@ -24,6 +24,7 @@ from adcli.solvers.optimality import (
     MINIMUM,
     MOVING,
     NOT_FINITE,
+    NOT_STRICT,
     NOT_UNIQUE,
     POLISHING,
     SADDLE,
@@ -45,14 +46,18 @@ from adcli.solvers.vectors import Vector, scaled
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]
 """Of each condition and each variable the bound that holds it, as `optimality.sides` has it; or its multiplier."""
-PENALTIES = 1.0, 1e2, 1e4, 1e6
-"""Weights σ, relative to the largest second derivative, that are tried."""
+PENALTIES = 1.0, 30.0, 1e3, 1e5
+"""Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike."""
 REGULAR = 1e-10
 """What is added to the diagonal of systems of equations that may be singular; steps of refinement take it back."""
 LONG_ROW = 500
 """Entries of an active gradient from which AᵀA would be dense: it is left out, which can only lose a proof."""
 RELEASES, REFINEMENTS = 10, 4
 MOST_DEPENDENT = 10
+MOST_LEAST = 4
+"""Directions of least curvature that are looked at."""
+BESIDE = 0.01
+"""How far to both sides of a point, relative to the variables."""
 IN_VALUE = 1e-10
 """A Newton step that lowers f by less than this part of it ends at the same minimum."""
 
@@ -75,7 +80,7 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
     on = active(here, size, near) if pulls is None else with_multipliers(here, size, near, pulls[0])
     best = assessed(at, x, bounds, size, on)
     for width in [None, *WIDTHS]:
-        if best.verdict in (MINIMUM, NOT_UNIQUE, NOT_FINITE):
+        if best.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, NOT_FINITE):
             break
         if width is not None:
             on = active(here, size, near := within(here, bounds, width))
@@ -141,11 +146,13 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     if not np.isfinite(hessian.data).all():
         return known
     flat = scaled(flat_directions(at, known.x, free, size), 1 / size)
-    held = of_length_one(rows[strong][:, free])
+    held = rows[strong][:, free]
     inner = hessian[free][:, free]
-    rows = vstack([held, of_length_one(flat[:, free])]).tocsr()
+    usual = float(np.median(lengths(held))) if held.shape[0] else 1.0
+    rows = vstack([held, of_length_one(flat[:, free]) * usual]).tocsr()
     if not curvature(inner, rows):
-        return bent(known, inner, held, free, size)
+        return bent(at, known, inner, rows, free, size)
+    held = of_length_one(held)
     along = None if not flat.shape[0] else greatest_one(flat[[0]].toarray().ravel() * size)
     step = np.zeros(len(size))
     step[free] = newton_step(inner, held, -known.residual[free] * size[free], np.zeros(held.shape[0]))[0]
@@ -194,21 +201,27 @@ def dependent(rows: Any) -> Vector:
 
 
 def curvature(hessian: Any, rows: Any) -> bool:
-    """True if a symmetric matrix is shown to be positive definite on what is orthogonal to rows of length one."""
+    """True if a symmetric matrix is shown to be positive definite on what is orthogonal to rows."""
     if not hessian.shape[0]:
         return True
-    short = rows[np.diff(rows.indptr) <= LONG_ROW]
-    penalty, largest = short.T @ short, float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
     for weight in PENALTIES:
-        whole = (hessian + weight * largest * penalty).tocsr()
+        whole = penalised(hessian, rows, weight)
         if not (whole.diagonal() > 0).all():
-            return False
+            continue
         scale = 1 / np.sqrt(whole.diagonal())
         unit = scaled(whole, scale, scale)
         solve = factors(unit)
         if solve is not None and least_eigenvalue(solve, len(scale)) > SINGULAR * float(abs(unit).sum(axis=1).max()):
             return True
     return False
+
+
+def penalised(hessian: Any, rows: Any, weight: float) -> Any:
+    """H + σ AᵀA, with σ relative to the one at which the largest entries are alike."""
+    short = rows[np.diff(rows.indptr) <= LONG_ROW]
+    penalty = (short.T @ short).tocsr()
+    largest = [float(np.max(np.abs(m.data), initial=0.0)) or 1.0 for m in (hessian, penalty)]
+    return (hessian + weight * largest[0] / largest[1] * penalty).tocsr()
 
 
 def factors(matrix: Any) -> Callable[[Vector], Vector] | None:
@@ -231,24 +244,47 @@ def least_eigenvalue(solve: Callable[[Vector], Vector], n: int) -> float:
     return float(1 / eigsh(inverse, 1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
 
 
-def bent(known: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Assessment:
-    """Assessment where no curvature is shown: with a direction along which f falls, or hardly changes, to second order."""
-    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
-    largest = float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
-    whole = hessian + PENALTIES[2] * largest * (rows.T @ rows)
-    try:
-        _, vectors = eigsh(whole, 1, which="SA", tol=1e-4, maxiter=2000)
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors
-    except (ArpackError, TypeError):   # a matrix of few rows
-        vectors = np.linalg.eigh(whole.toarray())[1] if whole.shape[0] < 3 else np.zeros((0, 0))
-    if not vectors.size:
+def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Assessment:
+    """Assessment where no curvature is shown: with a direction along which f falls, or hardly changes, to second order. It is not
+    strict where the Hessian is semidefinite to rounding, here and on both sides along all such directions."""
+    from scipy.sparse import identity
+    rounding = IN_VALUE * max(1.0, abs(known.f)) * identity(hessian.shape[0], format="csr")
+    semidefinite = curvature((hessian + rounding).tocsr(), rows)
+    directions = least_directions(hessian, rows)
+    if not len(directions):
         return known
-    inside = newton_step(None, rows, vectors[:, 0], np.zeros(rows.shape[0]))[0]   # onto the null space
-    along = np.zeros(len(size))
-    along[free] = inside
-    falls = float(inside @ (hessian @ inside)) < -SADDLE_SIZE * largest * float(inside @ inside)
-    return replace(known, verdict=SADDLE if falls else FLAT, direction=greatest_one(along * size))
+    along = np.zeros((len(directions), len(size)))
+    along[:, free] = directions
+    along = np.array([greatest_one(d) for d in along]) * size
+    bend = float(directions[0] @ (hessian @ directions[0])) / float(directions[0] @ directions[0])
+    if not semidefinite:
+        falls = bend < -SADDLE_SIZE * float(np.max(np.abs(hessian.data)))
+        return replace(known, verdict=SADDLE if falls else FLAT, direction=along[0])
+
+    def keeps(step: Vector) -> bool:
+        there = at(known.x + step).hess
+        assert there is not None
+        return curvature((scaled(there(known.multipliers), size, size)[free][:, free] + rounding).tocsr(), rows)
+
+    firm_here = all(keeps(way * BESIDE * d) for d in along for way in (1.0, -1.0))
+    return replace(known, verdict=NOT_STRICT if firm_here else FLAT, direction=along[0])
+
+
+def least_directions(hessian: Any, rows: Any) -> Vector:
+    """Directions along which a matrix bends least of all that are orthogonal to rows, by Lanczos near zero; a row each."""
+    from scipy.sparse.linalg import ArpackError, eigsh
+    whole = penalised(hessian, rows, PENALTIES[2])
+    scale = 1 / np.sqrt(np.where((d := np.abs(whole.diagonal())) > 0, d, 1.0))
+    unit = scaled(whole, scale, scale)
+    try:
+        if len(scale) <= MOST_LEAST + 1:
+            values, vectors = np.linalg.eigh(unit.toarray())
+        else:
+            values, vectors = eigsh(unit.tocsc(), MOST_LEAST, sigma=-SINGULAR)
+    except (ArpackError, RuntimeError):
+        return np.zeros((0, len(scale)))
+    order = [k for k in np.argsort(values) if values[k] <= max(values.min(), SINGULAR)]
+    return np.asarray((scale[:, None] * vectors[:, order]).T)
 
 
 def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides, on: Active) -> tuple[Vector, Vector]:

@@ -1,4 +1,6 @@
 """adcli minimize and f.minimize: published minima, the verdict on every kind of point, conditions, and what is said."""
+import re
+
 import compare_optima
 import numpy as np
 import pytest
@@ -76,7 +78,6 @@ def test_a_minimum_is_found_and_shown(program, at, options, where, value):
 
 @pytest.mark.parametrize("program, at, options, verdict, said", half(NOT_SHOWN))
 def test_what_is_no_minimum_is_not_called_one(program, at, options, verdict, said):
-    import re
     found = adcli.compile(program).minimize(at, **options)
     assert not found.success
     assert re.fullmatch(verdict, found.verdict), found.message
@@ -337,6 +338,8 @@ LARGE = [   # objective, conditions, verdict
     ("+=! (x(i) - 2)**2 + 0*y(i)", ["low <= x <= high"], "not unique"),
     ("+=! x(i)**2 - (y(i) - 0.25)**2", ["low <= x <= high", "low <= y <= high"], "minimum"),
     ("+=! x(i)**4 + y(i)**2", ["low <= x", "y >= 1"], "minimum"),
+    ("+=! x(i)**4 + (y(i) - 1)**2", ["total <= 90*load"], "flat|not strict"),
+    ("+=! x(i)**2 + y(i)**3", ["total <= 9*load"], "flat|not stationary|saddle"),
     ("+=! x(i)**2 + y(i)**2", ["total == 9*load", "x >= 10", "y >= 0"], "infeasible"),
 ]
 
@@ -356,7 +359,7 @@ def test_sparse_verdicts_are_those_of_dense_matrices(objective, conditions, verd
         for module in (adcli.solvers.minimize, adcli.solvers.tensor_functions):
             monkeypatch.setattr(module, "MOST_DENSE", most)
         found.append(f.minimize(given, wrt=["x", "y"], of="v", subject_to=conditions, solver="pounce"))
-    assert [each.verdict for each in found] == [verdict, verdict], [each.message for each in found]
+    assert all(re.fullmatch(verdict, each.verdict) for each in found), [each.message for each in found]
     if verdict == "minimum":
         assert found[0].fun == pytest.approx(found[1].fun, rel=1e-8) and found[0].x == pytest.approx(found[1].x, abs=1e-5)
         assert found[0].multipliers == pytest.approx(found[1].multipliers, abs=1e-5)
