@@ -129,7 +129,7 @@ class Task:
         from adcli.lang.ir.records import paused
         from adcli.lang.passes.status import with_status
         with paused():
-            return for_machine(with_status(self.program, self.primal, self.derivation.wrt), self.program)
+            return for_machine(with_status(self.program, self.primal, self.derivation.wrt))
 
     @cached_property
     def tape(self) -> Tape | None:

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 
-from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, has_tensors, operations
+from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, operations
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.simplify import simplify, simplify_behind
+from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 
 Definitions = Mapping[str, Callable[..., Expr]]
 Substitution = dict[Atom, Atom]
 
 
-def for_machine(program: Program, simple: Program | None = None) -> Program:
-    """The program as code is made from it: zero seeds gated, compositions written out, simplified. It may be a `simple` one,
-    simplified already, with more lines and results."""
-    last = simplify if simple is None or has_tensors(program) else partial(simplify_behind, simple=simple)
-    return run(program, [drop_zero_seeds, expand, last])
+def for_machine(program: Program) -> Program:
+    """The program as code is made from it: zero seeds gated, compositions written out, simplified."""
+    return run(program, [drop_zero_seeds, expand, simplify])
 
 
 def expand(program: Program, definitions: Definitions | None = None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
@@ -23,7 +22,7 @@ from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import paused, value_record
 from adcli.lang.passes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
-from adcli.lang.passes.simplify import simplify, simplify_behind
+from adcli.lang.passes.simplify import simplify
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
@@ -228,8 +227,7 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     if count > d.most:
         raise too_much("these derivatives take", count, "operations",
                        "ask for a lower order, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧", d.most)
-    last = simplify if has_tensors(d.program) else partial(simplify_behind, simple=d.program)
-    d.program = run(d.program, [sweeps(taken, wanted, d.wrt), last])
+    d.program = run(d.program, [sweeps(taken, wanted, d.wrt), simplify])
     results = d.program.results[known:]
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), needed, tuple(found), taken, before, operations(d.program)))

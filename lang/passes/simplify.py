@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, operations
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 
@@ -31,8 +31,6 @@ DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
 TWO = Lit(2.0)
-NO_LINE = Equation((), DUP, ())
-"""Sentinel equation: matches no line of a program."""
 of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
 """The part for operations on tensors, which programs of scalars never load."""
 
@@ -45,32 +43,12 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths:
     return prune(Folder(known, truths).program(program))
 
 
-def simplify_behind(program: Program, simple: Program) -> Program:
-    """Simplify a scalar program that has the lines of a `simple` one, in their order, and its results: these lines are
-    simplified already. Where it begins with them they stay."""
-    start = len(simple.equations)
-    if program.equations[:start] != simple.equations:
-        folder = Folder(standing=simple.equations)
-        folded = folder.program(program)
-        return prune(folded, simple.equations if folder.stood and folded.results[:len(simple.results)] == simple.results else ())
-    folder, lines = Folder(), program.equations[start:]
-    folder.enter(simple, {e.op for e in lines})
-    behind = prune(folder.program(replace(program, equations=lines)))
-    return replace(behind, equations=simple.equations + behind.equations)
-
-
-def prune(program: Program, standing: Sequence[Equation] = ()) -> Program:
-    """The program without the equations that no result needs. Of those that are `standing` it is known that they are needed, and
-    that they read nothing else."""
+def prune(program: Program) -> Program:
+    """The program without the equations that no result needs."""
     needed: set[Atom] = {r.atom for r in program.results}
     kept, changed = list[Equation](), False
-    before = reversed(standing)
-    expected = next(before, None)
     for e in reversed(program.equations):
-        if e is expected:
-            kept.append(expected)
-            expected = next(before, None)
-        elif e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
+        if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
             if e.op.tensors:
                 whole, e = e, of_tensors().needed_part(e, needed)
                 changed = changed or e is not whole
@@ -83,11 +61,9 @@ def prune(program: Program, standing: Sequence[Equation] = ()) -> Program:
 
 
 class Folder:
-    """The forward pass: what each variable is now, and which equation computed what. Lines that are `standing` are simplified
-    already; they have all `stood` where they are still what they were."""
+    """The forward pass: what each variable is now, and which equation computed what."""
 
-    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None,
-                 standing: Sequence[Equation] = ()) -> None:
+    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
@@ -102,7 +78,6 @@ class Folder:
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
         self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
         self.supports: dict[Atom, Support] = {}   # of tensors where that is known
-        self.standing, self.stood = standing, False
         self.equations: list[Equation] = []
 
     def program(self, old: Program) -> Program:
@@ -110,52 +85,15 @@ class Folder:
         results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in old.results])
         return replace(old, equations=tuple(self.equations), results=results)
 
-    def enter(self, simple: Program, later: Collection[Primitive]) -> None:
-        """Lines that stand already: what operations `later`, and those that these may become, can meet of them. No truth value
-        that is known is among them: whatever reads one was folded."""
-        met = {*later, NOT, *(() if ARITHMETIC.isdisjoint(later) else ARITHMETIC)}
-        entered = self.seen.setdefault
-        for e in () if met.isdisjoint(operations(simple)) else simple.equations:
-            op, args = e.op, e.args
-            if op not in met:
-                continue
-            if op in PLAIN_OPERATIONS and type(x := args[0]) is Var and type(y := args[1]) is Var:   # as `key` says
-                entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), e.outs[0])
-            else:
-                self.stand(e)
-
-    def stand(self, e: Equation) -> Var:
-        """Enter a line that stands already; returns the first value that is the same."""
-        out = e.outs[0]
-        if e.op is NEG or e.op is NOT:
-            self.opposite[out] = e.args[0]
-        elif e.op is MUL and out.temp and (found := factor(e.args)):
-            self.scaled[out] = found
-        return self.seen.setdefault(self.key(e), out)
-
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
         env, opposite, known, plain, keep, rules = self.env, self.opposite, self.known, self.plain, self.keep, FOLDS
-        number, following = self.number, iter(self.standing)
-        expected = next(following, None)
-        now, entered, append = env.get, self.seen.setdefault, self.equations.append
+        number, now, entered, append = self.number, env.get, self.seen.setdefault, self.equations.append
         a: Atom | None
         b: Atom | None
         args: tuple[Atom, ...]
         for e in equations:
             op = e.op
-            if e is expected:   # what it reads stands, too
-                out = e.outs[0]
-                if op in PLAIN_OPERATIONS and type(x := e.args[0]) is Var and type(y := e.args[1]) is Var:
-                    earlier = entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), out)
-                else:
-                    earlier = self.stand(e)
-                if earlier is out:
-                    append(e)
-                    expected = next(following, None)
-                else:   # what reads it will read another value, so nothing is known of the lines that follow
-                    env[out], expected = earlier, NO_LINE
-                continue
             if op in PLAIN_OPERATIONS:
                 first, second = e.args
                 x, y = now(first, first), now(second, second)
@@ -203,7 +141,6 @@ class Folder:
             else:
                 for out in e.outs:
                     env[out] = value
-        self.stood = expected is None
 
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
@@ -487,5 +424,3 @@ PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt
 meet or a truth value is known: most of any program."""
 OF_ONE = frozenset([row for row in TABLE.values() if row.arity == row.outs == 1 and not row.variadic and row is not NOT])
 """Operations that stay what they are on a variable, unless signs meet."""
-ARITHMETIC = frozenset([ADD, SUB, MUL, DIV, NEG, POWN, POW, INDEX_POWER])
-"""Operations that signs and constants make one another."""

@@ -6,13 +6,9 @@ import math
 import pytest
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.status import with_status
-from adcli.lang.syntax.printer import print_program
 from back_ends import bits
 from native_programs import long_program
 
@@ -74,19 +70,3 @@ def test_a_machine_gets_no_zero_seeds_and_nothing_twice() -> None:
     made = for_machine(program)
     assert [e.op.name for e in made.equations].count("mul") == 1
     assert "softplus" not in {e.op.name for e in made.equations}
-
-
-LINES_BEHIND = ["x == 0 ? 1 : abs(x)", "x != x ? 1 : y*log(x)", "not (x > 0) ? abs(x) : max(x, y)",
-                "1 < 2 and x > y ? sqrt(x) : x/y", "tanh(x)*y", "x**-2 + abs(x - y)", "asin(1 - x) < 0 ? 1 - x : acos(1 - x)",
-                "((not (x > 0) and y > 0) ? x*x : y) + (x > 0 ? y : y*log(0))"]
-
-
-@pytest.mark.parametrize("text", LINES_BEHIND)
-def test_lines_behind_a_simple_program_are_simplified_as_all_are(text: str) -> None:
-    program = parse(f"v = {text}")
-    simple = gradient(program)
-    whole = with_status(simple, program, [p.name for p in program.params])
-    want, got = for_machine(whole), for_machine(whole, simple)
-    assert print_program(got, "anf") == print_program(want, "anf")
-    if {e.op.name for e in simple.equations} <= PLAIN.keys():
-        assert got.equations[:len(simple.equations)] == simple.equations

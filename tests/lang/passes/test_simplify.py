@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import pipeline, simplify
+from adcli.lang.passes import simplify
 from hypothesis import given
 from laws import check_simplify
 from planted_faults import caught
@@ -101,45 +101,3 @@ def test_what_is_exact_together_is_exact_at_every_number(real: type[Any]) -> Non
                 assert (one.view(whole) == two.view(whole))[~np.isnan(x)].all()
         assert (real(1.5) * (real(2) * small) == real(3) * small).all()
         assert not (real(2) * (real(1.5) * small) == real(3) * small).all()   # not a whole number
-
-
-# ---------------------------------------------------------------- lines that stand already
-
-def lines_of(program: Program) -> list[Any]:
-    """Lines and results: variables by their names and by number, constants by their bits."""
-    numbers: dict[Any, tuple[Any, int]] = {}
-
-    def said(atoms: Any) -> list[Any]:
-        return [a.bits if isinstance(a, Lit) else numbers.setdefault(a, (a.name, len(numbers))) for a in atoms]
-    return [*[(said(e.outs), e.op, said(e.args)) for e in program.equations], said([r.atom for r in program.results])]
-
-
-@law(130)
-@given(extreme)
-def test_lines_that_stand_already_are_as_if_they_had_been_looked_at(written: Sample) -> None:
-    """Among the lines of a sweep forward, and before others."""
-    simple = simplify.simplify(parse(written.text))
-    moved = pipeline.tangents(simple)
-    assert lines_of(simplify.simplify_behind(moved, simple)) == lines_of(simplify.simplify(moved))
-
-
-def test_a_line_that_another_has_computed_before_does_not_stand() -> None:
-    """Nor does what reads it, nor need what was needed for it be needed."""
-    x, y = Var("x"), Var("y")
-    a, b, c, product, earlier = (Var(name) for name in ("a", "b", "c", "p", "e"))
-    mul, add, sin = TABLE["mul"], TABLE["add"], TABLE["sin"]
-    stand = (Equation((a,), sin, (x,)), Equation((product,), mul, (x, y)), Equation((b,), add, (product, a)))
-    simple = Program((Param(x, "x"), Param(y, "y")), stand, (Result("v", b),))
-    more = (Equation((earlier,), mul, (y, x)), *stand, Equation((c,), add, (a, product)))
-    found = simplify.simplify_behind(Program(simple.params, more, (*simple.results, Result("w", c))), simple)
-    assert [(e.outs, e.op, e.args) for e in found.equations] == [
-        ((earlier,), mul, (y, x)), ((a,), sin, (x,)), ((b,), add, (earlier, a))]
-    assert [r.atom for r in found.results] == [b, b]
-
-
-def test_lines_of_which_one_is_gone_are_dropped_where_nothing_needs_them() -> None:
-    simple = simplify.simplify(parse("input x\na = sin(x)\nb = exp(a)\nc = a*b\noutput c"))
-    first, second, _ = simple.equations
-    other = Equation((Var("d"),), TABLE["cos"], (simple.params[0].var,))
-    program = Program(simple.params, (other, first, second), (Result("c", other.outs[0]),))
-    assert simplify.simplify_behind(program, simple).equations == (other,)
