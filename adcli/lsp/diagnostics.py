@@ -1,8 +1,9 @@
-"""Diagnostics of a text, and the changes that mend it."""
+"""Diagnostics of a text, the changes that mend it, and those that bring it into canonical form."""
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 
 from lsprotocol.types import (
     CodeAction,
@@ -10,6 +11,7 @@ from lsprotocol.types import (
     CodeActionParams,
     Diagnostic,
     DiagnosticSeverity,
+    DocumentFormattingParams,
     Range,
     TextEdit,
     WorkspaceEdit,
@@ -18,10 +20,13 @@ from lsprotocol.types import (
 from adcli.lang.ir.errors import AdError, Fix, Source, one_line
 from adcli.lang.lower.fixes import LONGEST_TEXT, faults_of, touches
 from adcli.lang.lower.frontend import lowered
+from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.mend import shortest
 from adcli.lsp.open_text import OpenText
 
 LONGEST_TITLE = 80
+LINES = re.compile(r"[^\n]*\n|[^\n]+")
+"""The lines of a program with their ends; what else ends a line for Python (form feeds, U+2028) is part of one."""
 
 
 def diagnostics(text: OpenText) -> list[Diagnostic]:
@@ -81,3 +86,24 @@ def title(fault: AdError, fix: Fix) -> str:
         return f"Change to '{meant[1]}'"
     said = help[:1].upper() + help[1:] if help else f"Write {fix.text.strip()}"
     return said if len(said) <= LONGEST_TITLE and "\n" not in said else f"{said[:LONGEST_TITLE].splitlines()[0]} …"
+
+
+def formatting(text: OpenText, params: DocumentFormattingParams) -> list[TextEdit] | None:
+    """The changes that bring a text into canonical form, as `adcli fmt` writes it; none of a text with faults."""
+    if text.program is None:
+        return None
+    old, new = LINES.findall(text.source.text), LINES.findall(format_tree(text.tree))
+    edits = []
+    for what, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
+        if what != "equal":
+            edits.append(TextEdit(lines(text, a, b), text.places.written("".join(new[c:d]))))
+    return edits
+
+
+def lines(text: OpenText, first: int, behind: int) -> Range:
+    """Whole lines, counted from 0."""
+    return text.places.range(start_of_line(text, first), start_of_line(text, behind))
+
+
+def start_of_line(text: OpenText, number: int) -> int:
+    return text.source.start_of(number + 1) if number < len(text.places.lines) else len(text.source.text)

@@ -1,25 +1,31 @@
-"""Hover and completion: names and functions explained."""
+"""Hover, definitions and completion: names and functions explained."""
 from __future__ import annotations
 
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import lru_cache
+from pathlib import Path
 
 from lsprotocol.types import (
     CompletionItem,
     CompletionItemKind,
     CompletionList,
     CompletionParams,
+    DefinitionParams,
     Hover,
     HoverParams,
+    Location,
     MarkupContent,
     MarkupKind,
+    Position,
+    Range,
 )
 
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.notation import MATRIX_CALLS, constant
+from adcli.lang.lower import frontend
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.syntax.tree import Def, Typed
@@ -176,6 +182,30 @@ def head(text: OpenText, d: Def) -> str:
     """The first line of a definition, or all of one that fits a line."""
     end = d.brace if d.value is None else d.end
     return " ".join(text.source.text[d.start:end].split())
+
+
+# ---------------------------------------------------------------- definitions
+
+def definition(text: OpenText, params: DefinitionParams) -> Location | None:
+    """The assignment that gave a name the value it has at a place, or the declaration of what else it is."""
+    at = text.name_at(text.places.offset(params.position))
+    if at is None:
+        return None
+    if at.kind == KNOWN:
+        return in_prelude(at.name)
+    first = at.reads
+    return Location(text.uri, text.places.range(first.start, first.end)) if first is not None else None
+
+
+def in_prelude(name: str) -> Location | None:
+    """The definition of a function that the language itself has as text; one of the table has none."""
+    if name not in frontend.prelude():
+        return None
+    path = Path(frontend.__file__).with_name("prelude.ad")
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        if line.startswith(f"def {name}("):
+            return Location(path.resolve().as_uri(), Range(Position(number, 4), Position(number, 4 + len(name))))
+    return None
 
 
 # ---------------------------------------------------------------- completion

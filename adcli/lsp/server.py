@@ -23,7 +23,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from adcli.lang.ir.errors import AdError
-from adcli.lsp import diagnostics, hover, navigation
+from adcli.lsp import diagnostics, hover
 from adcli.lsp.open_text import OpenText
 from adcli.output.streams import say
 from adcli.output.version import __version__
@@ -40,8 +40,8 @@ PAUSE = 0.15
 ANSWERS: dict[str, tuple[Callable[[OpenText, Any], Any], Any]] = {
     lsp.TEXT_DOCUMENT_HOVER: (hover.hover, None),
     lsp.TEXT_DOCUMENT_COMPLETION: (hover.completion, lsp.CompletionOptions(resolve_provider=True)),
-    lsp.TEXT_DOCUMENT_DEFINITION: (navigation.definition, None),
-    lsp.TEXT_DOCUMENT_FORMATTING: (navigation.formatting, None),
+    lsp.TEXT_DOCUMENT_DEFINITION: (hover.definition, None),
+    lsp.TEXT_DOCUMENT_FORMATTING: (diagnostics.formatting, None),
     lsp.TEXT_DOCUMENT_CODE_ACTION: (diagnostics.code_actions, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix])),
 }
 """Handler of each request about a text, and its options in the protocol."""

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from adcli.manual.functions import FunctionFacts
-    from adcli.manual.roff import Described
+
 
 def completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Topics and verbs that begin so, for the shell."""
@@ -34,18 +33,12 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 
 @click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
-@click.option("--man", cls=Option, group=WRITTEN, is_flag=True, help="Write the whole manual as a man page.")
 @click.pass_context
-def help_command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
+def help_command(context: click.Context, topic: tuple[str, ...]) -> int:
     """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
 
     On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set; see adcli help environment.
     """
-    if man:
-        if topic:
-            raise AdError("--man writes the whole manual", help="leave out the topic: adcli help --man")
-        click.echo(man_page(context), nl=False)
-        return 0
     show(text(context, "-".join(topic).lower().replace(" ", "-").replace("_", "-")))
     return 0
 
@@ -93,24 +86,6 @@ def verb(context: click.Context, name: str) -> click.Context:
     found = root.command.get_command(root, name)
     assert found is not None, name
     return click.Context(found, info_name=name, parent=root)
-
-
-def man_page(context: click.Context) -> str:
-    from adcli.manual import TOPICS, chapter
-    from adcli.manual.roff import page
-    about = "values and exact derivatives of formulas and programs"
-    return page(__version__, about, described(context), map(chapter, TOPICS))
-
-
-def described(context: click.Context) -> Iterator[Described]:
-    from adcli.manual.roff import Described
-    for name in verbs(context):
-        with verb(context, name) as inner:
-            options = [record for p in inner.command.get_params(inner)
-                       if isinstance(p, click.Option) and (record := p.get_help_record(inner))]
-            usage = f"adcli {name} {' '.join(inner.command.collect_usage_pieces(inner))}"
-            examples = inner.command.examples if isinstance(inner.command, Command) else ()
-            yield Described(name, usage, inner.command.help or "", options, examples)
 
 
 def show(text: str) -> None:

@@ -15,7 +15,6 @@ from session_seed import half
 from adcli.answers import bulk, results
 from adcli.answers.evaluation import NUMBERS_AT_ONCE
 from adcli.input.points import span
-from adcli.output import lines
 
 PROGRAM = "v = abs(x)*log(y) + z\nw = 1/y"
 POINTS = [["x=-1:1:7,y=-1:3:9,z=0.1:0.7:3"], ["x=0:1e-7:5,y=1e300,z=1:1e17:4"], ["x=1,y=1,z=0:3:4", "y=2,z=-0.0:1:3,x=1e16"],
@@ -30,9 +29,9 @@ def no_writer(keep):
 def ways(*args):
     """What the way point by point and the two ways in arrays give."""
     found = []
-    for many, block, writer in ((10**9, 5, lines.writer), (0, 5, lines.writer), (0, 1 << 15, lines.writer), (0, 5, no_writer)):
+    for many, block, writer in ((10**9, 5, bulk.writer), (0, 5, bulk.writer), (0, 1 << 15, bulk.writer), (0, 5, no_writer)):
         with mock.patch.object(results, "MANY", many), mock.patch.object(bulk, "BLOCK", block), \
-                mock.patch.object(lines, "writer", writer):
+                mock.patch.object(bulk, "writer", writer):
             found.append(adcli(*args))
     return found
 
@@ -91,9 +90,9 @@ def test_a_grid_that_memory_does_not_hold_is_refused_before_it_is_computed(file,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("adcli.codegen.machine.memory.available", lambda: 1 << 33)
     tensors = ["-e", "input A(n), x, y, z = 1", "-e", "v = A(0)*x*y*z"], f"A=[1],{grid}"
-    lines, at = tensors if file.startswith("t") else (["-e", "param z = 1", "-e", "v = x*y*z"], grid)
+    given, at = tensors if file.startswith("t") else (["-e", "param z = 1", "-e", "v = x*y*z"], grid)
     with mock.patch.object(bulk, "run_arrays", side_effect=AssertionError):
-        ended = adcli("eval", *lines, "--at", at, "-o", file)
+        ended = adcli("eval", *given, "--at", at, "-o", file)
     assert ended.code == 2 and "numbers needs" in ended.err and " of memory, but only " in ended.err
     assert "help: " in ended.err and not list(tmp_path.iterdir())
 

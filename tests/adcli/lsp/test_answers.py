@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from places import ROOT
 from session_seed import drawn
 
-from adcli.lsp import diagnostics, hover, navigation
+from adcli.lsp import diagnostics, hover
 from adcli.lsp.open_text import OpenText, Positions
 from adcli.lsp.scopes import INDEX
 from adcli.lsp.server import ANSWERS
@@ -128,14 +128,14 @@ def test_formatting_is_that_of_fmt_with_the_line_ends_of_the_text():
     for ends in ("\n", "\r\n"):
         written = f"v=x*(sin (y)){ends}{ends}# kept{ends}w = v + 1{ends}u=2*w"
         text = OpenText(URI, written)
-        made = edited(written, plain(navigation.formatting(text, None)))
+        made = edited(written, plain(diagnostics.formatting(text, None)))
         assert made == ends.join(["v = x * sin(y)", "", "# kept", "w = v + 1", "u = 2 * w", ""])
-    assert navigation.formatting(OpenText(URI, "v = 2x"), None) is None
+    assert diagnostics.formatting(OpenText(URI, "v = 2x"), None) is None
     for blank in "\v\f\x1c\x1d\x1e\x85\u2028\u2029":   # which end a line for Python, and none of a program or of an editor
         written = f"# a{blank}b\nv=x\nw =  v\n"
-        made = edited(written, plain(navigation.formatting(OpenText(URI, written), None)))
+        made = edited(written, plain(diagnostics.formatting(OpenText(URI, written), None)))
         assert made == f"# a{blank}b\nv = x\nw = v\n"
-    assert navigation.formatting(OpenText(URI, "v = x + 1\n"), None) == []
+    assert diagnostics.formatting(OpenText(URI, "v = x + 1\n"), None) == []
 
 
 # ---------------------------------------------------------------- what is said

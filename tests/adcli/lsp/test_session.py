@@ -18,8 +18,8 @@ LONG = "input x0 in [0, 1]\n" + "".join(f"x{i + 1} = sin(x{i}) * {i}.5 + y\n" fo
 
 NOISY = """
 import os, sys
-from adcli.lsp import navigation, server
-definition = navigation.definition
+from adcli.lsp import hover, server
+definition = hover.definition
 def noisy(text, params):
     print("printed"); os.write(1, b"written"); os.system("echo from a process")
     return definition(text, params)

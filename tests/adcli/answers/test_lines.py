@@ -9,7 +9,8 @@ import pytest
 from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.lang.ir import LEVELS
 
-from adcli.output import lines, report
+from adcli.answers import bulk
+from adcli.output import report
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import number_format
 
@@ -59,8 +60,8 @@ def test_the_same_bytes(name, form, status, way):
     for template, hexadecimal in FORMATS.values():
         number = number_format(template, hexadecimal)
         for headed in ((True, False) if form == "text" else (True,)):
-            with mock.patch.object(lines, "writer", no_writer if way == "python" else lines.writer):
-                made = lines.lines(layout, form, number, headed)
+            with mock.patch.object(bulk, "writer", no_writer if way == "python" else bulk.writer):
+                made = bulk.lines(layout, form, number, headed)
                 found = made.header + made.filled(columns, np.array(levels) if made.status else None)
                 native = made.native is not None
             if form == "text" and headed:
