@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adcli.codegen.loops.addresses import Addresses
+from adcli.codegen.loops.copies import Copies
 from adcli.codegen.loops.quotients import TOGETHER, quotients, reciprocal, suits
 from adcli.codegen.nests.schedule import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.rows.instructions import suffix, vector
@@ -32,7 +32,7 @@ class BodyValue:
 class BodyWriter:
     """Writes the body of the comprehension of `function`, for a tile of so many rows and blocks."""
 
-    def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
+    def __init__(self, function: Copies, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
         self.carried = {power.result: power for power in function.schedule.powers if power.along is not None}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from adcli.codegen.loops.addresses import Addresses
+from adcli.codegen.loops.copies import Copies
 from adcli.codegen.loops.frames import FunctionWriter, Placed
 from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir.affine import Index
@@ -43,7 +43,7 @@ def counted(schedule: Schedule) -> bool:
     return bool(cut(schedule)) or (schedule.block is not None and schedule.block.adds)
 
 
-class Boxes(Addresses):
+class Boxes(Copies):
     """A nest that sums the points of one box."""
 
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:

@@ -30,6 +30,28 @@ SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
 
+class Accumulators:
+    """Memory of a nest for so many registers at each value of an index, from `low` on."""
+
+    def __init__(self, f: IndexLoops, index: Index, blocks: int) -> None:
+        self.f, self.index, self.width, self.low = f, index, f.lanes * blocks, ""
+        self.align = f.bytes * f.lanes
+        self.memory = f.place(0, f"alloca {f.scalar}, i64 {SIDE_BY_SIDE * self.width}, align {self.align}")
+
+    def place(self) -> str:
+        """Where those of the index at hand lie."""
+        f, (text, level) = self.f, self.f.bound[self.index]
+        offset = f.times(f.place(level, f"sub i64 {text}, {self.low}"), level, str(self.width))
+        return f.place(level, f"getelementptr {f.scalar}, ptr {self.memory}, i64 {offset}")
+
+    def keep(self, at: str, values: Sequence[str]) -> None:
+        for u, x in enumerate(values):
+            self.f.say(f"store {self.f.real} {x}, ptr {self.f.step_over(at, u)}, align {self.align}")
+
+    def read(self, at: str, count: int) -> list[str]:
+        return [self.f.put(f"load {self.f.real}, ptr {self.f.step_over(at, u)}, align {self.align}") for u in range(count)]
+
+
 class NestWriter(IndexLoops):
     """Writes one nest."""
 
@@ -89,8 +111,8 @@ class NestWriter(IndexLoops):
             return
         nothing = -0.0 if self.op.reduction == "+" and self.op.onto is not None else NEUTRAL[self.op.reduction]
         neutral = self.vectors.constant(nothing)
-        if self.schedule.innermost is not None:
-            self.side_by_side(self.schedule.innermost, blocks, neutral)
+        if (last := self.schedule.innermost) is not None and (v := self.schedule.vector) is not None:
+            side_by_side(self, last, v, blocks, neutral)
             return
         sums = [neutral] * (rows * blocks)
         if not self.schedule.inner and not self.schedule.reduces:
@@ -102,48 +124,6 @@ class NestWriter(IndexLoops):
             values = [self.across(values[t * blocks:(t + 1) * blocks]) for t in range(rows)]
             places = [(t, 0) for t in range(rows)]
         self.store(places, values, 1 if self.schedule.reduces else self.lanes)
-
-    def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
-        """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
-        as SIDE_BY_SIDE at a time."""
-        v, width = self.schedule.vector, self.lanes * blocks
-        assert v is not None
-        memory = self.place(0, f"alloca {self.scalar}, i64 {SIDE_BY_SIDE * width}, align {self.bytes * self.lanes}")
-        whole = self.limits(last)
-        self.open_loop(None, *whole, SIDE_BY_SIDE, ())
-        low = self.frames[-1].index
-        high = self.put(f"call i64 @llvm.smin.i64(i64 {self.put(f'add i64 {low}, {SIDE_BY_SIDE}')}, i64 {whole[1]})")
-
-        def accumulators() -> str:
-            text, level = self.bound[last]
-            offset = self.times(self.place(level, f"sub i64 {text}, {low}"), level, str(width))
-            return self.place(level, f"getelementptr {self.scalar}, ptr {memory}, i64 {offset}")
-
-        def kept(at: str, values: Sequence[str]) -> None:
-            for u, x in enumerate(values):
-                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align {self.bytes * self.lanes}")
-
-        def read(at: str, count: int) -> list[str]:
-            whole = self.bytes * self.lanes
-            return [self.put(f"load {self.real}, ptr {self.step_over(at, u)}, align {whole}") for u in range(count)]
-
-        self.open_loop(last, low, high, 1, ())
-        kept(accumulators(), [neutral] * blocks)
-        self.close(last, [])
-        begin, end = self.limits(v)
-        for first, until, step, count in self.passes(begin, end):
-            self.open_loop(v, first, until, step, ())
-            self.tail = self.remaining(end) if count == 0 else None
-            self.open_loop(last, low, high, 1, ())
-            at = accumulators()
-            kept(at, self.point(1, max(count, 1), read(at, max(count, 1))))
-            self.close(last, [])
-            self.tail = None
-            self.close(v, [])
-        self.open_loop(last, low, high, 1, ())
-        self.store([(0, 0)], [self.across(read(accumulators(), blocks))], 1)
-        self.close(last, [])
-        self.close_loop([])
 
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
@@ -315,3 +295,28 @@ class NestWriter(IndexLoops):
         one = self.vectors.constant(1.0)
         return self.put(f"call {self.real} @{name}(ptr {at}, i32 {self.bytes}, {kind} {mask}, {self.real} {one})")
 
+
+def side_by_side(f: NestWriter, last: Index, v: Index, blocks: int, neutral: str) -> None:
+    """Elements along the last index together, for every block of the reduced one; as many as SIDE_BY_SIDE at a time."""
+    side = Accumulators(f, last, blocks)
+    whole = f.limits(last)
+    f.open_loop(None, *whole, SIDE_BY_SIDE, ())
+    side.low = f.frames[-1].index
+    high = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {side.low}, {SIDE_BY_SIDE}')}, i64 {whole[1]})")
+    f.open_loop(last, side.low, high, 1, ())
+    side.keep(side.place(), [neutral] * blocks)
+    f.close(last, [])
+    begin, end = f.limits(v)
+    for first, until, step, count in f.passes(begin, end):
+        f.open_loop(v, first, until, step, ())
+        f.tail = f.remaining(end) if count == 0 else None
+        f.open_loop(last, side.low, high, 1, ())
+        at = side.place()
+        side.keep(at, f.point(1, max(count, 1), side.read(at, max(count, 1))))
+        f.close(last, [])
+        f.tail = None
+        f.close(v, [])
+    f.open_loop(last, side.low, high, 1, ())
+    f.store([(0, 0)], [f.across(side.read(side.place(), blocks))], 1)
+    f.close(last, [])
+    f.close_loop([])

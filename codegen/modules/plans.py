@@ -22,6 +22,7 @@ from adcli.codegen.modules.module import TensorModule, gathers
 from adcli.codegen.modules.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.modules.sequence import EVERYTHING
 from adcli.codegen.modules.sweeps import Sweeps
+from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.nests.schedule_cost import cost
@@ -64,131 +65,143 @@ class CallPlanner:
     def plan(self, key: Shapes) -> CallPlan:
         """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
         they do not fit, or need too much memory."""
-        program, module = self.program, self.module
-        integers = {program.params[k].name: n for k, n in zip(self.counts, key[-1], strict=True)} if self.counts else {}
-        given = key[:len(program.params)]
-        sizes = bind(program, {p.name: s for p, s in zip(program.params, given, strict=True)}, integers)
-        prove(program, sizes)
-        prove_steps(program, sizes)
-        found = shapes(program, sizes)
-        for v in module.env.tensors:
-            found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
-        self.refuse_empty(sizes, found)
-        segments = self.segmented(sizes, found)
-        cells = (ctypes.c_int64 * module.cells)()
-        of_inputs, sizes = sizes, {**sizes, **self.whole_ranges(sizes)}
-        for name, at in module.env.sizes.items():
-            cells[at] = sizes.get(name, 0)
-        taken, shared = list[float](), 0.0
-        for k, step in enumerate(module.steps):
-            if step.loop is not None:
-                taken.append(self.plan_loop(step, sizes, found, cells))
-                shared += self.share_loop(step, sizes, cells)
-                continue
-            costs = self.costs(step, sizes, found)
-            best = cells[module.choices + k] = cheapest(costs)
-            taken.append(costs[best] if costs else 0.0)
-            shared += self.share_step(k, step.schedules[best], [sizes], cells) if step.schedules else 0.0
-        shared += sum(self.share_rows(k, g, sizes, taken[g.first:g.last], cells) for k, g in enumerate(module.rows))
-        live = self.offsets(found, segments)
-        results = sum(self.size(v) * prod(found[v]) for v in self.made)
-        refuse_much(live[1] + results, self.limit)
+        params = self.program.params
+        integers = {params[k].name: n for k, n in zip(self.counts, key[-1], strict=True)} if self.counts else {}
+        sizes = bind(self.program, {p.name: s for p, s in zip(params, key[:len(params)], strict=True)}, integers)
+        prove(self.program, sizes)
+        prove_steps(self.program, sizes)
+        return PlanAtSizes(self, sizes).plan()
+
+    def size(self, v: Var) -> int:
+        """Bytes of an element."""
+        return 8 if v.integer or v.truth else self.real.itemsize
+
+
+class PlanAtSizes:
+    """A plan under construction: the `shapes` of all values, the actions, and the `cells` of `env`, with the nests that steps use
+    and what of them is for a team."""
+
+    def __init__(self, planner: CallPlanner, sizes: Mapping[str, int]) -> None:
+        self.planner, self.module, self.program, self.of_inputs = planner, planner.module, planner.program, sizes
+        self.sizes = dict(sizes)
+        self.shapes = shapes(self.program, sizes)
+        for v in self.module.env.tensors:
+            self.shapes.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
+        self.segments = self.segmented()
+        self.sizes |= self.whole_ranges()
+        self.cells: Any = (ctypes.c_int64 * self.module.cells)()
+        for name, at in self.module.env.sizes.items():
+            self.cells[at] = self.sizes.get(name, 0)
+
+    def plan(self) -> CallPlan:
+        """All of it. AdError where a gather has nothing to choose from, or a run is too much."""
+        self.refuse_empty()
+        module, planner, segments = self.module, self.planner, self.segments
+        taken, of_team = [list(x) for x in zip(*[self.step(k, s) for k, s in enumerate(module.steps)], strict=True)] or [[], []]
+        shared = sum(of_team) + sum(self.share_rows(k, g, taken[g.first:g.last]) for k, g in enumerate(module.rows))
+        live, memory = self.offsets()
+        outputs = [self.shapes[v] for v in planner.made]
+        results = sum(planner.size(v) * prod(self.shapes[v]) for v in planner.made)
+        refuse_much(memory + results, planner.limit)
         instructions = sum(x * segments.times(k) for k, x in enumerate(taken))
         refuse_long(instructions)
-        numbers = self.numbers(live[0])
-        actions = [numbered(self.stretch(x, cells) if isinstance(x, Run) else x, numbers) for x in segments.actions]
-        places = {numbers[v]: (at, self.count(v, segments.bytes, found)) for v, at in live[0].items()}
-        outputs = [found[v] for v in self.made]
-        memory = ResultMemory(outputs, self.real.itemsize, partial(blank, dtype=self.real))
-        helped = inf if module.parts else module.helped(cells)
-        return CallPlan(cells, places, live[1], live[1] + results, outputs, memory, joined(actions),
-                        idle_window(shared, sum(taken), helped), instructions, of_inputs, found, segments.bytes)
+        numbers = self.numbers(live)
+        actions = [numbered(self.stretch(x) if isinstance(x, Run) else x, numbers) for x in segments.actions]
+        places = {numbers[v]: (at, self.count(v)) for v, at in live.items()}
+        helped = inf if module.parts else module.helped(self.cells)
+        return CallPlan(self.cells, places, memory, memory + results, outputs,
+                        ResultMemory(outputs, planner.real.itemsize, partial(blank, dtype=planner.real)), joined(actions),
+                        idle_window(shared, sum(taken), helped), instructions, dict(self.of_inputs), self.shapes, segments.bytes)
 
     def numbers(self, offsets: Mapping[object, int]) -> dict[object, int]:
         """Numbers for the names of memory: the cells of values, and numbers below 0 for what checkpoints keep."""
         kept = [name for name in offsets if not isinstance(name, Var)]
         return dict(chain(self.module.env.tensors.items(), ((name, -1 - k) for k, name in enumerate(kept))))
 
-    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
-              steps: int = 1) -> list[float]:
+    # ------------------------------------------------------------ nests, and what threads share of them
+
+    def step(self, k: int, step: ModuleStep) -> tuple[float, float]:
+        """Choose the nests of a step; its instructions, and those of them that a team shares."""
+        if step.loop is not None:
+            return self.loop(step, step.loop)
+        best, instructions = self.choose(k, self.costs(step, self.sizes))
+        return instructions, self.share_step(k, step.schedules[best], [self.sizes]) if step.schedules else 0.0
+
+    def loop(self, step: ModuleStep, loop: StepLoop) -> tuple[float, float]:
+        """The same of a recurrence, by the middle one of its steps, for all steps."""
+        low, high = number(loop.low, self.sizes), number(loop.high, self.sizes)
+        taken = shared = 0.0
+        middle, *ends = [{**self.sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
+        for inner in step.each if low < high else ():
+            for sizes in ends:
+                self.costs(inner, sizes)
+            k = self.module.choosers.index(inner)
+            best, instructions = self.choose(k, self.costs(inner, middle, high - low))
+            taken += (instructions + OF_A_CALL) * (high - low)
+            if inner.schedules:
+                shared += self.share_step(k, inner.schedules[best], [middle, *ends], high - low) * (high - low)
+        return taken, shared
+
+    def costs(self, step: ModuleStep, sizes: Mapping[str, int], steps: int = 1) -> list[float]:
         """Costs of the schedules of a step, at each of so many steps of a loop. AdError where its whole numbers are too large."""
         for schedule in step.schedules:
-            require_words(self.program, step.equations[0], schedule.op, sizes, found)
+            require_words(self.program, step.equations[0], schedule.op, sizes, self.shapes)
         if step.calls:
             return [matrices.cost(step.equations[0], sizes)]
         return [cost(n, sizes, self.module.entry.lanes, steps) for n in step.schedules]
 
-    def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
-        """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
-        loop, total = step.loop, 0.0
-        assert loop is not None
-        low, high = number(loop.low, sizes), number(loop.high, sizes)
-        if low >= high:
-            return 0.0
-        for inner in step.each:
-            for end in (low, high - 1):
-                self.costs(inner, {**sizes, loop.step: end}, found)
-            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found, high - low)
-            best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
-            total += (costs[best] + OF_A_CALL) * (high - low)
-        return total
+    def choose(self, k: int, costs: Sequence[float]) -> tuple[int, float]:
+        """Enter the cheapest nest; its number and cost."""
+        least = min(costs, default=0.0)
+        best = self.cells[self.module.choices + k] = costs.index(least) if costs else 0
+        return best, least
 
-    def share_loop(self, step: ModuleStep, sizes: Mapping[str, int], cells: Any) -> float:
-        """Enter what of a recurrence is for a team; its instructions."""
-        loop, shared = step.loop, 0.0
-        assert loop is not None
-        low, high = number(loop.low, sizes), number(loop.high, sizes)
-        at = [{**sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
-        for inner in step.each if low < high else ():
-            k = self.module.choosers.index(inner)
-            schedule = inner.schedules[cells[self.module.choices + k]] if inner.schedules else None
-            shared += 0.0 if schedule is None else self.share_step(k, schedule, at, cells, high - low) * (high - low)
-        return shared
-
-    def share_step(self, k: int, schedule: Schedule, at: Sequence[Mapping[str, int]], cells: Any, steps: int = 1) -> float:
+    def share_step(self, k: int, schedule: Schedule, at: Sequence[Mapping[str, int]], steps: int = 1) -> float:
         """Enter the values of a nest's outermost index for a team, where that pays and they are the same for all of these sizes;
         the instructions of what is entered. The first sizes are the usual ones."""
-        team = self.module.env.team
-        if team is None or schedule.shared is None:
+        if self.module.env.team is None or schedule.shared is None:
             return 0.0
-        taken = cost(schedule, at[0], self.module.entry.lanes, steps)
-        if seconds(taken) < WORTH_HELP:
-            return 0.0
-        r = schedule.range(schedule.shared)
+        taken, r = cost(schedule, at[0], self.module.entry.lanes, steps), schedule.range(schedule.shared)
         ends = {(number(r.low, sizes), number(r.high, sizes)) for sizes in at}
-        if len(ends) > 1:
+        if seconds(taken) < WORTH_HELP or len(ends) > 1:
             return 0.0
-        self.enter(k, *ends.pop(), cells, schedule.whole(self.module.entry.lanes))
+        self.enter(k, *ends.pop(), schedule.whole(self.module.entry.lanes))
         return taken
 
-    def enter(self, number: int, low: int, high: int, cells: Any, whole: int = 1) -> None:
+    def enter(self, k: int, low: int, high: int, whole: int = 1) -> None:
         """Enter values of an index for a team, in parts of multiples of `whole`."""
         assert self.module.env.team is not None
-        first = self.module.env.team.of(number)
-        cells[first + FROM], cells[first + TO], cells[first + WHOLE] = low, high, whole
+        first = self.module.env.team.of(k)
+        self.cells[first + FROM], self.cells[first + TO], self.cells[first + WHOLE] = low, high, whole
 
-    def share_rows(self, k: int, g: RowBlocks, sizes: Mapping[str, int], taken: Sequence[float], cells: Any) -> float:
+    def entered(self, k: int) -> bool:
+        """True if a team has something of a step."""
+        team = self.module.env.team
+        return team is not None and bool(self.cells[team.of(k) + FROM] < self.cells[team.of(k) + TO])
+
+    def share_rows(self, k: int, g: RowBlocks, taken: Sequence[float]) -> float:
         """Enter the parts of rows that steps go along for a team, in place of what each of these has entered; the instructions
         that are entered so and have not been before."""
-        team, parts = self.module.env.team, sizes[g.name("parts")]
-        if team is None or not parts:
+        parts = self.sizes[g.name("parts")]
+        if self.module.env.team is None or not parts:
             return 0.0
-        self.enter(len(self.module.choosers) + k, 0, parts, cells)
-        before = [team.of(n) for n in range(g.first, g.last)]
-        return sum(t for at, t in zip(before, taken, strict=True) if cells[at + FROM] >= cells[at + TO])
+        self.enter(len(self.module.choosers) + k, 0, parts)
+        return sum(t for n, t in zip(range(g.first, g.last), taken, strict=True) if not self.entered(n))
 
-    def whole_ranges(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    # ------------------------------------------------------------ actions
+
+    def whole_ranges(self) -> dict[str, int]:
         """Cells for whole ranges: a step goes along all steps of time; and the rows done together."""
         found: dict[str, int] = {}
         for g in self.module.rows:
-            found |= g.cells(sizes, self.size, EVERYTHING)
+            found |= g.cells(self.sizes, self.planner.size, EVERYTHING)
         for step, p in zip(self.module.steps, self.module.parts, strict=False):
             if step.block is not None:
-                ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, sizes), number(p.high, sizes))
+                ends = (-EVERYTHING, EVERYTHING) if step.loop is None else (number(p.low, self.sizes), number(p.high, self.sizes))
                 found.update(zip(step.block.names, (*ends, 0), strict=True))
         return found
 
-    def segmented(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> SegmentPlan:
+    def segmented(self) -> SegmentPlan:
         """Actions in order."""
         module = self.module
         if not module.parts:
@@ -196,35 +209,36 @@ class CallPlanner:
             touched = list(dict.fromkeys(together.get(k, range(k, k + 1)) for k in range(len(module.steps))))
             apart: dict[object, int] = {}
             for g in module.rows:
-                given = g.cells(sizes, self.size, EVERYTHING)
+                given = g.cells(self.sizes, self.planner.size, EVERYTHING)
                 apart |= {v: max(0, given[g.name("parts")] - 1) * given[g.bytes_of_sum(k)] for k, (_, v) in g.sums.items()}
             return SegmentPlan([Run(k) for k in range(len(module.steps))], apart, [set(x) for x in touched])
-        sweeps = Sweeps(module.parts, sizes, found, self.real.itemsize)
+        sweeps = Sweeps(module.parts, self.sizes, self.shapes, self.planner.real.itemsize)
         loops = [(k, s) for k, s in enumerate(module.steps) if s.loop is not None]
         checkpointed = {k for k, s in loops if isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint}
-        own = set(self.own)
-        segments = planned(sweeps, checkpointed, own) if checkpointed else None
+        segments = planned(sweeps, checkpointed, set(self.planner.own)) if checkpointed else None
         return segments or in_order(sweeps, bool(checkpointed))
 
-    def stretch(self, run: Run, cells: Any) -> Stretch:
-        """One step, for some of its steps of time or all; a team shares what of them is done. `cells` are the plan's."""
-        step, env, team = self.module.steps[run.k], self.module.env, self.module.env.team
+    def stretch(self, run: Run) -> Stretch:
+        """One step, for some of its steps of time or all; a team shares what of them is done."""
+        step, env = self.module.steps[run.k], self.module.env
         if run.low is None or run.high is None or step.block is None:
             return Stretch(run.k, run.k + 1)
         given = [(env.sizes[n], x) for n, x in zip(step.block.names, (run.low, run.high, int(run.more)), strict=True)]
-        schedule = step.schedules[cells[self.module.choices + run.k]] if step.schedules else None
-        first = 0 if team is None else team.of(run.k)
-        if schedule is not None and first and cells[first + FROM] < cells[first + TO] and schedule.shared is step.block.index:
+        schedule = step.schedules[self.cells[self.module.choices + run.k]] if step.schedules else None
+        if schedule is not None and env.team is not None and self.entered(run.k) and schedule.shared is step.block.index:
+            first = env.team.of(run.k)
             given += [(first + FROM, run.low), (first + TO, run.high)]
         return Stretch(run.k, run.k + 1, tuple(given))
 
-    def offsets(self, found: Mapping[Var, tuple[int, ...]], segments: SegmentPlan) -> tuple[dict[object, int], int]:
+    # ------------------------------------------------------------ memory
+
+    def offsets(self) -> tuple[dict[object, int], int]:
         """Where values lie that are neither input nor result, and the bytes of all: a value's place is free for others after the
         last step that reads it."""
         values, cells = self.module.values, self.module.env.tensors
-        own = set[object](self.own)
+        own = set[object](self.planner.own)
         phases: list[list[object]] = []
-        for touched in segments.touched:
+        for touched in self.segments.touched:
             names: dict[object, None] = {}
             for k in sorted(k for k in touched if isinstance(k, int)):
                 names.update((values[cells[v]], None) for v in used(self.module.steps[k]) if isinstance(v, Var) and v in cells)
@@ -233,10 +247,8 @@ class CallPlanner:
         placed, free, end = dict[object, int](), list[tuple[int, int]](), 0
         lying: dict[int, list[tuple[int, int]]] = {}
         for k, lives in enumerate(phases):
-            for v in lives:
-                if v in placed:
-                    continue
-                size = -(-max(self.count(v, segments.bytes, found), 8) // CACHE_LINE) * CACHE_LINE
+            for v in [v for v in lives if v not in placed]:
+                size = -(-max(self.count(v), 8) // CACHE_LINE) * CACHE_LINE
                 at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
                 if at is None:
                     start, end = end, end + size
@@ -246,30 +258,22 @@ class CallPlanner:
                         free.append((start + size, n - size))
                 placed[v] = start
                 lying.setdefault(last[v], []).append((start, size))
-            free += lying.pop(k, [])
-            free = merged(free)
+            free = merged(free + lying.pop(k, []))
         return placed, end
 
-    def size(self, v: Var) -> int:
-        """Bytes of an element."""
-        return 8 if v.integer or v.truth else self.real.itemsize
-
-    def count(self, v: object, windows: Mapping[object, int], shapes: Mapping[Var, tuple[int, ...]]) -> int:
+    def count(self, v: object) -> int:
         """The bytes of a value, or of what checkpoints keep."""
-        return windows[v] if v in windows or not isinstance(v, Var) else self.size(v) * prod(shapes[v])
+        windows = self.segments.bytes
+        return windows[v] if v in windows or not isinstance(v, Var) else self.planner.size(v) * prod(self.shapes[v])
 
-    def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
+    def refuse_empty(self) -> None:
         """AdError where a gather has nothing to choose from."""
         equations = [e for step in self.module.choosers for e in (step.loop.equations if step.loop else step.equations)]
         for e, op in [(e, e.op) for e in equations if isinstance(e.op, Comprehension)]:
             for s, tensor, d in gathers(e, op, op.write):
-                if isinstance(tensor, Var) and found[tensor][d] == 0 and has_points(op, sizes):
+                if isinstance(tensor, Var) and self.shapes[tensor][d] == 0 and has_points(op, self.of_inputs):
                     raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
                                   f"which has no elements", e.span, None, self.program.source)
-
-
-def cheapest(costs: Sequence[float]) -> int:
-    return costs.index(min(costs)) if costs else 0
 
 
 def made(step: ModuleStep) -> list[Var]:

@@ -16,6 +16,7 @@ where a block would read what another one has half made.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -55,11 +56,11 @@ class SegmentPlan:
     actions: list[Action]
     bytes: dict[object, int]
     touched: list[set[object]]
-    more: dict[int, int] = field(default_factory=dict)
+    more: Counter[int] = field(default_factory=Counter)
     """How many sweeps make again what a step makes."""
 
     def times(self, k: int) -> int:
-        return 1 + self.more.get(k, 0)
+        return 1 + self.more[k]
 
 
 def in_order(sweeps: Sweeps, fills: bool) -> SegmentPlan:
@@ -144,33 +145,16 @@ def _along(sweeps: Sweeps, v: Var, groups: set[int]) -> bool:
     return True
 
 
-class _Planner:
-    """Goes through all phases as a call will, and writes down what it does."""
+class _Runs:
+    """Which parts run where: `runs` has those of each sweep, `again` the loops among them that an earlier sweep has made; what is
+    in `windowed` has windows, what is in `whole` none."""
 
     def __init__(self, sweeps: Sweeps, groups: set[int], whole: set[Var]) -> None:
         self.sweeps, self.groups, self.whole = sweeps, groups, whole
         self.windowed = {v for v in sweeps.writers if v not in whole}
-        self.found = SegmentPlan([], {}, [])
-        self.at: dict[Var, tuple[int, int]] = {}
-        """The first element of the window of a tensor now, and the one behind its last."""
-        self.begun: set[int] = set()
-        self.made: dict[Var, set[int]] = {v: set() for v in self.windowed}
-        """The parts that have written what is in a window now."""
-        self.strides = {v: sweeps.width * prod(sweeps.shapes[v][1:]) for v in self.windowed}
         self.runs = {n: self.members(n) for n in range(len(sweeps.sweeps))}
         self.again = {n: [k for k in ks if sweeps.parts[k].kind == LOOP and sweeps.level[k] < n] for n, ks in self.runs.items()}
-        for ks in self.again.values():
-            for k in ks:
-                self.found.more[k] = self.found.more.get(k, 0) + 1
         self.check()
-        others = [(x, p.k) for p in sweeps.parts if (x := self.alone(p)) is not None]
-        for level, k in sorted([*((float(n), -1) for n in self.runs), *others]):
-            if k < 0:
-                self.sweep(int(level), sweeps.sweeps[int(level)])
-            else:
-                self.single(sweeps.parts[k])
-
-    # ------------------------------------------------------------ what runs where
 
     def alone(self, p: StepPart) -> float | None:
         """The level of a part that runs between sweeps."""
@@ -228,6 +212,26 @@ class _Planner:
                 if (alone is not None and alone > n) or any(m >= n and p.k in ks for m, ks in self.runs.items()):
                     return True
         return False
+
+
+class _Planner(_Runs):
+    """Goes through all phases as a call will, and writes down what it does."""
+
+    def __init__(self, sweeps: Sweeps, groups: set[int], whole: set[Var]) -> None:
+        super().__init__(sweeps, groups, whole)
+        self.found = SegmentPlan([], {}, [], Counter(k for ks in self.again.values() for k in ks))
+        self.at: dict[Var, tuple[int, int]] = {}
+        """The first element of the window of a tensor now, and the one behind its last."""
+        self.begun: set[int] = set()
+        self.made: dict[Var, set[int]] = {v: set() for v in self.windowed}
+        """The parts that have written what is in a window now."""
+        self.strides = {v: sweeps.width * prod(sweeps.shapes[v][1:]) for v in self.windowed}
+        others = [(x, p.k) for p in sweeps.parts if (x := self.alone(p)) is not None]
+        for level, k in sorted([*((float(n), -1) for n in self.runs), *others]):
+            if k < 0:
+                self.sweep(int(level), sweeps.sweeps[int(level)])
+            else:
+                self.single(sweeps.parts[k])
 
     # ------------------------------------------------------------ phases
 
@@ -370,10 +374,13 @@ class _Planner:
                     found[a.tensor] = int(self.sweeps.level[k])
         return found
 
+    def later(self, n: int) -> list[int]:
+        """The loops of a sweep that are made again in later ones."""
+        return sorted({k for m, ks in self.again.items() if m > n for k in ks if self.sweeps.level[k] == n})
+
     def keeps(self, n: int) -> list[object]:
         """The names of what is kept, of all that is written or read in a sweep."""
-        later = {k for m, ks in self.again.items() if m > n for k in ks if self.sweeps.level[k] == n}
-        names: list[object] = [("kept", v) for v in self.states(sorted(later) + self.again[n])]
+        names: list[object] = [("kept", v) for v in self.states(self.later(n) + self.again[n])]
         for name in names:
             self.found.bytes.setdefault(name, 0)
         return names
@@ -394,8 +401,7 @@ class _Planner:
 
     def keep(self, n: int, j: int, turn: int) -> None:
         """Keep what loops begin a block with that are made again later."""
-        later = {k for m, ks in self.again.items() if m > n for k in ks if self.sweeps.level[k] == n}
-        for v in self.states(sorted(later)):
+        for v in self.states(self.later(n)):
             if turn or v not in self.windowed:
                 name, at, size = self.slot(v, self.sweeps.sweeps[n], j)
                 if size:

@@ -16,7 +16,7 @@ import numpy as np
 from adcli.codegen.machine import veclib
 from adcli.codegen.modules.calls import Base, Fill, Move
 from adcli.codegen.modules.module import laid_out
-from adcli.codegen.modules.plans import CallPlanner
+from adcli.codegen.modules.plans import CallPlanner, PlanAtSizes
 from adcli.codegen.modules.runtime import interface_of
 from adcli.codegen.modules.segments import Action, Run, in_order, started
 from adcli.codegen.modules.sweeps import Sweeps
@@ -40,13 +40,14 @@ class PlanOnMarks:
         planner = CallPlanner(module, interface.counts, made, None)
         counts = [tuple(integers[interface.inputs[k].name] for k in interface.counts)] if interface.counts else []
         plan = planner.plan((*(shapes[p.name] for p in program.params), *counts))
-        segments = planner.segmented(plan.sizes, plan.shapes)
+        at_sizes = PlanAtSizes(planner, plan.sizes)
+        segments = at_sizes.segments
         self.sweeps = Sweeps(module.parts, plan.sizes, plan.shapes, WIDTH)
         planned = any(s.equations[0].op.checkpoint for s in module.steps if isinstance(s.equations[0].op, Recurrence))
         self.actions = segments.actions if planned else in_order(self.sweeps, True).actions   # what steps fill themselves, too
         self.bytes = segments.bytes
         self.windows = {v for v in segments.bytes if isinstance(v, Var)}
-        self.places, self.end = planner.offsets(plan.shapes, segments)
+        self.places, self.end = at_sizes.offsets()
         self.results = [v for v in made if v in self.sweeps.writers]
         for v in self.results:
             self.places[v], self.end = self.end, self.end + WIDTH * prod(self.sweeps.shapes[v])

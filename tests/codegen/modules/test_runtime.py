@@ -12,7 +12,7 @@ from typing import Any
 import guarded_arrays
 import numpy as np
 import pytest
-from adcli.codegen.loops import addresses, packing
+from adcli.codegen.loops import copies, packing
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
 from adcli.codegen.modules import array_calls, calls, plans
@@ -480,7 +480,7 @@ def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> Non
     program = t.make("f", "", "+", "i:M j:N", ["p i", "q i", "r i", "w i", "e j"], lambda *x: sum(x[1:], x[0])).program("f")
     kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
     steps, found = kernel.module.steps, shapes(program, lengths)
-    at, end = kernel.planner.offsets(found, kernel.planner.segmented(lengths, found))
+    at, end = plans.PlanAtSizes(kernel.planner, lengths).offsets()
     made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
     last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
     size = {v: 8 * max(1, prod(found[v])) for v in at}
@@ -774,14 +774,14 @@ def test_a_long_sum_in_pieces_is_the_sum_of_the_whole(rows: int, columns: int, m
     at = {"A": np.round(9 * r.standard_normal((columns, rows, 19))), "B": np.round(9 * r.standard_normal((columns, rows, 37)))}
     found = np.einsum("kli,klj->ij", at["A"], at["B"])
     for piece, band, group in ((1, 8, 32), (100, 8, 1 << 15), (512, 16, 1), (10**9, 128, 1 << 15)):
-        for module in (schedule, addresses):
+        for module in (schedule, copies):
             monkeypatch.setattr(module, "PIECE", piece)
         monkeypatch.setattr(packing, "BAND", band)
-        monkeypatch.setattr(addresses, "GROUP", group)
+        monkeypatch.setattr(copies, "GROUP", group)
         kernel = compile_tensors(program)
         assert_same_bits(kernel(at)["C"], found, piece)
         (plan,), (step,) = kernel.plans.values(), kernel.module.steps
-        costs = kernel.planner.costs(step, plan.sizes, plan.shapes)
+        costs = plans.PlanAtSizes(kernel.planner, plan.sizes).costs(step, plan.sizes)
         for k in [k for k, x in enumerate(costs) if x < float("inf")]:
             plan.spare.clear()
             plan.cells[kernel.module.choices] = k

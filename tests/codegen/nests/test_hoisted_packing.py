@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.codegen.loops import addresses
+from adcli.codegen.loops import copies
 from adcli.codegen.modules import plans
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.codegen.nests import schedule, steps
@@ -85,7 +85,7 @@ def test_nothing_else_is_touched(sizes: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("piece, group", [(4, 32), (7, 1 << 15), (1 << 15, 1)])
 def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for m in (schedule, addresses):
+    for m in (schedule, copies):
         monkeypatch.setattr(m, "PIECE", piece)
         monkeypatch.setattr(m, "GROUP", group)
     at = point((45, 21, 19, 3))
