@@ -8,23 +8,12 @@ from session_seed import half
 
 from adcli.answers import elements
 
-CHAIN = ("-e", "input x(N)", "-e", "y(i) = x(i+1)**2 - x(i)")
 VALLEY = ("-e", "input x(N)", "-e", "f +=! 100*(x(i+1) - x(i)**2)**2 + (1 - x(i))**2")
-AT = ("--at", "x=[1,2,3]")
 
 
 def entries(text: str) -> dict[tuple[int, int], float]:
     rows = [line.split(",") for line in text.splitlines()[1:]]
     return {(int(row[0]), int(row[1])): float(row[-1]) for row in rows}
-
-
-@pytest.mark.parametrize("full", [0, 1 << 60])
-def test_columns_stand_in_the_order_that_wrt_has(full: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in --format json, in --pattern and for programs of numbers."""
-    monkeypatch.setattr(elements, "FULL", full)
-    words = ("-e", "input x(N), z", "-e", "v +=! x(i)*z**2", "--at", "x=[3,5],z=1", "--wrt", "z,x", "--format", "coo")
-    assert entries(succeeds("jacobian", *words).out) == {(0, 0): 16, (0, 1): 1, (0, 2): 1}
-    assert entries(succeeds("hessian", *words).out) == {(0, 0): 16, (0, 1): 2, (0, 2): 2, (1, 0): 2, (2, 0): 2}
 
 
 FULL = {
@@ -79,13 +68,6 @@ def test_a_sparse_hessian_takes_no_longer_than_its_entries() -> None:
     n = 20_000
     got = succeeds("hessian", *VALLEY, "--at", f"x={[1] * n}", "--format", "coo").out
     assert len(got.splitlines()) == 3 * n - 1 and got.splitlines()[-1] == f"{n - 1},{n - 1},x({n - 1}),x({n - 1}),200.0"
-
-
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_a_jacobian_by_one_mode(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "FULL", 0)
-    got = succeeds("jacobian", *CHAIN, *AT, "--format", "coo", "--mode", mode).out
-    assert entries(got) == {(0, 0): -1, (0, 1): 4, (1, 1): -1, (1, 2): 6}
 
 
 def test_a_full_hessian_of_many_elements_is_computed_as_a_tensor() -> None:

@@ -3,7 +3,6 @@ import re
 
 import pytest
 from adcli.lang.ir.errors import AdError
-from command import adcli
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,8 +80,3 @@ def test_a_box_has_no_distribution():
         widths("x=2±0.1~rect")
     assert caught.value.help == "write x=2±0.1"
 
-
-def test_a_verb_without_spreads_says_so():
-    for spec in ("x=2±0.1", "x=12.0(1)", "x=2~exp"):
-        ended = adcli("eval", "-e", "x**2", "--at", spec)
-        assert (ended.code, "has a spread, which this verb does not take" in ended.err) == (2, True), spec

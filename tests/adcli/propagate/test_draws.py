@@ -89,22 +89,6 @@ def test_files_of_all_kinds(tmp_path):
             assert numbers(succeeds("propagate", "-e", "v = x", "--at", at).out)["v"] == pytest.approx(mean), at
 
 
-@pytest.mark.parametrize("text, at, message", [
-    ("x\n1\nabc\n", "x=@f.csv", "f.csv:3: column 'x': 'abc' is not a number"),
-    ("x\n\n1\n\n\nu\n", "x=@f.csv", "f.csv:6: column 'x'"),
-    ("x\n1\n", "x=@f.csv", "1 value cannot say how much x varies"), ("", "x=@f.csv", "f.csv:1: the table is empty"),
-    ("y\n1\n2\n", "x=@f.csv", "f.csv:1: no column 'x'"), ("x\n1\ninf\n", "x=@f.csv", "the values must be finite"),
-    ("x\n1\n2\n", "x=@f.csv~rect", "have a distribution already"), ("x\n1\n2\n", "x=@f.csv:", "names no column"),
-    ("x\n1\n2\n", "x=@g.csv", "g.csv: No such file"), ("x,y\n1,2\n2,3\n", "x=@f.csv~t,y=@f.csv", "only one has ~t"),
-    ("x,y\n1,2\n2,4\n", "x=@f.csv,y=@f.csv", "--second-order: x and y are correlated, and x is not normal")])
-def test_a_wrong_file_is_told(text, at, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "f.csv").write_text(text, encoding="utf-8")
-    ended = adcli("propagate", "-e", "v = x + y", "--at", at if "y=" in at else f"{at},y=1", "--second-order")
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-
-
 @pytest.mark.parametrize("text, options", [
     (b"x;y\n1,5;2\n2,5;4\n", "--delimiter ; --decimal ,"), (b"1.5,2\n2.5,4\n", "--no-header --columns x,y"),
     (b"my x,y\n1.5,2\n2.5,4\n", "--rename my&x=x"), (b"x\ty\n1.5\t2\n2.5\t4\n", "--input-format tsv")])
@@ -114,12 +98,4 @@ def test_values_are_read_as_rows_are(text, options):
     got = numbers(succeeds("propagate", "-e", "v = x*y", "--at", "x=@-,y=@-", *words, stdin=text).out)
     assert got["v"] == 6.0
     assert got["u_v"] == pytest.approx((3 + 2 * 2) * 2**-0.5)   # the columns vary together: y = 2x − 1
-
-
-def test_different_correlations_at_different_points_are_refused(file):
-    ended = adcli("propagate", "-e", "v = V*I", "--at", "V=@z.csv,I=@z.csv", "--at", "V=@z.csv:I,I=@z.csv:phi")
-    assert (ended.code, "the correlation of V and I is not the same at all points" in ended.err) == (2, True)
-    ended = adcli("propagate", "-e", "v = V*I", "--at", "V=1±1~rect,I=2", "--at", "V=1±1~tri,I=2", "--second-order")
-    assert (ended.code, "the distribution of V is not the same at all points" in ended.err) == (2, True)
-    assert adcli("propagate", "-e", "v = V*I", "--at", "V=1±1~rect,I=2", "--at", "V=1±1~tri,I=2").code == 0
 

@@ -1,8 +1,6 @@
 """What the options say of a table: how it is written down, and what they cannot say together."""
 from __future__ import annotations
 
-import gzip
-
 import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli
@@ -80,31 +78,4 @@ def test_a_column_of_numbers(text, dialect, want):
     with pytest.raises(AdError) as fault:
         table.column("y")
     assert str(fault.value.message) == want
-
-
-@pytest.mark.parametrize(("name", "data", "options", "said"), [
-    ("a.csv", b"1,2\n3,4\n", ["--no-header", "--columns", "x,z"], None), ("a.csv", b"\xef\xbb\xbfz,x\n5,1\n5,3", [], None),
-    ("a.tsv", b"x\tz\n1\t0\n3\t0\n", [], None), ("a.json", b'[{"x":1},\n{"x":\n3}]', [], None),
-    ("a", b'{"x":1}\n{"x":3}\n', [], None),
-    ("a", b"[{\"x\":1},{\"x\":3}]", [], None), ("a.csv.gz", gzip.compress(b"x\n1\n3\n", mtime=0), [], None),
-    ("a.csv", b"x;z\n1,0;2\n3;4\n", ["--decimal", ","], None),
-    ("a.csv", b"z\n1\n3\n", ["--rename", "z=x"], None),
-    ("a.csv", b"x,z\n1,\n3,\n,1\n", [], "a.csv:4: column 'x' is empty"),
-    ("a.csv", b"1,2\n3,4\n", ["--no-header"],
-     "--no-header does not say which column an input takes\nhelp: name the columns: --columns x,y"),
-    ("a.csv", b"", [], "a.csv:1: the table is empty"), ("a.csv", b"x\n1\nz\n", [], "a.csv:3: column 'x': 'z' is not a number"),
-    ("a.json", b'[{"x":1},{"x":2', [], "a.json: item 2: not JSON: Expecting ',' delimiter"),
-    ("none.csv", None, [], "none.csv: No such file or directory"),
-    ("a.csv.gz", gzip.compress(b"x\n1\n", mtime=0)[:-1], [], "a.csv.gz: the gzip data ends too early"),
-], ids=lambda x: repr(x)[:24])
-def test_a_table_of_samples(name, data, options, said, tmp_path, monkeypatch):
-    """The mean and the standard deviation of 1 and 3, however they are written down."""
-    monkeypatch.chdir(tmp_path)
-    if data is not None:
-        (tmp_path / name).write_bytes(data)
-    ended = adcli("propagate", "-e", "v = 2*x", "--at", f"x=@{name}", *options, "-q")
-    if said is None:
-        assert (ended.code, ended.out.splitlines()[1:3], ended.err) == (0, ["v = 4.0", f"u_v = {2 * 2**0.5}"], "")
-    else:
-        assert (ended.code, said in ended.err) == (2, True), ended.err
 

@@ -131,12 +131,6 @@ def test_the_status_is_an_output_where_it_is_asked_for(verb, formula, at, seeds)
     assert (name, word) == (same, LEVELS[int(float(level))])
 
 
-def test_composition_gives_a_hessian_vector_product():
-    tangents = succeeds("jvp", "f.ad", "--emit", "text").data
-    out = succeeds("vjp", "-", "--at", "x=2,y=5,dx=1,dy=0", "--cotangent", "dv=1", stdin=tangents).out
-    assert "d_dx = 5880.0\nd_dy = 0.0\n" in out
-
-
 @pytest.mark.skipif(CC is None, reason="no C compiler")
 @pytest.mark.parametrize("target, lanes", [("object", 1), ("asm", 1), ("object", 4), ("asm", 8)])
 def test_emitted_code_links_with_c(target, lanes):

@@ -38,10 +38,3 @@ def test_a_row_has_the_extremes_and_single_operations_are_refused(monkeypatch: p
     assert "= 2 × 2, norm 6.16278, -0.00485445 to 5 " in succeeds(*GIVEN).out
     assert "--element writes out every operation on numbers" in adcli(*GIVEN, "--element", "h(2, 0)").err
 
-
-@pytest.mark.parametrize(("element", "said"), [
-    ("h(7,0)", "h has no element h(7,0)\nhelp: the last one is h(2, 1)"),
-    ("W(0,0)", "W is an input: no operation computes W(0,0)"),
-    ("H(0,0)", "no statement computes 'H'\nhelp: did you mean 'h'?")])
-def test_an_element_that_nothing_computes_is_refused_with_what_there_is(element: str, said: str) -> None:
-    assert said in adcli(*GIVEN, "--element", element).err

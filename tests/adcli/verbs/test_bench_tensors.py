@@ -1,7 +1,6 @@
 """bench of programs with tensors: figures of every kind, at sizes that fit."""
 from __future__ import annotations
 
-import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
@@ -42,12 +41,7 @@ def test_sizes_that_follow_from_others_fit():
     assert found["c"].shape == (sizes["H"] - 4,)
 
 
-@pytest.mark.parametrize("text, size", [("input x(N); y(i) = x(i + 40) where i in 0:2", ""), ("input x(N); y = x(5)", "N=3")])
-def test_sizes_that_do_not_fit_are_said(text, size):
-    ended = adcli("bench", "-e", text, *(["--size", size] if size else []), "--seconds", "0")
-    assert ended.code == 3 and "give the sizes: --size N=32" in ended.err, ended
-
-
 def test_inputs_that_memory_does_not_hold_are_refused():
     ended = adcli("bench", "-e", "input A(N, N); y(i) +=! A(i, j)", "--size", "N=10000000", "--seconds", "0")
     assert ended.code == 2 and "give smaller ones: --size" in ended.err, ended
+

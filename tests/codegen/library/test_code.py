@@ -60,27 +60,6 @@ def test_small_programs(tmp_path: pathlib.Path, text: str, at: list[float], valu
     assert math.isnan(found) if math.isnan(value) else (found, math.copysign(1, found)) == (value, math.copysign(1, value))
 
 
-def test_refusals(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = ("eval", "-e", "v = x*y", "--emit", "library", "-o", tmp_path / "a")
-    ended = adcli(*line, "--target", "x86_64-windows-msvc")
-    assert ended.err == ("adcli: error: no linker here makes a library for x86_64-windows-msvc\n"
-                         "help: write --emit object, and link it there\n")
-    monkeypatch.setattr("adcli.codegen.library.code.zig", lambda: ["zig"])
-    ended = adcli(*line, "--target", "wasm32", "--symbol", "memory")
-    assert ended.err == ("adcli: error: 'memory' is a name that a WebAssembly module has itself\n"
-                         "help: write --symbol memory_1\n")
-    monkeypatch.undo()
-    monkeypatch.setenv("ADCLI_CACHE_DIR", "/dev/null")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("adcli.codegen.library.code.find_spec", lambda name: None)
-    ended = adcli(*line)
-    assert ended.err.startswith("adcli: error: --emit library needs ziglang, which is not installed\nhelp: ")
-    assert "pip install ziglang" in ended.err
-    assert not (tmp_path / "a").exists()
-    for words, said in ((("--abi", "casad"), "no interface 'casad'"), (("--lanes", "2"), "--lanes has no effect on --emit lib")):
-        assert adcli(*line, *words).err.startswith(f"adcli: error: {said}")
-
-
 TENSORS = """input x(N), w(K)
 y(i) +=! x(i + k) * w(k)
 v +=! y(i) * y(i)
