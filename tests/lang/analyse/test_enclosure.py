@@ -1,6 +1,7 @@
 """Enclosures: bounds that hold, are narrow at a point, and say over a box how much too wide they may be, and decorations."""
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import sys
@@ -168,6 +169,24 @@ def test_every_primitive_holds_its_values_over_boxes(op):
         assert not belied(program, box, found, r), (box, found.decoration)
         assert found.decoration or op.defined or op.name == "tan" or POLE in {s.level for s in op.status}, box
     assert held > 16
+
+
+@pytest.mark.parametrize("op", [op for op in REAL if op.name not in ("dpow", "fmod")], ids=lambda op: op.name)
+def test_one_operation_is_no_wider_than_its_values(op):
+    """Over boxes in its domain, by its own interval function: little beyond the values on a grid. Remainders of many periods
+    and derivatives of powers are bounded by what they are made of."""
+    program, r, sharp = program_of(op), fixed("test_one_operation_is_no_wider_than_its_values", op.name), 0
+    names = [p.name for p in program.params]
+    for _ in range(8):
+        ends = [sorted(r.uniform(*op.domain[min(i, len(op.domain) - 1)]) for _ in "ab") for i in range(len(names))]
+        found = own_interval(program, dict(zip(names, map(tuple, ends), strict=True)))
+        n = 400 if len(names) == 1 else 24 if len(names) == 2 else 8
+        grid = itertools.product(*[[lo + (hi - lo) * k / n for k in range(n + 1)] for lo, hi in ends])
+        values = [evaluate(program, dict(zip(names, at, strict=True)))["z"] for at in grid]
+        low, high = min(values), max(values)
+        slack = 0.05 * (high - low) + 1e-12
+        sharp += found.bounded and low - slack <= float(found.lo) and float(found.hi) <= high + slack
+    assert sharp == 8
 
 
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
