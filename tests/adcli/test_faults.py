@@ -1,6 +1,7 @@
-"""What is said about a wrong command line: the whole text and the exit code, for every kind of fault, in the golden `faults.txt`.
+"""What is said about a wrong command line: the whole text and the exit code, for every kind of fault, in the golden `faults.txt`;
+and what verbs report, where every number is exact, in `reports.txt`.
 
-A case is a command, and behind it what is said on standard error. `pytest tests/adcli/test_faults.py --rewrite-programs` writes
+A case is a command, and behind it what is said on standard error, and of reports what is written. `pytest tests/adcli/test_faults.py --rewrite-programs` writes
 what is said today into the file; what it changed is for the eye, in the difference of the commit.
 """
 from __future__ import annotations
@@ -18,8 +19,6 @@ from adcli.main import VERBS
 
 __all__ = ["tensors"]
 
-GOLDEN = ROOT / "tests" / "adcli" / "faults.txt"
-CASES = [case.split("\n", 1) for case in re.split(r"^\$ ", GOLDEN.read_text(encoding="utf-8"), flags=re.M)[1:]]
 FILES: dict[str, str | bytes] = {
     "f.ad": "v = x * sin(y)\n", "untidy.ad": "v=x", "empty": "", "binary": b"\x00\x01\xff", "utf16": "v = x".encode("utf-16"),
     "latin1": b"\xe9 = x", "wrong.ad": "v = tahn(x)\nw = 2x\n", "range.ad": "input x in [0, 1]\nv = x*x\n",
@@ -44,17 +43,20 @@ def files(tensors, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def said(line: str) -> str:
+def said(line: str, whole: bool) -> str:
     """What a command says and how it ends: for a fault nothing on standard output, and no file left."""
     before = sorted(os.listdir())
     ended = adcli(*shlex.split(line))
     assert ended.code not in (2, 3) or not ended.out
     assert sorted(os.listdir()) == before
-    return f"{ended.err.replace(', '.join(VERBS), 'VERBS')}= {ended.code}\n"
+    return f"{ended.err.replace(', '.join(VERBS), 'VERBS')}{ended.out * whole}= {ended.code}\n"
 
 
-def test_the_golden_file_is_that_of_today(request: pytest.FixtureRequest) -> None:
-    today = "".join(f"$ {line}\n{said(line)}" for line, _ in CASES)
+@pytest.mark.parametrize("golden", ["faults.txt", "reports.txt"])
+def test_the_golden_file_is_that_of_today(request: pytest.FixtureRequest, golden: str) -> None:
+    path = ROOT / "tests" / "adcli" / golden
+    lines = re.findall(r"^\$ (.*)", path.read_text(encoding="utf-8"), flags=re.M)
+    today = "".join(f"$ {line}\n{said(line, golden == 'reports.txt')}" for line in lines)
     if request.config.getoption("--rewrite-programs"):
-        GOLDEN.write_text(today, encoding="utf-8")
-    assert GOLDEN.read_text(encoding="utf-8") == today
+        path.write_text(today, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == today
