@@ -1,8 +1,8 @@
 """What is said about a wrong command line: the whole text and the exit code, for every kind of fault, in the golden `faults.txt`;
 and what verbs report, where every number is exact, in `reports.txt`.
 
-A case is a command, and behind it what is said on standard error, and of reports what is written. `pytest tests/adcli/test_faults.py --rewrite-programs` writes
-what is said today into the file; what it changed is for the eye, in the difference of the commit.
+A case is a command, and behind it what is said on standard error, and of reports what is written. `--rewrite-programs` writes
+what is said today into the files; what it changed is for the eye, in the difference of the commit.
 """
 from __future__ import annotations
 
