@@ -12,6 +12,7 @@ from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.ir.precision import PRECISIONS, SINGLE, Precision
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -178,3 +179,25 @@ def all_values(program: Program, at: Mapping[str, Any], precision: str = "double
         if e.op.truth:
             values[e.outs[0]] = bool(arithmetic.apply(e.op, [read(values, a, arithmetic) for a in e.args], e.args))
     return values
+
+
+def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str], seeds: Mapping[str, Any], reverse: bool,
+                    precision: str = "double") -> dict[Var, Any]:
+    """The tangents of all values along a direction in the inputs `wrt`; or in `reverse` their adjoints, for weights of outputs,
+    but for what a loop over steps computes: its adjoints are those of every step. `seeds` are these by name, arrays or numbers
+    for all elements; what no derivative reaches has none."""
+    import numpy as np
+
+    from adcli.input.arrays import filled
+    from adcli.lang.passes.forward import jvp_with_sweep
+    from adcli.lang.passes.reverse import vjp_with_sweep
+    from adcli.task.native import native
+    derived, sweep = vjp_with_sweep(program, wrt, list(seeds)) if reverse else jvp_with_sweep(program, wrt)
+    inside = {o for e in program.equations if reverse and isinstance(e.op, Recurrence) for o in e.outs}
+    known = [v for v in sweep.terms if isinstance(v, Var) and not v.integer and v not in inside]
+    results = {f"r{i}": v for i, v in enumerate(known)}
+    derivatives = tuple([Result(name, sweep.derivative(v)) for name, v in results.items()])
+    whole = replace(derived, equations=tuple(sweep.b.equations), results=derivatives)
+    given = {p.name: seeds[p.seed] for p in whole.params if p.seed}
+    found = native(whole, precision=precision)(filled(whole, {name: np.asarray(x) for name, x in at.items()}, given))
+    return {v: found[name] for name, v in results.items()}

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.evaluation import all_values
+from adcli.answers.evaluation import all_derivatives, all_values
 from adcli.codegen.documents.graph import AtPoint, Said
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
@@ -119,48 +117,13 @@ def wrong(x: Any) -> bool:
 
 def _tensors(program: Program, point: Mapping[str, Any], wrt: Sequence[str], cotangent: Seeds | None, number: Number) -> AtPoint:
     values = all_values(program, point)
-    adjoints: dict[Atom, Any] = {}
-    if cotangent is not None:
-        swept, made = adjoints_of_all(program, wrt, list(cotangent))
-        chosen = [r for r in program.results if r.name in cotangent]
-        seeds = {f"{SEED}{i}": spread(cotangent[r.name], r.atom, values) for i, r in enumerate(chosen)}
-        found = all_values(swept, {**point, **seeds})
-        adjoints = {var: found[a] if isinstance(a, Var) else a.value for var, a in made.items()}
+    adjoints = {} if cotangent is None else all_derivatives(program, point, wrt, cotangent, True)
     said: dict[Atom, Said] = {}
     for var, x in values.items():
         lines = [f"value {tensor_text(x, number)}"]
         lines += [f"adjoint {tensor_text(adjoints[var], number)}"] if var in adjoints else []
         said[var] = Said(tuple(lines), tensor_mark(x) or (f"adjoint {m}" if (m := tensor_mark(adjoints.get(var, 0.0))) else ""))
     return AtPoint(said)
-
-
-def spread(x: Any, atom: Atom, values: Mapping[Var, Any]) -> Any:
-    """A seed of the shape of what it is for; a number stands for all elements."""
-    import numpy as np
-    return np.broadcast_to(x, np.shape(values[atom])) if isinstance(atom, Var) else x
-
-
-SEED = "seed "
-"""The prefix of the seeds of adjoints: no name of a program has a blank."""
-
-
-def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> tuple[Program, dict[Atom, Atom]]:
-    """A program that computes the adjoint of every value of a program that has one, and which value that is; its seeds are inputs
-    `SEED` 0, 1, … for the outputs in `of`, in the order of the program."""
-    from adcli.lang.ir.build import Builder
-    from adcli.lang.passes.duplicate import duplicate
-    from adcli.lang.passes.forward import seeded
-    from adcli.lang.passes.guards import Term, result
-    from adcli.lang.passes.reverse import pull_back
-    linear = duplicate(program)
-    b = Builder()
-    b.equations.extend(linear.equations)
-    chosen = [r for r in linear.results if r.name in of]
-    seeds = tuple(seeded(f"{SEED}{i}", r.atom, r.name) for i, r in enumerate(chosen))
-    given = {r.name: Term(b, s.var) for r, s in zip(chosen, seeds, strict=True)}
-    terms = pull_back(b, linear, given, active_values(linear, wrt))
-    made: dict[Atom, Atom] = {v: result(b, term, v.shape) for v, term in terms.items() if isinstance(v, Var)}
-    return replace(linear, params=(*linear.params, *seeds), equations=tuple(b.equations)), made
 
 
 def tensor_text(x: Any, number: Number) -> str:

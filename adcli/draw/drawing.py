@@ -12,7 +12,7 @@ from typing import Any
 from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
 from adcli.codegen.documents.svg import listing, svg
-from adcli.lang.ir import Atom, Program, has_tensors, shape_of
+from adcli.lang.ir import Program, has_tensors, shape_of
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError, install, nearest
 from adcli.lang.passes.pipeline import STAGES as SHOWN
@@ -120,13 +120,12 @@ def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], 
     """The values, tangents and adjoints at a point of what was `made` of a program."""
     from adcli.answers.seeding import seeds_for
     from adcli.draw.at_point import at_point
+    from adcli.input.arrays import filled
     from adcli.input.points import complete
     at = complete(program.params, at)
     if stage in DERIVED:
         seeds = seeds_for(made.params, tangent if stage == "forward" else cotangent, DERIVED[stage])
-        if has_tensors(program):
-            seeds = whole_seeds(program, made, at, seeds)
-        return at_point(made, {**at, **seeds}, [], None, None, number)
+        return at_point(made, filled(made, at, seeds) if has_tensors(program) else {**at, **seeds}, [], None, None, number)
     if cotangent is None and len(of) == 1 and not shape_of(program.result(of[0]).atom):
         cotangent = {of[0]: 1.0}
     wrt = [x for x in wrt if any(p.name == x for p in made.params)]
@@ -138,16 +137,6 @@ def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], 
         found = seeds_for(params, given, kind)
         return {p.seed: found[p.name] for p in params if p.seed}
     return at_point(made, at, wrt, every(tangent, "tangent", tangents), every(cotangent, "cotangent", adjoints), number)
-
-
-def whole_seeds(program: Program, made: Program, at: Mapping[str, Any], seeds: Seeds) -> dict[str, Any]:
-    """The seeds of a derivative program with the shapes of the inputs or outputs that they are for."""
-    from adcli.draw.at_point import spread
-    from adcli.lang.evaluate import every_value, numpy_arithmetic
-    values = every_value(program, at, numpy_arithmetic())
-    atoms: dict[str | None, Atom] = {p.name: p.var for p in program.params}
-    atoms.update((r.name, r.atom) for r in program.results)
-    return {p.name: spread(seeds[p.name], atoms[p.seed], values) for p in made.params if p.seed}
 
 
 def as_asked(graph: Graph, program: Program, fold: str | Sequence[str]) -> Graph:

@@ -14,20 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.answers.diagnose import blame, worst_operation
-from adcli.answers.evaluation import all_values
+from adcli.answers.evaluation import all_derivatives, all_values
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
-from adcli.input.arrays import filled
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
 from adcli.lang.evaluate.recording import element
 from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
-from adcli.lang.ir import Atom, Lit, Program, Result, Var
+from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.forward import jvp_with_sweep
-from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.task.native import native
@@ -73,8 +70,7 @@ class TracedTensors(NamedTuple):
 
 
 class LargeTrace:
-    """A point that is too large to be written out, every value by native code as an array. Tangents are those of forward mode, of
-    all values; adjoints those of the inputs, for reverse mode keeps no others."""
+    """A point that is too large to be written out: every value, tangent and adjoint by native code as an array."""
 
     abridged = True
 
@@ -85,33 +81,24 @@ class LargeTrace:
         self.values = all_values(program, at, precision.name)
 
     def numbers(self, atom: Atom, kind: str) -> np.ndarray | None:
-        """The values, tangents or adjoints of all elements; None for adjoints that are not known."""
+        """The values, tangents or adjoints of all elements; a derivative that does not exist is 0. None for adjoints of what a
+        loop over steps computes: reverse mode keeps none of them."""
         if isinstance(atom, Lit):
             return np.asarray(atom.value if kind == VALUE else 0.0)
-        found = self.values if kind == VALUE else self.tangents if kind == TANGENT else self.adjoints
-        return np.asarray(found[atom], float) if atom in found else None
+        if kind == VALUE:
+            return np.asarray(self.values[atom], float)
+        if kind == ADJOINT and any(atom in e.outs for e in self.program.equations if isinstance(e.op, Recurrence)):
+            return None
+        found = self.tangents if kind == TANGENT else self.adjoints
+        return np.asarray(found[atom] if atom in found else np.zeros(np.shape(self.values[atom])), float)
 
     @cached_property
     def tangents(self) -> dict[Var, Any]:
-        moved, sweep = jvp_with_sweep(self.program, self.wrt)
-        values = [v for v in self.values if not v.integer]
-        results = tuple([Result(f"r{i}", sweep.derivative(v)) for i, v in enumerate(values)])
-        _, found = self.swept(replace(moved, equations=tuple(sweep.b.equations), results=results), self.seeds[TANGENT])
-        return {v: found[r.name] for v, r in zip(values, results, strict=True)}
+        return all_derivatives(self.program, self.at, self.wrt, self.seeds[TANGENT], False, self.precision.name)
 
     @cached_property
     def adjoints(self) -> dict[Var, Any]:
-        swept = adjoint_program(self.program, self.wrt)
-        at, found = self.swept(swept, self.seeds["cotangent"])
-        of = {r.name: r.atom for r in self.program.results if isinstance(r.atom, Var)}
-        names = [r.name for r in swept.results[len(self.program.results):]]
-        return {**{of[p.seed]: at[p.name] for p in swept.params if p.seed in of},
-                **{self.program.param(x).var: found[name] for x, name in zip(self.wrt, names, strict=True)}}
-
-    def swept(self, program: Program, seeds: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """The point of a sweep with its seeds, and what native code gives there."""
-        at = filled(program, self.at, {p.name: seeds[p.seed] for p in program.params if p.seed})
-        return at, native(program, precision=self.precision.name)(at)
+        return all_derivatives(self.program, self.at, self.wrt, self.seeds["cotangent"], True, self.precision.name)
 
     @cached_property
     def worst(self) -> tuple[int, None]:

@@ -80,6 +80,12 @@ def test_tensors() -> None:
             assert numbers == pytest.approx(ends, rel=1e-4, abs=1e-9)
 
 
+def test_no_adjoint_of_a_loop_is_that_of_its_last_use_alone() -> None:
+    p = parse("input w, h0(n)\nh(0, i) = h0(i)\nfor t in 0:2 { h(t + 1, i) = w*h(t, i) }\nu(i) = h(1, i)\nv +=! u(i)")
+    told = {n.lines[0].partition("(")[0]: n.lines for n in graph(p, at={"w": 2.0, "h0": np.array([4.0, 1.0])}).graph.nodes}
+    assert [any("adjoint" in line for line in told[name]) for name in ("for t in 0:2 { h", "u", "h0")] == [False, True, True]
+
+
 def test_numbers_and_truth_values_beside_tensors_are_those_of_native_code() -> None:
     """Those of a vector library, whose last digits decide a condition."""
     p = parse("input x, z(N); b = sin(x)**2 + cos(x)**2 > 1; v = b ? sin(x) : cos(x); w +=! z(i)*v")
