@@ -46,7 +46,7 @@ from adcli.solvers.vectors import Vector, scaled
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]
 """Of each condition and each variable the bound that holds it, as `optimality.sides` has it; or its multiplier."""
-PENALTIES = 1.0, 30.0, 1e3, 1e5
+PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6
 """Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike."""
 REGULAR = 1e-10
 """What is added to the diagonal of systems of equations that may be singular; steps of refinement take it back."""
@@ -54,6 +54,8 @@ LONG_ROW = 500
 """Entries of an active gradient from which AᵀA would be dense: it is left out, which can only lose a proof."""
 RELEASES, REFINEMENTS = 10, 4
 MOST_DEPENDENT = 10
+FACTORED = 1e-13
+"""What a factorisation can hide, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
 MOST_LEAST = 4
 """Directions of least curvature that are looked at."""
 BESIDE = 0.01
@@ -211,7 +213,7 @@ def curvature(hessian: Any, rows: Any) -> bool:
         scale = 1 / np.sqrt(whole.diagonal())
         unit = scaled(whole, scale, scale)
         solve = factors(unit)
-        if solve is not None and least_eigenvalue(solve, len(scale)) > SINGULAR * float(abs(unit).sum(axis=1).max()):
+        if solve is not None and least_eigenvalue(solve, len(scale)) > FACTORED * float(abs(unit).sum(axis=1).max()):
             return True
     return False
 
@@ -273,7 +275,7 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
 def least_directions(hessian: Any, rows: Any) -> Vector:
     """Directions along which a matrix bends least of all that are orthogonal to rows, by Lanczos near zero; a row each."""
     from scipy.sparse.linalg import ArpackError, eigsh
-    whole = penalised(hessian, rows, PENALTIES[2])
+    whole = penalised(hessian, rows, PENALTIES[3])
     scale = 1 / np.sqrt(np.where((d := np.abs(whole.diagonal())) > 0, d, 1.0))
     unit = scaled(whole, scale, scale)
     try:
