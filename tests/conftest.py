@@ -59,6 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         tables[item.nodeid.partition("[")[0]].append(item)
     kept = {rows[i * len(rows) // min(most, len(rows))] for rows in tables.values() for i in range(min(most, len(rows)))}
+    kept |= {item for item in items if item.get_closest_marker("whole")}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
     for item in items:

@@ -104,6 +104,7 @@ def drawn_programs() -> list[Program]:
     return [gradient(parse(sample(r, 24, extreme).text)) for extreme in (False, True) * 12]
 
 
+@pytest.mark.whole
 @also_in_parts
 def test_random_programs(back_end: BackEnd, tmp_path: pathlib.Path) -> None:
     """Programs of exact operations to the bit, as they are nested; others operation by operation, on the operands each had."""
@@ -246,6 +247,7 @@ def alike(back_end: TensorBackEnd, programs: list[Program], points: list[list[Po
     assert numbers
 
 
+@pytest.mark.whole
 @every_tensor_back_end
 def test_tensors_loops_and_matrices(back_end: TensorBackEnd, tmp_path: pathlib.Path) -> None:
     """Programs of other people and of the tests, differentiated in some way, at sizes that fit and at others."""

@@ -83,6 +83,7 @@ def today(session: str) -> str:
     return said
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("path", "heading"), [(path, heading) for path in FILES for heading in sessions(path)],
                          ids=lambda x: x.stem if isinstance(x, Path) else x)
 def test_a_session_goes_as_it_is_written(path: Path, heading: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
