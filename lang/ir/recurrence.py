@@ -106,6 +106,11 @@ def step_place(op: Boxed, step: Index) -> tuple[int, int]:
     return place, offset.number
 
 
+def step_places(statements: Iterable[Equation[Boxed]], step: Index) -> dict[Atom, int]:
+    """For each history the subscript that has the step."""
+    return {s.outs[0]: step_place(s.op, step)[0] for s in statements}
+
+
 def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
     """The results of a recurrence that depend on active values: those that start from one, and those with a statement that reads
     an active one."""

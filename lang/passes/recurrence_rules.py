@@ -32,7 +32,7 @@ from adcli.lang.ir.comprehension import (
 from adcli.lang.ir.elementwise import compact, emit, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_places, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
 from adcli.lang.passes.guards import Term, gate, present
 from adcli.lang.passes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
@@ -193,9 +193,8 @@ class _Derivatives:
         self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
         self.amended = amended(self.statements)
-        self.system = StepSystem(Range(op.step, op.low, op.high), down, op.checkpoint)
-        self.places: dict[Atom, int] = {
-            s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
+        self.system = StepSystem(op, down)
+        self.places = step_places(self.statements, op.step)
         self.terms: dict[Atom, Term] = {}
         self.chooses = any(isinstance(s.op, Comprehension) and chooses(s.op) for s in self.statements)
 
@@ -275,7 +274,7 @@ class _Derivatives:
         key = Var(out.name, True, shape=out.shape)
         self.history(key, self.terms[out], self.places[out])
         for s in self.statements:
-            if s.outs[0] is out and isinstance(s.op, Boxed) and s.op.onto is None:
+            if s.outs[0] is out and s.op.onto is None:
                 self.clear(key, s)
         return key
 
@@ -305,7 +304,7 @@ class _Derivatives:
         certain reads add to."""
         boxes = [*given, *[x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]]
         for s in self.statements:
-            if s.outs[0] is out and isinstance(s.op, Boxed):
+            if s.outs[0] is out:
                 written, points = _leading_box(s.op, s.op.write, s.op.shape), [r.high - r.low - 1 for r in s.op.ranges]
                 if written is None or missing(written, boxes, points, self.places[out]) is not None:
                     return False

@@ -11,11 +11,11 @@ from dataclasses import replace
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.activity import active_values, moved_results
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, nested_reads
+from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.ir.elementwise import computed, elementwise, emit, every_element, filled
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, amended, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, flag, restrict, truth
 from adcli.lang.passes.matrix_rules import spread
@@ -105,9 +105,9 @@ def _live_elements(b: Builder, e: Equation[Recurrence], statements: Sequence[Equ
                    starts: Mapping[Var, Atom | None]) -> dict[Var, Atom]:
     """For histories of which some elements reach a result a tensor each that says which."""
     op = e.op
-    system = StepSystem(Range(op.step, op.low, op.high), not op.down, op.checkpoint)
+    system = StepSystem(op, not op.down)
     live = {out: Var(None, True, shape=out.shape) for out in some}
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
+    places = step_places(statements, op.step)
     for out in some:
         system.history(live[out], starts.get(out) or UNWRITTEN, places[out])
     for s in reversed(statements) if some else ():

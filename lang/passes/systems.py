@@ -17,7 +17,7 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fix
 from adcli.lang.ir.elementwise import compact, filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import Boxed, elements_read
-from adcli.lang.ir.recurrence import Recurrence, signature_of, step_offset, step_place, whole_statements
+from adcli.lang.ir.recurrence import Recurrence, signature_of, step_offset, step_place, step_places, whole_statements
 
 UNWRITTEN = Lit(0.0)
 """The initial value of a history that nothing has written."""
@@ -46,8 +46,8 @@ class SystemPart:
 class StepSystem:
     """See the module. The range is that of the steps, which every statement of a history has first."""
 
-    def __init__(self, steps: Range, down: bool, checkpoint: bool) -> None:
-        self.steps, self.down, self.checkpoint = steps, down, checkpoint
+    def __init__(self, loop: Recurrence, down: bool) -> None:
+        self.steps, self.down, self.checkpoint = Range(loop.step, loop.low, loop.high), down, loop.checkpoint
         self.parts: dict[Atom, SystemPart] = {}
         self.count = 0
 
@@ -264,8 +264,8 @@ def distributed(program: Program) -> Program:
 
 
 def _distribute(b: Builder, e: Equation, op: Recurrence) -> None:
-    system, statements = StepSystem(Range(op.step, op.low, op.high), op.down, op.checkpoint), whole_statements(e)
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
+    system, statements = StepSystem(op, op.down), whole_statements(e)
+    places = step_places(statements, op.step)
     for out, start in zip(e.outs, e.args, strict=False):
         system.history(out, start, places[out], zeros=False)
     for s in statements:

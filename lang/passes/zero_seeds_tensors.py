@@ -13,9 +13,9 @@ from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, 
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
 from adcli.lang.ir.elementwise import compact, elementwise, emit
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, active_histories, step_place, whole_statements, without_onto
+from adcli.lang.ir.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import can_be_infinite
 from adcli.lang.passes.matrix_rules import spread
@@ -68,10 +68,10 @@ def _terms(op: Comprehension, body: BodyBuilder, exists: Var | None) -> tuple[Co
 
 def _recurrence(gate: Gate, e: Equation, op: Recurrence) -> None:
     """A recurrence with the bodies of its statements gated, and where its histories exist: histories again."""
-    statements, system = whole_statements(e), StepSystem(Range(op.step, op.low, op.high), op.down, op.checkpoint)
+    statements, system = whole_statements(e), StepSystem(op, op.down)
     starts = dict(zip(e.outs, e.args, strict=False))
     gate.flags.update({a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags})
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
+    places = step_places(statements, op.step)
     active = active_histories(e, gate.flags.keys())
     for out in [out for out in e.outs if out in active]:
         start = gate.flags.get(starts[out])

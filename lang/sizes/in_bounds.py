@@ -172,7 +172,7 @@ def longer_history(loop: Equation, history: Var, d: int) -> str:
     """Advice where a loop goes beyond the end of a tensor that an earlier statement has made."""
     shape = list(history.shape)
     for s in whole_statements(loop):
-        if isinstance(s.op, Boxed) and s.outs[0] is history and d < len(s.op.write) and isinstance(at := s.op.write[d], Affine):
+        if s.outs[0] is history and d < len(s.op.write) and isinstance(at := s.op.write[d], Affine):
             shape[d] = greatest(shape[d], bounds(at, {r.index: (r.low, r.high - 1) for r in s.op.ranges})[1] + 1)
     return larger_shape(history.name, shape)
 

@@ -66,7 +66,7 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
         elif isinstance(e.op, Recurrence):
             statements = whole_statements(e)
             for before, out in started(e):
-                own = [s.op for s in statements if s.outs[0] is out and isinstance(s.op, Boxed)]
+                own = [s.op for s in statements if s.outs[0] is out]
                 if all(op.onto is None for op in own):
                     boxes = [written_box(op) for op in own]
                     fresh = isinstance(before, Lit) and before.value == 0
