@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adcli.codegen.documents.latex_names import latex_names
+from adcli.codegen.documents.notation import latex_names
 from adcli.output.numbers import Number
 from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
 from adcli.propagate.budgets import Budget, Correlations, OutputBudget, Shown, judged, pair

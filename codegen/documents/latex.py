@@ -25,8 +25,7 @@ from itertools import islice, zip_longest
 
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.documents.graph import Derivatives, derivatives
-from adcli.codegen.documents.latex_names import latex_names, spelled_out
-from adcli.codegen.documents.notation import Latex
+from adcli.codegen.documents.notation import Latex, latex_names, spelled_out
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Index, atoms

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple, Protocol
 
-from adcli.codegen.documents.latex_names import latex_names
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix
 from adcli.lang.ir.primitives import TABLE
@@ -160,6 +160,46 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
     else:
         level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
     return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
+
+
+# ---------------------------------------------------------------- names in LaTeX
+
+LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+           "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
+CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
+GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω" "ΓΔΘΛΞΠΣΥΦΨΩ", LETTERS + CAPITALS, strict=True))
+SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
+"""Characters that LaTeX reads as something else."""
+
+
+def latex_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The base and the index of every name; names that would look the same are spelled out instead."""
+    found = [typeset(name) for name in names]
+    times = Counter(found)
+    return [parts if times[parts] == 1 else (spelled_out(name), "") for name, parts in zip(names, found, strict=True)]
+
+
+def typeset(name: str) -> tuple[str, str]:
+    """x_max as x with the index max, alpha2 as α with the index 2, the element A(0, 1) as A with 0,1."""
+    base, index = name, ""
+    if m := re.fullmatch(r"(\w+)\(([\d, ]+)\)", name):
+        (base, index), subscripts = typeset(m[1]), m[2].replace(" ", "")
+        return base, f"{index};\\,{subscripts}" if index else subscripts
+    if m := re.fullmatch(r"([^\W\d]+?)_?(\d+)|([^\W_]+)_([^\W_]+)", name):
+        base, index = (m[1], m[2]) if m[1] else (m[3], m[4])
+    return letter(base), index if index.isdecimal() or not index or letter(index) == index else f"\\text{{{index}}}"
+
+
+def letter(base: str) -> str:
+    """A letter as it is, a Greek one or its name as the command, a word in italics."""
+    if (name := GREEK.get(base, base)) in GREEK.values():
+        return f"\\{name}"
+    return base if len(base) == 1 and base.isascii() and base != "_" else spelled_out(base)
+
+
+def spelled_out(name: str) -> str:
+    escaped = "".join(SPECIAL.get(c, c) for c in name)
+    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\textit{{{escaped}}}"
 
 
 # ---------------------------------------------------------------- partial derivatives that are rows of the table

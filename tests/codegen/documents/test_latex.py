@@ -6,7 +6,7 @@ import re
 
 import pytest
 from adcli.codegen.documents.latex import broken, equations, width, with_subscripts
-from adcli.codegen.documents.latex_names import CAPITALS, LETTERS
+from adcli.codegen.documents.notation import CAPITALS, LETTERS
 from adcli.lang.derive.derivatives import gradient, hessian
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
