@@ -17,7 +17,8 @@ Left out are annotations, triple-quoted texts, the letter case of texts, and Non
 which every test notices that comes by: that is what coverage is for. So are mutants that are the same program by
 construction: of assertions (`strict` of a zip is one), `slots`, the size of a cache of pure functions, and of what only the
 type checker reads. Others that are the same program, or the same but for its speed, are listed with the reason
-in `mutants_alike.txt`. Places are drawn, then one mutant of each, so that a long sum has no more weight than a comparison.
+in `mutants_alike.txt`. Files are drawn by their lengths, then a place and one of its mutants, so that a long sum has no more
+weight than a comparison.
 """
 from __future__ import annotations
 
@@ -175,17 +176,25 @@ def is_alike(mutant: Mutant, alike: Iterable[Alike]) -> bool:
     return any((a.file, a.removed) == (mutant.file, mutant.removed) and a.added in ((), mutant.added) for a in alike)
 
 
-def sample(files: Iterable[str], most: int, seed: int) -> tuple[list[Mutant], int]:
-    """At most so many mutants, each of another place, and the number of places. What is no Python or alike is no mutant."""
+def sample(files: Iterable[str], most: int, seed: int) -> list[Mutant]:
+    """At most so many mutants, each of another place. What is no Python or alike is no mutant."""
     chance, alike = random.Random(seed), listed(ALIKE.read_text(encoding="utf-8"))
     sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
-    every = [(file, made) for file, text in sources.items() for made in places(text)]
+    left: dict[str, list[list[Callable[[], str]]]] = {}
     drawn: list[Mutant] = []
-    for file, made in chance.sample(every, len(every)):
+    while len(drawn) < most and sources:
+        (file,) = chance.choices([*sources], [*map(len, sources.values())])
+        if file not in left:
+            left[file] = places(sources[file])
+            chance.shuffle(left[file])
+        if not left[file]:
+            del sources[file]
+            continue
+        made = left[file].pop()
         texts = (make() for make in chance.sample(made, len(made)))
         new = (compared(file, sources[file], text) for text in texts if compiles(text))
-        drawn += [m for m in new if m.removed != m.added and not is_alike(m, alike)][:1] if len(drawn) < most else []
-    return drawn, len(every)
+        drawn += [m for m in new if m.removed != m.added and not is_alike(m, alike)][:1]
+    return drawn
 
 
 # ---------------------------------------------------------------- tests
@@ -316,8 +325,8 @@ def main(args: list[str]) -> int:
     parser.add_argument("--covered", metavar="FILE", help="of coverage.py, with the contexts of tests")
     given = parser.parse_args(args)
     covered = Covered(given.covered) if given.covered else None
-    drawn, number = sample(given.files, given.most, given.seed)
-    print(f"{len(drawn)} mutants at {number} places, seed {given.seed}", flush=True)
+    drawn = sample(given.files, given.most, given.seed)
+    print(f"{len(drawn)} mutants, seed {given.seed}", flush=True)
     survivors = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.processes) as pool:
         idle: queue.Queue[Copy] = queue.Queue()

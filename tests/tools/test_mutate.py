@@ -62,6 +62,13 @@ def test_what_a_correct_program_does_not_need_is_left_out() -> None:
     assert made == [idle + "zip(b, strict=True)\n", idle + "zip(a, strict=True)\n"]
 
 
+def test_mutants_are_of_different_places_and_the_same_for_a_seed() -> None:
+    file = "lang/sizes/condition_dnf.py"
+    drawn = mutate.sample([file], 20, 1)
+    assert drawn == mutate.sample([file], 20, 1) != mutate.sample([file], 20, 2) and len(drawn) == 20
+    assert len(mutate.sample([file], 10**6, 1)) == len({m.text for m in mutate.sample([file], 10**6, 1)})
+
+
 FILE = "codegen/machine/memory.py"
 
 
