@@ -26,6 +26,8 @@ def explanation(task: Task, at: Mapping[str, Any] | None = None) -> str:
     plan of the results; `at` is a point, whose shapes say how much there is to do."""
     if task.signature.tensors:
         lines = list(of_tensors(task.program, at, task.tier, task.request.fast))
+        if task.request.listed:
+            lines.insert(0, "entries: statement by statement, without sweeps")
     else:
         lines = [line for step in task.derivation.steps for line in explained(step)] or ["nothing to differentiate"]
         lines.append(f"code: {code(task)}")

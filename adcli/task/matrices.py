@@ -240,15 +240,6 @@ class ColouredReading(NamedTuple):
                 values[some] = product((self.colours == colour).astype(np.float64))[self.position[some]]
         return values
 
-    def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, column and entry of all places of a symmetric matrix, of which there are the entries on and above the diagonal."""
-        import numpy as np
-        above = np.flatnonzero(self.i != self.j)
-        i, j = np.concatenate([self.i, self.j[above]]), np.concatenate([self.j, self.i[above]])
-        entry = np.concatenate([np.arange(len(self.i)), above])
-        order = np.lexsort((j, i))
-        return i[order], j[order], entry[order]
-
 
 @paused()
 def read_by_colours(found: ElementMatrix, mode: str = "auto") -> ColouredReading:
