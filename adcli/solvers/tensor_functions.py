@@ -15,6 +15,7 @@ from adcli.input.arrays import fitting
 from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.derive.entries import hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
+from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
 from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
@@ -29,6 +30,8 @@ from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
 """Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
+LONG = 5000
+"""Operations of a program of numbers from which on it is looked at for terms that repeat."""
 FEW = 10
 """Rows or columns up to which a matrix is dense."""
 
@@ -36,7 +39,8 @@ FEW = 10
 def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
     """The function for a program; the shapes of tensors are those that `start` has for them."""
     if not has_tensors(program):
-        return ScalarVectorFunction(program, names, fixed)
+        found = repeated(program, names) if len(program.equations) >= LONG else None
+        return ScalarVectorFunction(program, names, fixed) if found is None else RepeatedTerms(program, names, fixed, found)
     return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
 
 
@@ -191,6 +195,45 @@ class TensorVectorFunction(VectorFunction):
 
     def hess_values(self, x: Vector, v: Vector) -> Vector:
         return self.hessian.numbers(self.point(x), self.weights(x, v))
+
+
+class RepeatedTerms(ScalarVectorFunction):
+    """A long program of numbers whose outputs are sums of terms of few shapes: derivatives are those of statements over these."""
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float], made: Repeated) -> None:
+        super().__init__(program, names, fixed)
+        self.others, self.data = made.others, {name: np.array(x) for name, x in made.data.items()}
+        self.terms = TensorVectorFunction(made.program, [UNKNOWNS], self.constants(), [(self.n,)])
+
+    def constants(self) -> dict[str, Any]:
+        """The inputs of the statements beside the unknowns."""
+        return {OTHERS: np.array([self.fixed[name] for name in self.others], np.float64), **self.data}
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Self:
+        other = super().elsewhere(point)
+        other.terms = self.terms.elsewhere({**other.constants(), UNKNOWNS: np.zeros(self.n)})
+        return other
+
+    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
+        return self.values(x), self.terms.values_and_jacobian(x)[1]
+
+    def hess(self, x: Vector, v: Vector) -> Any:
+        return self.terms.hess(x, v)
+
+    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.terms.jac_pattern(x)
+
+    def jac_values(self, x: Vector) -> Vector:
+        return self.terms.jac_values(x)
+
+    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.terms.hess_pattern(x)
+
+    def hess_values(self, x: Vector, v: Vector) -> Vector:
+        return self.terms.hess_values(x, v)
+
+    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        return self.terms.hessp(x, v, direction)
 
 
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
