@@ -292,7 +292,7 @@ def drawn(program: Program, at: Given | None, values: Given, stage: str, of: One
           tangent: str | Given | None, cotangent: str | Given | None, fold: OneOrMore) -> PictureView:
     """See `Inspection.draw`."""
     from adcli.draw.command import without_adjoints
-    from adcli.draw.drawing import DERIVED, graph
+    from adcli.draw.drawing import DERIVED, DrawnPoint, graph
     word("stage", stage)
     program, point, said = plain(program), together(at, values), list[str]()
     given = {"tangent": tangent, "cotangent": cotangent}
@@ -302,10 +302,9 @@ def drawn(program: Program, at: Given | None, values: Given, stage: str, of: One
     if stage in DERIVED:
         unused({kind: x for kind, x in given.items() if kind != DERIVED[stage]}, f"is no seed of stage {stage}")
     folded = names(fold) or ["auto"]
-    located = given_point(program, point, said) if point else None
-    drawing = graph(program, stage, of=names(of), wrt=names(wrt), at=located,
-                    tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
-                    fold=folded[0] if len(folded) == 1 else folded)
+    located = DrawnPoint(given_point(program, point, said), seeds("tangent", tangent), seeds("cotangent", cotangent)) \
+        if point else None
+    drawing = graph(program, stage, located, of=names(of), wrt=names(wrt), fold=folded[0] if len(folded) == 1 else folded)
     if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
         said.append(worded(note))
     nodes, edges = drawing.graph.nodes, drawing.graph.edges

@@ -22,7 +22,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
-from adcli.draw.drawing import DERIVED, READABLE, STAGES, graph
+from adcli.draw.drawing import DERIVED, READABLE, STAGES, DrawnPoint, graph
 from adcli.input.points import one_point, require_point
 from adcli.input.settings import Options, names
 from adcli.lang.ir import Program
@@ -93,8 +93,8 @@ def command(options: DrawOptions) -> int:
     form = options.chosen
     if form in PAINTED and options.to_terminal:
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
-    drawing = graph(program, options.stage, name=title(options, program), wrt=options.inputs, of=options.outputs,
-                    fold=options.folded, number=number_format(options.fmt or READABLE, False), **at_point(options, program))
+    drawing = graph(program, options.stage, at_point(options, program), name=title(options, program), wrt=options.inputs,
+                    of=options.outputs, fold=options.folded)
     written = drawing.written(form)
     with destination(options.output) as stream:
         stream.write(written)
@@ -107,22 +107,23 @@ def title(options: DrawOptions, program: Program) -> str:
     return f"{stem.strip('-<>') or 'program'} {options.stage}"
 
 
-def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
+def at_point(options: DrawOptions, program: Program) -> DrawnPoint | None:
     """The point and the seeds that are given, if any."""
     if not options.at:
-        return {}
+        return None
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     require_point(program.params, options.at)
     wrt, of = options.inputs, options.outputs
-    given: dict[str, Any] = {"at": one_point(program.params, options.at, remark, program.source, "draw shows one point",
-                                             "give one number for each input: ⟦--at x=2,y=5⟧")}
+    at = one_point(program.params, options.at, remark, program.source, "draw shows one point",
+                   "give one number for each input: ⟦--at x=2,y=5⟧")
+    seeds: dict[str, Any] = {}
     if options.tangent is not None:
-        given["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
+        seeds["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
     if options.cotangent is not None:
-        given["cotangent"] = given_seeds(adjoints(program, wrt, of).params, options.cotangent, "cotangent")
+        seeds["cotangent"] = given_seeds(adjoints(program, wrt, of).params, options.cotangent, "cotangent")
     elif note := without_adjoints(program, options.stage, of):
         remark(note)
-    return given
+    return DrawnPoint(at, **seeds, number=number_format(options.fmt or READABLE, False))
 
 
 def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:

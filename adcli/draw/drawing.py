@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
@@ -78,12 +78,20 @@ class Drawing:
                           help=", or ".join(fewer))
 
 
-def graph(program: Program, stage: str = "ssa", *, name: str = "program", wrt: Sequence[str] | None = None,
-          of: Sequence[str] | None = None, at: Mapping[str, Any] | None = None, tangent: Seeds | None = None,
-          cotangent: Seeds | None = None, fold: str | Sequence[str] = "auto", number: Number | None = None) -> Drawing:
+class DrawnPoint(NamedTuple):
+    """A point, a number or an array for every input, with seeds, and how numbers are written."""
+
+    at: Mapping[str, Any]
+    tangent: Seeds | None = None
+    cotangent: Seeds | None = None
+    number: Number = number_format(READABLE, False)
+
+
+def graph(program: Program, stage: str = "ssa", point: DrawnPoint | None = None, *, name: str = "program",
+          wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, fold: str | Sequence[str] = "auto") -> Drawing:
     """The graph of a program at a stage, one of `STAGES`.
 
-    `at` is a point, a number or an array for every input: with it nodes say their values. They say their adjoints by the
+    At a `point` nodes say their values. They say their adjoints by the
     `cotangent`, the weights of outputs (default: 1 for a single scalar one), and their tangents by the `tangent`, those of
     inputs. At the stages forward and reverse the derivatives are nodes of their own. `fold` is auto, all, none, or names of
     functions whose calls become one node each. AdError for what the program does not have.
@@ -93,8 +101,8 @@ def graph(program: Program, stage: str = "ssa", *, name: str = "program", wrt: S
     outputs, inputs = outputs_to_differentiate(program, of), inputs_to_differentiate(program, wrt)
     made = staged(program, stage, wrt, of)
     known: AtPoint = NOWHERE
-    if at is not None:
-        known = located(program, made, stage, at, inputs, outputs, tangent, cotangent, number or number_format(READABLE, False))
+    if point is not None:
+        known = located(program, made, stage, point, inputs, outputs)
     return Drawing(as_asked(program_graph(made, known), program, fold), name)
 
 
@@ -115,14 +123,14 @@ def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence
     return make(replace(program, params=params))
 
 
-def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], wrt: Sequence[str], of: Sequence[str],
-            tangent: Seeds | None, cotangent: Seeds | None, number: Number) -> AtPoint:
+def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt: Sequence[str], of: Sequence[str]) -> AtPoint:
     """The values, tangents and adjoints at a point of what was `made` of a program."""
     from adcli.answers.seeding import seeds_for
     from adcli.draw.at_point import at_point
     from adcli.input.arrays import filled
     from adcli.input.points import complete
-    at = complete(program.params, at)
+    given, tangent, cotangent, number = point
+    at = complete(program.params, given)
     if stage in DERIVED:
         seeds = seeds_for(made.params, tangent if stage == "forward" else cotangent, DERIVED[stage])
         return at_point(made, filled(made, at, seeds) if has_tensors(program) else {**at, **seeds}, [], None, None, number)

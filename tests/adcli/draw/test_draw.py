@@ -20,7 +20,7 @@ from session_seed import drawn
 
 import adcli.draw.drawing as graphviz
 from adcli import compile
-from adcli.draw.drawing import FOLDED, MOST_DRAWN, STAGES, graph
+from adcli.draw.drawing import FOLDED, MOST_DRAWN, STAGES, DrawnPoint, graph
 
 WORKED = ROOT / "samples" / "worked.ad"
 
@@ -42,7 +42,7 @@ def test_values_and_adjoints_are_those_of_the_gradient() -> None:
         numbers = evaluate(derived, at)
         expected = {each.wrt[0]: numbers[each.name] for each in derived.results if each.wrt}
         for stage in ("ssa", "dup", "simplified"):
-            nodes = graph(p, stage, at=at, of=[of], number=repr).graph.nodes
+            nodes = graph(p, stage, DrawnPoint(at, number=repr), of=[of]).graph.nodes
             for q in (q for q in p.params if q.active):
                 told = "\n".join(next((n.lines for n in nodes if n.kind == INPUT and n.lines[0] == q.name), ()))
                 if not told:   # no input of this output
@@ -57,7 +57,7 @@ def test_values_and_adjoints_are_those_of_the_gradient() -> None:
 def test_a_stage_of_derivatives_has_them_as_nodes() -> None:
     p = parse(WORKED.read_text())
     for stage, seeds in (("forward", {"tangent": {"x": 1.0}}), ("reverse", {})):
-        nodes = graph(p, stage, at={"x": 2.0, "y": 5.0}, **seeds).graph.nodes
+        nodes = graph(p, stage, DrawnPoint({"x": 2.0, "y": 5.0}, **seeds)).graph.nodes
         told = {n.lines[0].partition(" = ")[0]: n.lines[-1] for n in nodes if n.derivative and n.kind != COPY}
         assert told[{"forward": "dv", "reverse": "d_dx"}[stage]] == "value 5880"
         assert told[{"forward": "dx", "reverse": "d_dv"}[stage]] == "value 1"
@@ -69,7 +69,7 @@ def test_tensors() -> None:
     shapes = {q.name: tuple(3 for _ in q.var.shape) for q in p.params}
     at = {q.name: r.integers(0, 3, shapes[q.name]) if q.var.integer else r.normal(size=shapes[q.name]) for q in p.params}
     expected = evaluate(gradient(p), at, numpy_arithmetic())
-    of, nodes = p.results[0].name, graph(p, at=at).graph.nodes
+    of, nodes = p.results[0].name, graph(p, point=DrawnPoint(at)).graph.nodes
     assert said("\n".join(next(n for n in nodes if n.output).lines), "value") == pytest.approx(float(expected[of]), rel=1e-5)
     for node in nodes:
         name = node.lines[0].partition("(")[0]
@@ -82,7 +82,8 @@ def test_tensors() -> None:
 
 def test_no_adjoint_of_a_loop_is_that_of_its_last_use_alone() -> None:
     p = parse("input w, h0(n)\nh(0, i) = h0(i)\nfor t in 0:2 { h(t + 1, i) = w*h(t, i) }\nu(i) = h(1, i)\nv +=! u(i)")
-    told = {n.lines[0].partition("(")[0]: n.lines for n in graph(p, at={"w": 2.0, "h0": np.array([4.0, 1.0])}).graph.nodes}
+    at = DrawnPoint({"w": 2.0, "h0": np.array([4.0, 1.0])})
+    told = {n.lines[0].partition("(")[0]: n.lines for n in graph(p, point=at).graph.nodes}
     assert [any("adjoint" in line for line in told[name]) for name in ("for t in 0:2 { h", "u", "h0")] == [False, True, True]
 
 
@@ -90,7 +91,7 @@ def test_numbers_and_truth_values_beside_tensors_are_those_of_native_code() -> N
     """Those of a vector library, whose last digits decide a condition."""
     p = parse("input x, z(N); b = sin(x)**2 + cos(x)**2 > 1; v = b ? sin(x) : cos(x); w +=! z(i)*v")
     at = {"x": 0.4, "z": np.array([1.0, 2.0])}
-    told = "\n".join(line for node in graph(p, at=at, number=repr).graph.nodes for line in node.lines)
+    told = "\n".join(line for node in graph(p, point=DrawnPoint(at, number=repr)).graph.nodes for line in node.lines)
     found = compile("b = sin(x)**2 + cos(x)**2 > 1 ? 1 : 0; v = b > 0 ? sin(x) : cos(x); output b, v")(x=0.4)
     assert f"value {'true' if found['b'] else 'false'}" in told and f"value {found['v']!r}" in told
 
@@ -103,7 +104,7 @@ def test_numbers_and_truth_values_beside_tensors_are_those_of_native_code() -> N
     ("v = x + 1", {"x": math.nan}, ["nan: input", "nan"]),
     ("v = x + 1", {"x": 1.0}, [])])
 def test_what_is_not_finite_is_marked(text: str, at: dict[str, float], marks: list[str]) -> None:
-    found = [n.mark for n in graph(parse(text), at=at).graph.nodes if n.mark]
+    found = [n.mark for n in graph(parse(text), point=DrawnPoint(at)).graph.nodes if n.mark]
     assert [m.removesuffix(": input") for m in found] == [m.removesuffix(": input") for m in marks]
 
 
@@ -119,7 +120,7 @@ def test_what_is_not_finite_is_marked(text: str, at: dict[str, float], marks: li
     ("v = x*1e-200*y*1e-200", {"x": 1.0, "y": 1.0}, {"x": "underflow", "y": "underflow"}),
     ("v = sin(x)", {"x": 1.0}, {})])
 def test_where_nothing_goes_back_says_why(text: str, at: dict[str, float], cut: dict[str, str]) -> None:
-    made = graph(parse(text), at=at).graph
+    made = graph(parse(text), point=DrawnPoint(at)).graph
     found = {made.nodes[e.tail].lines[0]: e.cut for e in made.edges if e.cut}
     assert {name: why for name, why in found.items() if name in at} == cut
 
@@ -131,8 +132,8 @@ def test_random_points_have_words_for_everything() -> None:
         p = parse(sample(r, 14, True).text)
         for _ in range(3):
             at = {q.name: r.choice([0.0, 1.0, -1.0, 1e200, math.inf, math.nan, r.gauss(0, 2)]) for q in p.params}
-            graph(p, r.choice(["ssa", "dup"]), at=at, cotangent={q.name: r.choice([1.0, 0.0]) for q in p.results},
-                  tangent={q.name: 1.0 for q in p.params if q.active}).text()
+            seeds = {q.name: 1.0 for q in p.params if q.active}, {q.name: r.choice([1.0, 0.0]) for q in p.results}
+            graph(p, r.choice(["ssa", "dup"]), DrawnPoint(at, *seeds)).text()
 
 
 # ---------------------------------------------------------------- the command
@@ -206,13 +207,13 @@ def test_too_large_graphs_say_what_to_do(tmp_path: Path) -> None:
 
 
 def test_of_draws_what_one_output_needs() -> None:
-    drawing = graph(parse("u = sin(x)\nw = y*2\nt = w"), of=["t"], at={"x": 1.0, "y": 2.0}, tangent={"y": 1.0})
+    drawing = graph(parse("u = sin(x)\nw = y*2\nt = w"), point=DrawnPoint({"x": 1.0, "y": 2.0}, {"y": 1.0}), of=["t"])
     assert [n.lines for n in drawing.graph.nodes] == [
         ("y", "value 2", "tangent 1", "adjoint 2"), ("t = y × 2", "value 4", "tangent 2", "adjoint 1")]
 
 
 def test_an_output_that_is_an_input_says_its_value() -> None:
-    assert [n.lines for n in graph(parse("v = x"), at={"x": 1.5}).graph.nodes] == [
+    assert [n.lines for n in graph(parse("v = x"), point=DrawnPoint({"x": 1.5})).graph.nodes] == [
         ("x", "value 1.5", "adjoint 1"), ("v = x", "value 1.5")]
 
 
@@ -224,9 +225,9 @@ def test_what_would_make_a_graph_smaller_is_proposed() -> None:
 
 def test_a_point_must_be_whole() -> None:
     p = parse("input x, k = 3\nv = x*k")
-    assert ("value 6",) in [n.lines[1:2] for n in graph(p, at={"x": 2.0}).graph.nodes]
+    assert ("value 6",) in [n.lines[1:2] for n in graph(p, point=DrawnPoint({"x": 2.0})).graph.nodes]
     with pytest.raises(AdError, match="x"):
-        graph(p, at={"k": 1.0})
+        graph(p, point=DrawnPoint({"k": 1.0}))
 
 
 def test_every_sample_has_a_graph_at_every_stage() -> None:
