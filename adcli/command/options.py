@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -183,76 +184,80 @@ def format_option(formats: Sequence[str], help: str) -> Decorator:
     return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
 
 
+RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
+    "at": partial(option, WHERE, "--at", "at", multiple=True, metavar="POINT",
+        help="x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
+        " repeatable. With --emit: inputs that become constants."),
+    "data": partial(option, WHERE, "--data", multiple=True, metavar="ROWS",
+        help="A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
+        " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default."),
+    "input_format": partial(option, WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
+        help="Format of the table (default: by suffix, then by content)."),
+    "delimiter": partial(option, WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),
+    "decimal": partial(option, WHERE, "--decimal", type=OneOf("decimal mark", (".", ",")), default=".", show_default=True,
+        help="Decimal mark, read and written; with a comma the delimiter is ; by default."),
+    "no_header": partial(option, WHERE, "--no-header", is_flag=True,
+        help="The table has no header: its columns are the inputs in order, or --columns."),
+    "columns": partial(option, WHERE, "--columns", metavar="x,…", help="Names of the columns of a table without a header."),
+    "rename": partial(option, WHERE, "--rename", multiple=True, metavar="OLD=NEW",
+        help="Rename columns: 'my col=x' or a=x,b=y; repeatable."),
+    "na": partial(option, WHERE, "--na", metavar="TEXT,…", help="Fields that count as empty, such as NA,-999."),
+    "missing": partial(option, WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
+        help="Treat an empty field as an error or as NaN."),
+    "on_error": partial(option, WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop",
+        show_default=True, help="On a bad row: stop, skip it, or mark it in a status column."),
+    "only": partial(option, WHERE, "--only", is_flag=True, help="Write the results alone, without the columns of the table."),
+    "engine": partial(option, WHERE, "--engine", metavar="ENGINE",
+        help="Work on files and row groups with dask: on this machine, or dask=tcp://host:8786."),
+    "retries": partial(option, WHERE, "--retries", type=click.IntRange(0, 100), default=3, show_default=True, metavar="N",
+        help="With --engine: how often a part is tried again whose worker died or failed."),
+    "resume": partial(option, WHERE, "--resume", is_flag=True,
+        help="Go on with the parts that an earlier run has not written to -o DIR/."),
+    "emit": partial(option, EMIT, "--emit", type=OneOf("target", tuple(TARGETS)), help="Write the program instead of numbers."),
+    "style": partial(option, EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
+        help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
+    "lanes": partial(option, EMIT, "--lanes", type=OneOf("lane count", tuple(map(str, LANES))),
+        help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
+    "symbol": partial(option, EMIT, "--symbol", metavar="NAME",
+        help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
+    "main": partial(option, EMIT, "--main", is_flag=True,
+        help="For C: a program, which reads rows of CSV and appends the results."),
+    "abi": partial(option, EMIT, "--abi", type=OneOf("interface", ABIS),
+        help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
+    "triple": partial(option, EMIT, "--target", "triple", metavar="TRIPLE",
+        help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf"
+        " or wasm32."),
+    "cpu": partial(option, EMIT, "--cpu", metavar="NAME", help="The processor, as LLVM names it (default: the least one)."),
+    "form": partial(format_option,
+        help="Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
+        " go to -o FILE.npz."),
+    "fmt": lambda: fmt_option,
+    "hexadecimal": lambda: hexadecimal_option,
+    "output": lambda: output_option,
+    "quiet": lambda: quiet_option,
+    "digits": partial(option, TRUST, "--digits", is_flag=True,
+        help="Show how many decimal digits of every number are proven right."),
+    "enclose": partial(option, TRUST, "--enclose", is_flag=True,
+        help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
+    "status": partial(option, TRUST, "--status", is_flag=True,
+        help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
+    "strict": partial(option, TRUST, "--strict", is_flag=True,
+        help="Exit 4 if a result is not smooth or not finite, and write it."),
+    "jobs": partial(option, OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads for rows (default: all)."),
+    "fast_math": lambda: fast_math_option,
+    "precision": partial(precision_option,
+        help="Of all numbers: double, the default, or single, which has 7 digits and is twice as fast."),
+    "tier": partial(option, OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
+        help="Interpret (tape, starts sooner) or compile (runs faster); auto estimates which finishes first."),
+    "no_cache": partial(option, OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
+}
+"""Options about how results are computed and written, in the order of the help."""
+
+
 def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = None, without: Sequence[str] = ()) -> Decorator:
-    """Options about how results are computed and written. `helps` says what options mean to a verb that takes them otherwise;
-    it does not have those it is `without`."""
-    said = {
-        "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
-              " repeatable. With --emit: inputs that become constants.",
-        "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
-                " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
-        "jobs": "Threads for rows (default: all).",
-        "emit": "Write the program instead of numbers.",
-        "precision": "Of all numbers: double, the default, or single, which has 7 digits and is twice as fast.",
-        **(helps or {}),
-    }
-    every = {
-        "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
-        "data": option(WHERE, "--data", multiple=True, metavar="ROWS", help=said["data"]),
-        "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
-                               help="Format of the table (default: by suffix, then by content)."),
-        "delimiter": option(WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),
-        "decimal": option(WHERE, "--decimal", type=OneOf("decimal mark", (".", ",")), default=".", show_default=True,
-                          help="Decimal mark, read and written; with a comma the delimiter is ; by default."),
-        "no_header": option(WHERE, "--no-header", is_flag=True,
-                            help="The table has no header: its columns are the inputs in order, or --columns."),
-        "columns": option(WHERE, "--columns", metavar="x,…", help="Names of the columns of a table without a header."),
-        "rename": option(WHERE, "--rename", multiple=True, metavar="OLD=NEW",
-                         help="Rename columns: 'my col=x' or a=x,b=y; repeatable."),
-        "na": option(WHERE, "--na", metavar="TEXT,…", help="Fields that count as empty, such as NA,-999."),
-        "missing": option(WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
-                          help="Treat an empty field as an error or as NaN."),
-        "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
-                           help="On a bad row: stop, skip it, or mark it in a status column."),
-        "only": option(WHERE, "--only", is_flag=True, help="Write the results alone, without the columns of the table."),
-        "engine": option(WHERE, "--engine", metavar="ENGINE",
-                         help="Work on files and row groups with dask: on this machine, or dask=tcp://host:8786."),
-        "retries": option(WHERE, "--retries", type=click.IntRange(0, 100), default=3, show_default=True, metavar="N",
-                          help="With --engine: how often a part is tried again whose worker died or failed."),
-        "resume": option(WHERE, "--resume", is_flag=True,
-                         help="Go on with the parts that an earlier run has not written to -o DIR/."),
-        "emit": option(EMIT, "--emit", type=OneOf("target", tuple(TARGETS)), help=said["emit"]),
-        "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
-                        help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
-        "lanes": option(EMIT, "--lanes", type=OneOf("lane count", tuple(map(str, LANES))),
-                        help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
-        "symbol": option(EMIT, "--symbol", metavar="NAME",
-                         help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
-        "main": option(EMIT, "--main", is_flag=True, help="For C: a program, which reads rows of CSV and appends the results."),
-        "abi": option(EMIT, "--abi", type=OneOf("interface", ABIS),
-                      help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
-        "triple": option(EMIT, "--target", "triple", metavar="TRIPLE",
-                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu, thumbv7em-none-eabihf"
-                              " or wasm32."),
-        "cpu": option(EMIT, "--cpu", metavar="NAME", help="The processor, as LLVM names it (default: the least one)."),
-        "form": format_option(
-            formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
-                     " go to -o FILE.npz."),
-        "fmt": fmt_option,
-        "hexadecimal": hexadecimal_option,
-        "output": output_option,
-        "quiet": quiet_option,
-        "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are proven right."),
-        "enclose": option(TRUST, "--enclose", is_flag=True,
-                          help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
-        "status": option(TRUST, "--status", is_flag=True,
-                         help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
-        "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite, and write it."),
-        "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
-        "fast_math": fast_math_option,
-        "precision": precision_option(said["precision"]),
-        "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
-                       help="Interpret (tape, starts sooner) or compile (runs faster); auto estimates which finishes first."),
-        "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
-    }
-    return together(*(each for name, each in every.items() if name not in without))
+    """The options of results, written in one of `formats`. `helps` says what options mean to a verb that takes them otherwise; it
+    does not have those it is `without`."""
+    def made(name: str) -> Decorator:
+        said = {"help": helps[name]} if helps and name in helps else {}
+        return RESULT_OPTIONS[name](*([formats] if name == "form" else ()), **said)
+    return together(*(made(name) for name in RESULT_OPTIONS if name not in without))
