@@ -227,7 +227,8 @@ def _flat(w: Words, c: Cause, e: Equation, i: int) -> str:
 
 
 def _not_taken(w: Words, c: Cause, e: Equation, i: int) -> str:
-    return f"the arm {w.named(e.args[i]) or 'one arm'} is not taken: {w.condition(e)}"
+    arm = w.named(e.args[i])
+    return f"{f'the arm {arm}' if arm else 'one arm'} is not taken: {w.condition(e)}"
 
 
 def _comparison(w: Words, c: Cause, e: Equation, i: int) -> str:
