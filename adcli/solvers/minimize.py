@@ -5,6 +5,7 @@ the answer is polished by Newton steps and looked at by `optimality`.
 """
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -112,7 +113,8 @@ class Evaluations:
         self.watch, self.iteration = watch, 0
         self.function, self.sign = problem.function, problem.sign
         self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
-        self.scale = np.maximum(np.abs(x0), 1.0 if self.large else SMALLEST_SCALE)
+        own = self.large and len(problem.bounds.c_low) > 0   # interior-point solvers do better without
+        self.scale = np.ones(len(x0)) if own else np.maximum(np.abs(x0), SMALLEST_SCALE)
         self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
         self.counts: Counter[str] = Counter()
         self.bad: Vector | None = None
@@ -305,7 +307,7 @@ class Callbacks(FirstCallbacks):
         return numbers(self.e.hess(y, multipliers, factor))[self.lower]
 
 
-INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "tol": 1e-10, "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
+INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
 PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
 """Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
 
@@ -315,10 +317,11 @@ def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
     def solve(e: Evaluations, y0: Vector) -> SolverEnd:
         calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
         b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
+        os.environ.setdefault("RUST_LOG", "error")   # POUNCE tells of its doubts on standard error
         nlp = import_module(PACKAGES[solver][0]).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
                                                          lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
-        for name, value in {**INTERIOR_OPTIONS, **approximation}.items():
+        for name, value in {**INTERIOR_OPTIONS, "tol": 1e-9 if e.large else 1e-10, **approximation}.items():
             nlp.add_option(name, value)
         x, info = nlp.solve(y0)
         said = info["status_msg"]
