@@ -9,7 +9,7 @@ from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from back_ends import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
 from laws import unsimplified
 from one_operation import REAL, SPECIAL, SPECIAL_FUNCTIONS, program, samples, special_points

@@ -34,11 +34,11 @@ TESTED_AS = {
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),
-    "lang/passes/test_sum_order.py": ("lang/passes/marginal_sums", "lang/passes/sum_parts"),
+    "lang/simplify/test_sum_order.py": ("lang/simplify/marginal_sums", "lang/simplify/sum_parts"),
     "lang/lower/test_loops.py": (
         "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/syntax/loop_plan"),
-    "lang/passes/test_simplify.py": ("lang/passes/simplify_tensors",),
-    "lang/passes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),
+    "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),
+    "lang/modes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
     "lang/passes/test_status.py": ("lang/passes/status_places", "lang/passes/status_tensors"),
     "lang/derive/test_derivatives.py": ("lang/derive/cost", "lang/derive/sweep_plans"),

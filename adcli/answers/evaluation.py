@@ -189,8 +189,8 @@ def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str],
     import numpy as np
 
     from adcli.input.arrays import filled
-    from adcli.lang.passes.forward import jvp_with_sweep
-    from adcli.lang.passes.reverse import vjp_with_sweep
+    from adcli.lang.modes.forward import jvp_with_sweep
+    from adcli.lang.modes.reverse import vjp_with_sweep
     from adcli.task.native import native
     derived, sweep = vjp_with_sweep(program, wrt, list(seeds)) if reverse else jvp_with_sweep(program, wrt)
     inside = {o for e in program.equations if reverse and isinstance(e.op, Recurrence) for o in e.outs}

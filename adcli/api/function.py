@@ -204,7 +204,7 @@ class Function(Inspection):
 
     def only(self, of: OneOrMore) -> Function:
         """Function with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
-        from adcli.lang.passes.simplify import prune
+        from adcli.lang.simplify.simplify import prune
         return Function(prune(self._kept(of)), None, self._origin, self._precision, self._fast)
 
     def derive(self, verb: str, wrt: OneOrMore = None, of: OneOrMore = None, **options: Any) -> Function:
@@ -513,8 +513,8 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
 
 def _with_levels(program: Program, origin: Origin | None) -> Program:
     """A program with the status of its results, as a number, for one more."""
-    from adcli.lang.passes.simplify import simplify
     from adcli.lang.passes.status import with_status
+    from adcli.lang.simplify.simplify import simplify
     return simplify(with_status(program, *(origin or (program, []))))
 
 

@@ -28,9 +28,9 @@ from adcli.lang.ir.names import tensor_of
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import bind, number, shapes
 from adcli.task.native import native
 

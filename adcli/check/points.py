@@ -19,7 +19,7 @@ from adcli.lang.ir import Primitive, Program
 from adcli.lang.ir.errors import plural, worded
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 if TYPE_CHECKING:
     from adcli.check.against import Against

@@ -26,8 +26,8 @@ from adcli.lang.evaluate import every_value, precise_arithmetic
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
 from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.lang.simplify.simplify import simplify
 
 Job = TypeVar("Job")
 EntryKey = tuple[str, tuple[str, ...]]

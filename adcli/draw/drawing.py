@@ -17,7 +17,7 @@ from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_different
 from adcli.lang.ir.errors import AdError, install, nearest
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import prune
+from adcli.lang.simplify.simplify import prune
 from adcli.output.numbers import Number, number_format
 from adcli.output.streams import ENDINGS
 

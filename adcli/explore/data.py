@@ -39,7 +39,7 @@ from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule, told
 from adcli.lang.lower.frontend import parse_source
-from adcli.lang.passes.simplify import prune
+from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number
 from adcli.task.derive import chosen
 

@@ -18,12 +18,12 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, subs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import EmittedSweep, jvp_with_sweep
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import EmittedSweep, jvp_with_sweep
+from adcli.lang.modes.reverse import vjp_with_sweep
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.reverse import vjp_with_sweep
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.lang.simplify.simplify import simplify
 
 DUP = TABLE["dup"]
 

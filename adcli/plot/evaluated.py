@@ -13,8 +13,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.lang.simplify.simplify import simplify
 from adcli.task.native import compiled
 
 Points = np.ndarray

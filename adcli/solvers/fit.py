@@ -299,7 +299,7 @@ def compared_at(task: Task, model: TensorModel, start: Start, o: Observations,
                 compared: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[tuple[Array, Array]]:
     """Observations and factors for the elements of the outputs in every row. AdError where shapes do not fit."""
     from adcli.answers.evaluation import callable_program
-    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.simplify.simplify import simplify
     outputs = callable_program(task, simplify(task.primal), (), None, None)
     for k, (observed, factors) in enumerate(compared):
         try:

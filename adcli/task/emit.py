@@ -17,8 +17,8 @@ from adcli.codegen.targets import TARGETS
 from adcli.input.settings import EMIT_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.lang.simplify.simplify import simplify
 from adcli.output.numbers import shortest
 from adcli.output.streams import destination
 from adcli.output.version import __version__

@@ -84,7 +84,7 @@ class Verb(NamedTuple):
 # ---------------------------------------------------------------- how programs are made
 
 def _eval(asked: Asked) -> Program:
-    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.simplify.simplify import simplify
     return simplify(asked.primal)
 
 

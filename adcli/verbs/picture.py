@@ -36,7 +36,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.lang.lower.frontend import parse_source
-    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.simplify.simplify import simplify
     from adcli.task.derive import chosen
     primal = chosen(parse_source(request.source), request.of)
     inputs = inputs_to_differentiate(primal, request.wrt)

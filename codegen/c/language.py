@@ -22,8 +22,8 @@ from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import Statics, statics
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.passes.pipeline import Pass, adjoint_program
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 Entry = tuple[int, int]
 """Column and row."""

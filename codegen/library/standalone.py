@@ -31,7 +31,7 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.passes.systems import distributed
+from adcli.lang.modes.systems import distributed
 from adcli.lang.sizes.all_sizes import Condition, SizeConditions
 from adcli.lang.sizes.binding import counts
 

@@ -42,7 +42,7 @@ from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import bound_names
 from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.passes.systems import distributed
+from adcli.lang.modes.systems import distributed
 from adcli.lang.sizes.binding import counts
 
 FLAG = 6

@@ -26,7 +26,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
 from adcli.lang.ir.elementwise import compact, moved
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
-from adcli.lang.passes.simplify import identity
+from adcli.lang.simplify.simplify import identity
 
 Key = tuple[object, ...]
 Place = tuple[int, int]

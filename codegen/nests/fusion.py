@@ -22,8 +22,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.ir.elementwise import compact, moved
 from adcli.lang.ir.reductions import in_sums
-from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.simplify_tensors import normal
+from adcli.lang.simplify.simplify import simplify
+from adcli.lang.simplify.simplify_tensors import normal
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""

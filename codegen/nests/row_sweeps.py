@@ -22,7 +22,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.simplify import identity
+from adcli.lang.simplify.simplify import identity
 
 ROWS = 4
 """Rows of a tile."""

@@ -13,8 +13,8 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, operations
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 
 Definitions = Mapping[str, Callable[..., Expr]]
 Substitution = dict[Atom, Atom]

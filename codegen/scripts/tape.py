@@ -29,8 +29,8 @@ from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modu
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.reductions import in_sums
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import number
 
 Sizes = Mapping[str, int]

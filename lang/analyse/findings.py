@@ -10,7 +10,7 @@ from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
 from adcli.lang.derive.derivatives import PartialNames, gradient
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import LEVELS, Program
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.rounded import meant
-from adcli.lang.passes.simplify import prune, simplify
+from adcli.lang.simplify.simplify import prune, simplify
 
 DEPTHS = (1200, 1800, 2700)
 """Distances are 2 to minus so many, times the size of the input: beyond all constants that a program can have."""

@@ -24,7 +24,7 @@ from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse, parse_source
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.tree import Assign, Def, Node, Statement, Token, bare, postorder
 

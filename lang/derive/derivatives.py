@@ -20,9 +20,9 @@ from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import paused, value_record
-from adcli.lang.passes.forward import jvp, strip_seeds
+from adcli.lang.modes.forward import jvp, strip_seeds
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""

@@ -34,7 +34,7 @@ from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, at_one_step, whole_statements
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 MEETING = ("*", "lse")
 """Reductions whose terms meet: what one adds to the derivative depends on the others."""

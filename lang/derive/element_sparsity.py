@@ -18,7 +18,7 @@ from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.ir import Atom, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
 
 

@@ -34,11 +34,11 @@ from adcli.lang.ir.elementwise import compact, every_element, filled
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import jvp
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.reverse import vjp
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 KEPT = 4
 """Operations from which on a value that several others take is computed once, into a tensor."""

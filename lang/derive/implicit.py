@@ -17,7 +17,7 @@ from adcli.lang.ir.elementwise import Shape, computed, elementwise, emit, every_
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from adcli.lang.ir.elementwise import every_element, filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
-from adcli.lang.passes.comprehension_rules import cleared, may_meet
-from adcli.lang.passes.simplify import prune
+from adcli.lang.modes.comprehension_rules import cleared, may_meet
+from adcli.lang.simplify.simplify import prune
 
 ADD, MUL, DUP, SELECT = TABLE["add"], TABLE["mul"], TABLE["dup"], TABLE["select"]
 LINEAR = {SELECT: (1, 2), ADD: (0, 1), TABLE["sub"]: (0, 1), TABLE["neg"]: (0,), TABLE["div"]: (), MUL: ()}

@@ -19,8 +19,8 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import Builder, Expr, When, mapped
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import LONGEST_CHAIN, NAN, TABLE
-from adcli.lang.passes.guards import Guard, Term, restrict, result, total
-from adcli.lang.passes.simplify import CONSTANT, identity
+from adcli.lang.modes.guards import Guard, Term, restrict, result, total
+from adcli.lang.simplify.simplify import CONSTANT, identity
 
 ADD, SUB, NEG, MUL, DIV = (TABLE[name] for name in ("add", "sub", "neg", "mul", "div"))
 SELECT, DUP, POW, POWN, AND, NOT, NE = (TABLE[name] for name in ("select", "dup", "pow", "pown", "and", "not", "ne"))

@@ -18,9 +18,9 @@ from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, oper
 from adcli.lang.ir.activity import active_values, masks, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.records import value_record
-from adcli.lang.passes import forward, reverse
-from adcli.lang.passes.guards import constant
-from adcli.lang.passes.simplify import prune
+from adcli.lang.modes import forward, reverse
+from adcli.lang.modes.guards import constant
+from adcli.lang.simplify.simplify import prune
 
 Groups = tuple[tuple[str, ...], ...]
 MatrixEntry = tuple[str, str]
@@ -263,7 +263,7 @@ def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:
 def in_all_directions(b: Builder, plan: SweepPlan, ahead: Mapping[str, Var], back: Mapping[str, Var],
                       found: Mapping[MatrixEntry, Atom | None]) -> tuple[Builder, dict[MatrixEntry, Atom | None]]:
     """Sweeps by way of unit seeds as sweeps in all their directions, and the entries with the dimensions of these."""
-    from adcli.lang.passes.vmap import Directions  # only for programs with tensors
+    from adcli.lang.modes.vmap import Directions  # only for programs with tensors
     whole = Directions(Builder(), [*ahead.values(), *back.values()])
     whole.lines(b.equations)
     entries = dict(found)

@@ -23,9 +23,9 @@ from adcli.lang.ir.limits import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
 from adcli.lang.ir.recurrence import with_statements
-from adcli.lang.passes.forward import jvp_with_sweep, seeded, strip_seeds
+from adcli.lang.modes.forward import jvp_with_sweep, seeded, strip_seeds
 from adcli.lang.passes.pipeline import chosen_outputs, run
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 HIGHEST_FACTORIAL = 170
 """170! is the largest factorial that is a double."""

@@ -28,7 +28,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 Sparse = dict[tuple[int, int], Expr]
 

@@ -104,7 +104,7 @@ class Comprehension(Primitive):
     integers: the adjoint of a gather is a scatter.
 
     To the passes it is an operation like a row of the table, of one result and as many arguments as its equation has; what
-    a row says by maps, lang/passes/comprehension_rules.py says for all comprehensions.
+    a row says by maps, lang/modes/comprehension_rules.py says for all comprehensions.
     """
 
     tensors: ClassVar[bool] = True

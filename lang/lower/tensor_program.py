@@ -12,7 +12,7 @@ from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
-from adcli.lang.passes.sum_order import contracted
+from adcli.lang.simplify.sum_order import contracted
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import (
     Assign,

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.records import paused
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import jvp
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.simplify.simplify import simplify
 
 Pass = Callable[[Program], Program]
 CHECKS: Sequence[Callable[[Program], object]] = ()
@@ -35,7 +35,7 @@ def run(program: Program, passes: Sequence[Pass]) -> Program:
         program = checked(each(program))
     if all(type(op) is Primitive for op in operations(program)):
         return program
-    from adcli.lang.passes.sum_order import contracted  # only for programs with tensors
+    from adcli.lang.simplify.sum_order import contracted  # only for programs with tensors
     ordered = checked(contracted(program))
     return ordered if ordered is program or passes[-1] is not simplify else checked(contracted(simplify(ordered)))
 
@@ -53,12 +53,12 @@ def chosen_outputs(program: Program, outputs: Sequence[str]) -> Program:
 
 
 def tangent_program(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
-    """The forward derivative program: see `adcli.lang.passes.forward.jvp`."""
+    """The forward derivative program: see `adcli.lang.modes.forward.jvp`."""
     return run(program, [*forward_passes(program, wrt, of), simplify])
 
 
 def adjoint_program(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
-    """The reverse derivative program: see `adcli.lang.passes.reverse.vjp`."""
+    """The reverse derivative program: see `adcli.lang.modes.reverse.vjp`."""
     return run(program, [*reverse_passes(program, wrt, of), simplify])
 
 

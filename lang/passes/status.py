@@ -42,8 +42,8 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, abs_, max_, select
 from adcli.lang.ir.records import paused
 from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
-from adcli.lang.passes.guards import Guard, either, restrict, truth
-from adcli.lang.passes.simplify import Folder
+from adcli.lang.modes.guards import Guard, either, restrict, truth
+from adcli.lang.simplify.simplify import Folder
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]
 of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))

@@ -21,9 +21,9 @@ from adcli.lang.ir.elementwise import computed, elementwise, every_element
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import abs_, select
 from adcli.lang.ir.records import paused
-from adcli.lang.passes.comprehension_rules import BodyBuilder
-from adcli.lang.passes.guards import truth
-from adcli.lang.passes.matrix_rules import matrices
+from adcli.lang.modes.comprehension_rules import BodyBuilder
+from adcli.lang.modes.guards import truth
+from adcli.lang.modes.matrix_rules import matrices
 from adcli.lang.passes.status import (
     SELECT,
     Activity,

@@ -16,9 +16,10 @@ from adcli.lang.ir.elementwise import computed, elementwise, emit, every_element
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
-from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
-from adcli.lang.passes.guards import Guard, flag, restrict, truth
-from adcli.lang.passes.matrix_rules import spread
+from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_ties
+from adcli.lang.modes.guards import Guard, flag, restrict, truth
+from adcli.lang.modes.matrix_rules import spread
+from adcli.lang.modes.systems import UNWRITTEN, StepSystem
 from adcli.lang.passes.status import (
     Activity,
     Levels,
@@ -31,7 +32,6 @@ from adcli.lang.passes.status import (
     operands,
     reached,
 )
-from adcli.lang.passes.systems import UNWRITTEN, StepSystem
 
 SELECT, DIV, EQ = (TABLE[name] for name in ("select", "div", "eq"))
 

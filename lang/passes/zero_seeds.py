@@ -20,8 +20,8 @@ from importlib import import_module
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.guards import ABSENT_TERM
-from adcli.lang.passes.simplify import prune
+from adcli.lang.modes.guards import ABSENT_TERM
+from adcli.lang.simplify.simplify import prune
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]

@@ -16,13 +16,13 @@ from adcli.lang.ir.elementwise import compact, elementwise, emit
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
-from adcli.lang.passes.comprehension_rules import BodyBuilder
-from adcli.lang.passes.guards import can_be_infinite
-from adcli.lang.passes.matrix_rules import spread
-from adcli.lang.passes.nonzero_domains import follows, without_index
-from adcli.lang.passes.recurrence_rules import everywhere
-from adcli.lang.passes.systems import StepSystem
+from adcli.lang.modes.comprehension_rules import BodyBuilder
+from adcli.lang.modes.guards import can_be_infinite
+from adcli.lang.modes.matrix_rules import spread
+from adcli.lang.modes.recurrence_rules import everywhere
+from adcli.lang.modes.systems import StepSystem
 from adcli.lang.passes.zero_seeds import Gate, Present
+from adcli.lang.simplify.nonzero_domains import follows, without_index
 
 
 def enter(gate: Gate, e: Equation) -> None:

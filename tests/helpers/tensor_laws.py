@@ -13,7 +13,7 @@ import numpy as np
 from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import BIG, Sample
 from multiple_precision import mpmath_arithmetic
 

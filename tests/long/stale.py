@@ -19,7 +19,7 @@ from harness import Command, Finding, Tell, announce
 from places import ROOT
 
 ABOUT = "versions of equal sizes and times, and other processors, that share one cache"
-PLACES = ("lang/ir/primitives.py", "lang/passes/reverse.py", "lang/passes/simplify.py", "codegen/rows/instructions.py",
+PLACES = ("lang/ir/primitives.py", "lang/modes/reverse.py", "lang/simplify/simplify.py", "codegen/rows/instructions.py",
           "lang/lower/prelude.ad", "codegen/loops/bodies.py", "lang/derive/derivatives.py", "adcli/task/derive.py")
 SMALL = re.compile(r"(?<=[ (])[0-9](?=[ ),])|(?<= )[+*-](?= )|(?<=\()-(?=\w)")
 """What another version may have otherwise: a digit, an operator."""

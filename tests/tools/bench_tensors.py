@@ -29,7 +29,7 @@ from adcli.lang.ir.precision import PRECISIONS, Precision
 from adcli.lang.ir.primitives import exp, log, relu, sigmoid
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 from adcli.api.function import Function
 

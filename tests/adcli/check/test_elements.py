@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from adcli.lang.analyse import precise_differences
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import comprehension_rules, pipeline, recurrence_rules
+from adcli.lang.modes import comprehension_rules, recurrence_rules
+from adcli.lang.passes import pipeline
 from command import adcli, succeeds
 from planted_faults import wrong_rule
 

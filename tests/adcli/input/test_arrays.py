@@ -12,7 +12,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from command import adcli
 from session_seed import drawn
 from tensor_cases import A, B, folder

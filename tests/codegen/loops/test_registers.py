@@ -9,7 +9,7 @@ from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere
 from session_seed import half
 from tensor_laws import NUMPY

@@ -7,9 +7,9 @@ from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.simplify.simplify import simplify
 
 TEXT = """input A(N, N), P(N, N), b(N), B(N, K), S(T, N, N), c(T, N), int32 k(M)
 x = solve(A, b)

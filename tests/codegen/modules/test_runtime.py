@@ -31,7 +31,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE, exp
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, evaluation_program, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
 from comprehension_samples import Sample
 from hypothesis import given

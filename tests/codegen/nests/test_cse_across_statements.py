@@ -16,8 +16,8 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.lower.frontend import parse
+from adcli.lang.modes.systems import distributed
 from adcli.lang.passes.pipeline import evaluation_program
-from adcli.lang.passes.systems import distributed
 from native_tensors import assert_same_bits
 from places import ROOT
 from session_seed import drawn, half

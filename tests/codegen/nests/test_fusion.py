@@ -8,7 +8,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from session_seed import drawn
 
 OUTER = [

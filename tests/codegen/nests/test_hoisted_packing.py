@@ -12,7 +12,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from native_tensors import assert_same_bits, everywhere
 from session_seed import half
 

@@ -13,7 +13,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere
 from session_seed import half
 from tensor_laws import NUMPY

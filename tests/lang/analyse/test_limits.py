@@ -9,7 +9,7 @@ import pytest
 from adcli.lang.analyse.limits import limits
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from command import adcli
 from session_seed import half
 

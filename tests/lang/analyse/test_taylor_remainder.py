@@ -5,8 +5,8 @@ import pytest
 from adcli.lang.analyse.taylor_remainder import ORDERS, RELATIVE_STEPS, Remainder, remainders
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.forward import jvp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.forward import jvp
+from adcli.lang.simplify.simplify import simplify
 
 FIRST, SECOND, LAST = RELATIVE_STEPS
 

@@ -9,7 +9,7 @@ from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheap
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from back_ends import BACK_ENDS, values
 from command import adcli, succeeds
 from random_programs import point, sample

@@ -17,7 +17,7 @@ from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from places import DATA, ROOT
 from random_comprehensions import sample
 from random_loops import random_loop

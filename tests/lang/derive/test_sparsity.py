@@ -14,9 +14,9 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.passes import pipeline
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from hypothesis import given
 from places import DATA
 from session_seed import drawn

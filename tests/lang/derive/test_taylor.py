@@ -17,8 +17,8 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.forward import jvp
-from adcli.lang.passes.guards import Term
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.guards import Term
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.printer import STYLES, print_program

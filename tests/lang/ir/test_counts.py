@@ -10,7 +10,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from same_programs import equal
 from tensor_texts import DEFINITIONS

@@ -10,7 +10,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit
 from adcli.lang.ir.rounded import Rounded, meant
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from exact_values import exact_values
 from multiple_precision import mpmath_arithmetic
 from session_seed import fixed

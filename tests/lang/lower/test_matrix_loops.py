@@ -4,10 +4,10 @@ import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import jvp
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from same_programs import equal
 from well_formed import check

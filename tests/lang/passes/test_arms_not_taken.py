@@ -14,7 +14,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from tensor_laws import NUMPY
 
 NAN, INF = math.nan, math.inf

@@ -10,8 +10,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program, tangent_program
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
+from adcli.lang.simplify.simplify import simplify
 from session_seed import drawn, half
 
 STEPS = 3

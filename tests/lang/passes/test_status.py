@@ -12,11 +12,11 @@ from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import LEVELS
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.forward import jvp
+from adcli.lang.modes.forward import jvp
 from adcli.lang.passes.pipeline import adjoints, checked, tangents
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import any_noted, with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 
 from adcli.task.native import native
 

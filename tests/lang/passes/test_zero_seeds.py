@@ -13,8 +13,8 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import zero_seeds as seeds
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
 from hypothesis import given
 from laws import check_modes_agree, check_zero_seeds

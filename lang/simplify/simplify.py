@@ -23,7 +23,7 @@ from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 
 if TYPE_CHECKING:
-    from adcli.lang.passes.nonzero_domains import Support
+    from adcli.lang.simplify.nonzero_domains import Support
 
 ValueKey = tuple[object, ...]
 """A value number: equal for equations that compute the same value."""

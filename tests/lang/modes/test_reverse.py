@@ -9,10 +9,11 @@ from adcli.lang.ir import Lit, Result
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import guards, pipeline, reverse
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.guards import Term
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes import guards, reverse
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.guards import Term
+from adcli.lang.passes import pipeline
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given
 from laws import check_modes_agree, check_transposes

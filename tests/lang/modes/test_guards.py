@@ -10,7 +10,7 @@ from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.build import Builder, When, mapped, shared
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import guards
+from adcli.lang.modes import guards
 from hypothesis import given
 from laws import check_arm
 from planted_faults import caught, wrong_rule

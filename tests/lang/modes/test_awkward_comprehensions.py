@@ -10,9 +10,9 @@ import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import comprehension_rules as tensor_rules
+from adcli.lang.modes import comprehension_rules as tensor_rules
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
 from session_seed import drawn
 from tensor_laws import check_derivatives, check_second_order, close, run

@@ -17,7 +17,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, atoms_in, body_of, fixed_indices
 from adcli.lang.ir.forms import term_form
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.sum_parts import NEG, calls
+from adcli.lang.simplify.sum_parts import NEG, calls
 
 
 class EarlierSum(NamedTuple):

@@ -32,8 +32,8 @@ from adcli.lang.ir.elementwise import compact, computed, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence
-from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.simplify_tensors import read_form
+from adcli.lang.simplify.simplify import simplify
+from adcli.lang.simplify.simplify_tensors import read_form
 
 DUP, NEG = TABLE["dup"], TABLE["neg"]
 Subscripts = tuple[Subscript, ...]

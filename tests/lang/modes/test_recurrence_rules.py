@@ -13,7 +13,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from loop_programs import LOOPS, LoopProgram, given
 from same_programs import equal

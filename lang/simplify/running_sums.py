@@ -30,7 +30,7 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.elementwise import compact, emit
 from adcli.lang.ir.reductions import running
-from adcli.lang.passes.sum_parts import reads_inside
+from adcli.lang.simplify.sum_parts import reads_inside
 
 
 class Triangle(NamedTuple):

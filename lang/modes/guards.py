@@ -17,7 +17,7 @@ from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Statics, by_operation
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""

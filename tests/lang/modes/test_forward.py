@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Equation
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import forward
+from adcli.lang.modes import forward
 from adcli.lang.passes.pipeline import tangents
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given

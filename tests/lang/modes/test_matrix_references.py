@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import jvp
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.simplify.simplify import simplify
 from multiple_precision import mpmath_arithmetic
 
 PROGRAMS = ["solve(A, b)", "solve(A, B)", "solve(transpose(A), b)", "solve_lower(A, b)", "solve_upper(A, B)",

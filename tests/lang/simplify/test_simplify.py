@@ -11,7 +11,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import simplify
+from adcli.lang.simplify import simplify
 from hypothesis import given
 from laws import check_simplify
 from planted_faults import caught

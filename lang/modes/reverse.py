@@ -1,7 +1,7 @@
 """Reverse mode: each line gets its adjoint line, in reverse order after the program; no rule looks at another line.
 
 The adjoint of x in z = f(x, y) is the map of f at x applied to the adjoint of z. The contributions of several uses of a value are
-added as the rule of `dup` adds them in explicit-duplication form (`adcli.lang.passes.duplicate`), in the same places, without the
+added as the rule of `dup` adds them in explicit-duplication form (`adcli.lang.modes.duplicate`), in the same places, without the
 copies: from the last use on, each behind the lines of the equation that it is in, and the first one where the value is defined.
 In a program in that form every value receives at most one adjoint.
 """
@@ -17,9 +17,9 @@ from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.duplicate import copied_values, copy_name, serving
-from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
-from adcli.lang.passes.guards import Term, add, contribution, infinite_values, result, total
+from adcli.lang.modes.duplicate import copied_values, copy_name, serving
+from adcli.lang.modes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
+from adcli.lang.modes.guards import Term, add, contribution, infinite_values, result, total
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
@@ -197,7 +197,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         term = total(b, [adjoints.get(o) for o in e.outs], use_hint(e, 0, uses, copied))
         return [] if term is None else [(0, term)]
     if e.op.tensors:
-        from adcli.lang.passes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
+        from adcli.lang.modes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
         carrying = [i for i, a in enumerate(e.args) if a in active]
         hints = {e.args[i]: use_hint(e, i, uses, copied) for i in carrying}
         loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, lambda v: hints.get(v) or adjoint_hint(v))
@@ -227,7 +227,7 @@ def with_copies(b: Builder, e: Equation, seed: Term, terms: list[tuple[int, Term
 
 def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
     """The adjoint of one argument of an operation on tensors from that of the result, under its printing hint."""
-    from adcli.lang.passes.recurrence_rules import adjoint_of  # only for programs with tensors
+    from adcli.lang.modes.recurrence_rules import adjoint_of  # only for programs with tensors
     start, term = len(b.equations), adjoint_of(b, e, position, seed, pull_back)
     return None if term is None else term.named(b, hint, start)
 

@@ -14,7 +14,7 @@ from adcli.lang.ir.activity import masks, needed_values, positions
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.guards import ONE, Term, contributions, result
+from adcli.lang.modes.guards import ONE, Term, contributions, result
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
@@ -135,7 +135,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
         tangents.update({o: Term(b, c, seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
     if op.tensors:
-        from adcli.lang.passes.recurrence_rules import tangents_of  # only for programs with tensors
+        from adcli.lang.modes.recurrence_rules import tangents_of  # only for programs with tensors
         tangents.update(tangents_of(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
         return
     out = equation.outs[0]

@@ -8,7 +8,8 @@ import pytest
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import duplicate, pipeline
+from adcli.lang.modes import duplicate
+from adcli.lang.passes import pipeline
 from hypothesis import given
 from laws import check_duplicate, check_modes_agree
 from planted_faults import caught

@@ -1,6 +1,6 @@
 """Simplification of operations on tensors: comprehensions with simplified bodies, and loops that share what they can.
 
-`adcli.lang.passes.simplify` asks for this at the first of them.
+`adcli.lang.simplify.simplify` asks for this at the first of them.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adcli.lang.ir.forms import loop_form
 from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, signature_of, whole_statements
-from adcli.lang.passes.nonzero_domains import (
+from adcli.lang.simplify.nonzero_domains import (
     Limited,
     Support,
     Supports,
@@ -27,7 +27,7 @@ from adcli.lang.passes.nonzero_domains import (
     histories_supports,
     support_of,
 )
-from adcli.lang.passes.simplify import Folder, ValueKey, identity, simplify
+from adcli.lang.simplify.simplify import Folder, ValueKey, identity, simplify
 from adcli.lang.sizes.ranges import never_negative
 
 NOTHING_KNOWN: Supports = {}

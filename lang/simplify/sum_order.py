@@ -20,9 +20,9 @@ FEWEST_POINTS points and makes no tensor that is larger than those that are ther
   product with a sum have different values.)
 - a value that takes a call of a function, and has fewer indices than the sum, is computed once for each of its own points.
 
-Sums over triangles become loops (`adcli.lang.passes.running_sums`), and sums of terms that another sum has read that
-(`adcli.lang.passes.marginal_sums`). Comprehensions under guards, those that read or write through integers, and those whose reads
-are inside of their tensors for some sizes only, stay as they are.
+Sums over triangles become loops (`adcli.lang.simplify.running_sums`), and sums of terms that another sum has read that
+(`adcli.lang.simplify.marginal_sums`). Comprehensions under guards, those that read or write through integers, and those
+whose reads are inside of their tensors for some sizes only, stay as they are.
 
 The order is part of what a program means: the evaluator and native code have the same. Derivatives are ordered as well, so that
 a text of one that is read again is the same program.
@@ -38,9 +38,9 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, valu
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, in_reading_order
 from adcli.lang.ir.records import value_record
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
-from adcli.lang.passes.marginal_sums import MarginalSums
-from adcli.lang.passes.running_sums import linear
-from adcli.lang.passes.sum_parts import (
+from adcli.lang.simplify.marginal_sums import MarginalSums
+from adcli.lang.simplify.running_sums import linear
+from adcli.lang.simplify.sum_parts import (
     Factor,
     ProductPart,
     SplitSum,

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.passes.forward import jvp
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.forward import jvp
+from adcli.lang.modes.reverse import vjp
 from adcli.lang.passes.pipeline import run
-from adcli.lang.passes.reverse import vjp
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from multiple_precision import mpmath_arithmetic
 from same_programs import equal

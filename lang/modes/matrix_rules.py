@@ -29,8 +29,8 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, a
 from adcli.lang.ir.elementwise import Element, computed, every_element
 from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
-from adcli.lang.passes.comprehension_rules import corner
-from adcli.lang.passes.guards import Guard, Term, total
+from adcli.lang.modes.comprehension_rules import corner
+from adcli.lang.modes.guards import Guard, Term, total
 
 Subscripts = tuple[Subscript, ...]
 

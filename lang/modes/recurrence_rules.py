@@ -1,7 +1,7 @@
 """The two modes for recurrences: derivatives of recurrences are recurrences, and comprehensions beside them.
 
 A statement is true of the final histories, so its tangent is the tangent that it has as an operation over all steps, between the
-tangents of whole histories, and so is its adjoint. These are not in an order yet: `adcli.lang.passes.systems` makes loops of
+tangents of whole histories, and so is its adjoint. These are not in an order yet: `adcli.lang.modes.systems` makes loops of
 those that depend on one another in a circle, upwards for tangents, the other way for adjoints, and puts sums over steps behind.
     tangents   dh starts from the tangent of what h started from; what a statement writes into h, its tangent writes into dh.
     adjoints   d_dh starts from the adjoint that h has behind the loop; each read of h adds to it. What is left in elements that
@@ -33,11 +33,11 @@ from adcli.lang.ir.elementwise import compact, emit, every_element, filled
 from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_places, whole_statements, without_onto
-from adcli.lang.passes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
-from adcli.lang.passes.guards import Term, gate, present
-from adcli.lang.passes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
-from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.systems import UNWRITTEN, StepSystem
+from adcli.lang.modes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
+from adcli.lang.modes.guards import Term, gate, present
+from adcli.lang.modes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
+from adcli.lang.modes.systems import UNWRITTEN, StepSystem
+from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.histories import Box, box_of, missing
 
 ADD = TABLE["add"]

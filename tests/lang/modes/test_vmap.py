@@ -12,7 +12,7 @@ from adcli.lang.derive.derivatives import gradient, hessian, jacobian
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import checked, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample
 from hypothesis import given
 from random_comprehensions import tensor_samples

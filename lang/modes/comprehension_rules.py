@@ -61,14 +61,14 @@ from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
 from adcli.lang.ir.reductions import in_a_row, running
-from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.modes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
+from adcli.lang.simplify.simplify import simplify
 
 NE, DUP, MUL, SELECT = TABLE["ne"], TABLE["dup"], TABLE["mul"], TABLE["select"]
 PushForward = Callable[[Builder, Equation, dict[Atom, Term], str], None]
-"""Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.passes.forward`."""
+"""Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.modes.forward`."""
 PullBack = Callable[[Builder, Program, Mapping[str, Term], set[Atom]], dict[Atom, Term]]
-"""Emits the adjoint lines of a program, last first: `adcli.lang.passes.reverse`."""
+"""Emits the adjoint lines of a program, last first: `adcli.lang.modes.reverse`."""
 
 
 class BodyBuilder:

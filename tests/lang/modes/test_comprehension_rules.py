@@ -15,10 +15,10 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import comprehension_rules as tensor_rules
-from adcli.lang.passes.forward import jvp
+from adcli.lang.modes import comprehension_rules as tensor_rules
+from adcli.lang.modes.forward import jvp
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
 from hypothesis import given
 from places import DATA
