@@ -192,8 +192,9 @@ def fields(text: bytes, separator: str, names: Sequence[str], wanted: Sequence[s
     mark = next(c for c in map(chr, range(1, 32)) if c not in "\t\r\n" and c.encode() not in text) if b"\r" in text else ""
     if mark:   # polars takes a return off the end of any field
         text = re.sub(rb"\r(?!\n)", mark.encode(), text)
-    found = pl.read_csv(text, has_header=False, separator=separator, infer_schema=False, new_columns=list(names),
-                        columns=[names.index(n) for n in wanted])
+    places = sorted(names.index(n) for n in wanted)
+    found = pl.read_csv(text, has_header=False, separator=separator, infer_schema=False, columns=places)
+    found.columns = [names[i] for i in places]   # `new_columns` are of all columns, or of those read, as polars' version has it
     return found.with_columns(pl.all().str.replace_all(mark, "\r", literal=True)) if mark else found
 
 
