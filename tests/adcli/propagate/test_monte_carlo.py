@@ -219,6 +219,7 @@ def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
     assert ended.err == "note: the linear model is not good enough for l here; the quadratic one is\n"
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("count, seed", [("500", "3"), ("200000", "7"), ("auto", "0")])
 def test_the_picture_shows_the_samples_that_were_drawn(count, seed, tmp_path):
     asked = ("propagate", "-e", "v = exp(x)", "--at", "x=1±0.2~rect", "--monte-carlo", count, "--seed", seed)
@@ -233,6 +234,7 @@ def test_the_picture_shows_the_samples_that_were_drawn(count, seed, tmp_path):
     assert sum(counts) == pytest.approx(told["samples"]) and all(abs(c - round(c)) < 1e-6 * told["samples"] for c in counts)
 
 
+@pytest.mark.engine
 def test_a_picture_of_very_many_samples_says_how_many_it_has(tmp_path, monkeypatch):
     from adcli.propagate import pictured
     monkeypatch.setattr(pictured, "KEPT", 70_000)
