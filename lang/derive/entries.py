@@ -44,8 +44,9 @@ KEPT = 4
 """Operations from which on a value that several others take is computed once, into a tensor."""
 GATHERED = 3
 """Operations that a read through whole numbers counts for."""
-DRAWN = 3
-"""Points at which coefficients are compared."""
+DRAWN = 12 * ((0.1, 0.9), (-0.9, 0.9), (-9.0, 9.0))
+"""Intervals from which the points are drawn at which coefficients are compared: in the domain of every function, and of both
+signs."""
 
 
 class EntryBlock(NamedTuple):
@@ -260,16 +261,22 @@ def one_triangle(merged: Statement, found: Sequence[BoxEntry], of_row: dict[Atom
 
 
 def same_values(merged: Statement, pairs: Sequence[tuple[BoxEntry, BoxEntry]]) -> set[tuple[int, int]]:
-    """The pairs whose coefficients are equal at points that are drawn, up to rounding."""
-    body = Program(tuple([Param(v, f"x{k}") for k, v in enumerate(merged.sources.values())]), tuple(merged.equations),
+    """The pairs whose coefficients are equal, up to rounding, at all points that are drawn. Conditions are drawn as well, so that
+    every arm of a choice is compared; at points outside of a domain both must be NaN."""
+    conditions = [out for e in merged.equations for out in e.outs if out.truth]
+    params = [Param(v, f"x{k}") for k, v in enumerate([*merged.sources.values(), *conditions])]
+    body = Program(tuple(params), tuple([e for e in merged.equations if not e.outs[0].truth]),
                    tuple([Result(f"z{k}", c.coefficient) for k, c in enumerate(x for pair in pairs for x in pair)]))
-    draw, equal = random.Random(0), {(id(x), id(y)) for x, y in pairs}
-    for _ in range(DRAWN if pairs else 0):
-        values = list(evaluate(body, {p.name: draw.uniform(0.1, 0.9) for p in body.params}, FLOAT).values())
+    draw, found = random.Random(0), {(id(x), id(y)): 0 for x, y in pairs}
+    for low, high in DRAWN if pairs else ():
+        point = {p.name: draw.random() < 0.5 if p.var.truth else draw.uniform(low, high) for p in params}
+        values = list(evaluate(body, point, FLOAT).values())
         for (x, y), a, b in zip(pairs, values[::2], values[1::2], strict=True):
-            if not abs(a - b) <= 1e-9 * (abs(a) + abs(b)):   # nor where either is NaN
-                equal.discard((id(x), id(y)))
-    return equal
+            if abs(a - b) <= 1e-9 * (abs(a) + abs(b)):
+                found[id(x), id(y)] += 1
+            elif a == a or b == b:
+                found[id(x), id(y)] -= len(DRAWN)
+    return {pair for pair, times in found.items() if times >= len(DRAWN) // 3}
 
 
 def kept_apart(merged: Statement, found: Sequence[BoxEntry], into: Emitter) -> Sequence[BoxEntry]:
