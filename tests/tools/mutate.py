@@ -8,7 +8,7 @@
 Each mutant is one small change of one file, made by the operators of mutmut (the extra `mutation`), to which negated
 conditions are added. It is put into a copy of the project with an environment of its own, so that every test sees the
 mutant, those that start processes included. With `--covered`, a record of which test runs which line, the tests that run the
-changed line are tried, those of the file first. Without it, and where only imports run the line, the tests of the file run first,
+changed line are tried, then all tests of the file. Without it, and where only imports run the line, the tests of the file run first,
 then those of its room, then those of `--wider`. A mutant is killed by the first test that fails, or does not end, and holds
 without the mutant: a test that fails on a busy machine kills nothing, nor does one that is deselected or has gone since the
 record. Survivors are printed as the difference that no test noticed.
@@ -220,7 +220,8 @@ class Covered:
 
     def stages(self, mutant: Mutant) -> list[tuple[str, ...]]:
         """Functions of tests that run the line (of a statement of several lines the last one above that is known to run), at
-        most MOST_TESTS after those of the file itself; empty where only imports run it."""
+        most MOST_TESTS after those of the file itself, then all tests of the file, of which a record of one row a table knows
+        few; empty where only imports run it."""
         name = self.files.get((ROOT / mutant.file).as_posix(), "")
         known = self.data.contexts_by_lineno(name) if name else {}
         contexts = next((known[n] for n in range(mutant.line, mutant.line - LONGEST_STATEMENT, -1) if n in known), [])
@@ -230,7 +231,7 @@ class Covered:
         own = tuple(f for f in functions if f.split("::")[0] in mirrored)
         others = [f for f in functions if f not in own]
         rest = tuple(random.Random(mutant.line).sample(others, min(len(others), MOST_TESTS)))
-        return [stage for stage in (own, rest) if stage]
+        return [stage for stage in (own, rest, tuple(mirrored)) if stage] if functions else []
 
     @staticmethod
     @cache

@@ -51,7 +51,8 @@ def test_the_tests_that_run_a_line_are_tried(tmp_path: Path) -> None:
         data.add_lines({str(ROOT / file): lines})
     data.write()
     covered = mutate.Covered(record)
-    for line, wanted in ((2, [rest[:1]]), (3, [(own,), rest]), (9, [])):
+    all_of_it = (own.split("::")[0],)
+    for line, wanted in ((2, [rest[:1], all_of_it]), (3, [(own,), rest, all_of_it]), (9, [])):
         assert [tuple(sorted(stage)) for stage in covered.stages(mutate.Mutant(file, line, (), (), "", ""))] == wanted
     assert not covered.stages(mutate.Mutant("codegen/machine/cache.py", 3, (), (), "", ""))
 
