@@ -9,7 +9,7 @@ Each mutant is one small change of one file, made by the operators of mutmut (th
 conditions are added. It is put into a copy of the project with an environment of its own, so that every test sees the
 mutant, those that start processes included. With `--covered`, a record of which test runs which line, the tests that run the
 changed line are tried, then all tests of the file. Without it, and where only imports run the line, the tests of the file run
-first, then those of its room, then those of `--wider`. A mutant is killed by the first test that fails, or does not end, and holds
+first, then those of its room, then of `--wider`. A mutant is killed by the first test that fails, or does not end, and holds
 without the mutant: a test that fails on a busy machine kills nothing, nor does one that is deselected or has gone since the
 record. Survivors are printed as the difference that no test noticed.
 
