@@ -38,7 +38,7 @@ OTHER_VERBS = {
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),
     "plot": ("plot.command", "Curves and contours, with kinks, jumps and poles shown as such."),
-    "fit": ("solvers.fit_command", "Parameters from the rows of a table, by least squares."),
+    "fit": ("fit.command", "Parameters from the rows of a table, by least squares."),
     "minimize": ("solvers.minimize_command", "Where an output is least, with a verdict."),
     "solve": ("solvers.solve_command", "Where equations hold, and how that place depends on the other inputs."),
     "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),

@@ -39,5 +39,5 @@ def commented(lines: Sequence[str], mark: str) -> str:
 
 def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     """The program as text that reads back to it."""
-    from adcli.lang.syntax.printer import print_program
+    from adcli.lang.printing.printer import print_program
     return print_program(program, options.style, header)

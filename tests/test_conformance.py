@@ -20,8 +20,8 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Primitive, Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
+from adcli.lang.printing.printer import print_program
 from adcli.lang.sizes.all_sizes import size_conditions
-from adcli.lang.syntax.printer import print_program
 from back_ends import same, ulps
 from c_tensors import Point, at_random, derivatives, drawn_point, expected
 from compare_corpus import cases, entries

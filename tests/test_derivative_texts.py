@@ -17,8 +17,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.sum_order import contracted
-from adcli.lang.syntax.printer import print_program
 from edge_programs import edges, point
 from places import ROOT
 from same_programs import equal

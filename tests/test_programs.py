@@ -22,7 +22,7 @@ from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.pipeline import STAGES
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from command import adcli
 from places import ROOT
 from planted_faults import wrong_rule

@@ -28,7 +28,7 @@ TESTED_AS = {
     "lang/syntax/test_parse.py": (
         "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/syntax/tree"),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
-    "lang/syntax/test_printer.py": ("lang/ir/notation", "lang/syntax/scalar_printer"),
+    "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
     "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/lower/test_counterparts.py": ("lang/lower/definitions",),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
@@ -36,7 +36,7 @@ TESTED_AS = {
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),
     "lang/simplify/test_sum_order.py": ("lang/simplify/marginal_sums", "lang/simplify/sum_parts"),
     "lang/lower/test_loops.py": (
-        "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/syntax/loop_plan"),
+        "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/printing/loop_plan"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),
     "lang/modes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),

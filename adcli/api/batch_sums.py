@@ -25,7 +25,7 @@ from adcli.codegen.machine.cache import own_content
 from adcli.lang.ir import LEVELS, Program, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
 from adcli.rows.sums import Key, Sums
 from adcli.task.request import Signature, columns

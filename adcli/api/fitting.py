@@ -8,15 +8,15 @@ import numpy as np
 
 from adcli.api.arguments import real_array
 from adcli.api.view import picture_view
+from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
+from adcli.fit.fit import planned
+from adcli.fit.minimum import LOSSES, Loss, NotFinite
+from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Source, missing, nearest
-from adcli.solvers.fit import planned
-from adcli.solvers.fit_data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
-from adcli.solvers.fit_minimum import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request
 from adcli.task.tasks import Task
@@ -82,7 +82,7 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
         chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),
         undetermined=[dict(d.moves) for d in found.undetermined])
     if plot:
-        from adcli.solvers.fit_pictured import picture
+        from adcli.fit.pictured import picture
         result.plot = picture_view("fit", picture(fit, program, found, o))
     return result
 

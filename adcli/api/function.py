@@ -20,7 +20,7 @@ from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from adcli.task.derive import chosen, derived
 from adcli.task.native import compiled
 from adcli.task.request import NO_TEXT, Request
@@ -349,7 +349,7 @@ class Function(Inspection):
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        from adcli.lang.syntax.printer import STYLES, print_program
+        from adcli.lang.printing.printer import STYLES, print_program
         return print_program(self._program, one_of("style", style, STYLES))
 
     def llvm(self, lanes: int = 1) -> str:

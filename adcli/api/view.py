@@ -129,7 +129,7 @@ def same(a: object, b: object) -> bool:
 def function_html(program: Program) -> str:
     """Inputs and outputs of a program, and the program itself where it is not too long."""
     from adcli.lang.ir.errors import plural
-    from adcli.lang.syntax.printer import print_program
+    from adcli.lang.printing.printer import print_program
     from adcli.task.shapes import result_shape, shaped
     inputs = [(shaped(p.name, p.var), "" if p.default is None else repr(p.default),
                "" if p.low is None else f"[{p.low!r}, {p.high!r}]", kind(p.active, p.seed)) for p in program.params]

@@ -22,9 +22,9 @@ from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import lower, prelude
 from adcli.lang.lower.program import is_function
 from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.printer import print_program
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import (
     Assign,

@@ -13,8 +13,8 @@ from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError, visible
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
-from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.lang.printing.format import format_tree
+from adcli.lang.printing.printer import STYLES, print_program
 from adcli.output.colour import in_colour, wanted
 from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination, say
 from adcli.task.rules import require_fit

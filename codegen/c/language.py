@@ -23,8 +23,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import Statics, statics
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 if TYPE_CHECKING:
     from adcli.codegen.c.whole_numbers import WholeNumbers

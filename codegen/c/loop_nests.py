@@ -22,7 +22,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, 
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.matrix import Boxed, MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
-from adcli.lang.syntax.comprehension_printer import BoxText, ComprehensionText, MatrixText
+from adcli.lang.printing.comprehension_printer import BoxText, ComprehensionText, MatrixText
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
 LEVELS = {"+": SUM, "*": PRODUCT}

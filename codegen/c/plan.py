@@ -17,9 +17,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.sizes.binding import counts
 from adcli.lang.sizes.in_bounds import LARGEST_WHOLE
-from adcli.lang.syntax.comprehension_printer import TensorWriter
 
 
 class TensorStatements(Statements, ABC):

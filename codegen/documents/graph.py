@@ -175,7 +175,7 @@ class _Formulas:
         self.tensors = None
         self.names = name_table(program)
         if has_tensors(program):
-            from adcli.lang.syntax.comprehension_printer import TensorWriter
+            from adcli.lang.printing.comprehension_printer import TensorWriter
             self.tensors = TensorWriter(program, "anf")
             self.names = self.tensors.names
 

@@ -36,8 +36,8 @@ from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, en
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
-from adcli.lang.syntax.comprehension_printer import TensorWriter
-from adcli.lang.syntax.scalar_printer import ScalarWriter
+from adcli.lang.printing.comprehension_printer import TensorWriter
+from adcli.lang.printing.scalar_printer import ScalarWriter
 
 NEEDS = "needs: \\usepackage{amsmath}"
 LINES = 40

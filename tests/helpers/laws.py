@@ -26,10 +26,10 @@ from adcli.lang.modes import duplicate as duplication
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.printing.format import format_tree
+from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.lang.syntax.source import normal
 from back_ends import MODES, alike, bits, both_tiers, on_tape
 from multiple_precision import mpmath_arithmetic

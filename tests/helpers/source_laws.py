@@ -9,8 +9,8 @@ import numpy as np
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from native_tensors import everywhere
 from same_programs import equal
 from tensor_laws import NUMPY, close, direction, inner, plain_differences, seeds

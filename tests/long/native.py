@@ -24,8 +24,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from back_ends import MODES, bits
 from harness import Finding, Tell, announce
 from native_tensors import LANES, everywhere

@@ -15,7 +15,7 @@ import pytest
 from adcli.codegen.rows import jit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import STYLES
+from adcli.lang.printing.printer import STYLES
 from back_ends import same
 from command import adcli as adcli_command
 from hypothesis import given

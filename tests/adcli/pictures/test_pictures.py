@@ -214,7 +214,7 @@ def test_the_picture_of_a_fit_has_error_bars_and_a_curve_over_the_data(sigma, sc
 
 
 def test_axes_hold_error_bars_and_the_curve_of_a_fit_ends_with_the_data(monkeypatch):
-    from adcli.solvers import fit_pictured
+    from adcli.fit import fit_pictured
     seen = []
     made = fit_pictured.picture
     monkeypatch.setattr(fit_pictured, "picture", lambda *given: seen.append(made(*given)) or seen[0])

@@ -13,7 +13,7 @@ import pytest
 from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.codegen.rows import compiled
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from c_tensors import at_random, drawn_point, expected
 from command import adcli, succeeds
 from places import DATA

@@ -25,7 +25,7 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import name_table
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES, adjoint_program, tangent_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from places import ROOT
 from random_programs import sample
 from session_seed import drawn, half

@@ -15,7 +15,7 @@ from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from random_comprehensions import sample
 from session_seed import fixed, half
 

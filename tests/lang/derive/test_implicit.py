@@ -10,7 +10,7 @@ from adcli.lang.derive.implicit import sensitivities
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 
 A, B, X = np.array([[2.0, 0.5], [-1, 3]]), np.array([1.0, -2]), np.array([[1.0, 2, 0.5], [3, 0.25, 1]])
 

@@ -21,7 +21,7 @@ from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.guards import Term
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.lang.printing.printer import STYLES, print_program
 from back_ends import alike, ulps
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,7 +10,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.uncertainty import propagation
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from same_programs import equal

@@ -7,7 +7,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import affine, floor, greatest, least, text, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from same_programs import equal
 from tensor_laws import NUMPY
 from tensor_texts import halves

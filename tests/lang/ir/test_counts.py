@@ -10,8 +10,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from same_programs import equal
 from tensor_texts import DEFINITIONS
 from well_formed import check

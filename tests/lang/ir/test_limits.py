@@ -16,7 +16,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 
 SIZES = (20, 40, 80)
 VARIADIC = [name for name, op in TABLE.items() if op.variadic]

@@ -12,8 +12,8 @@ from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from multiple_precision import mpmath_arithmetic
 from session_seed import drawn
 

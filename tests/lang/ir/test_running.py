@@ -8,7 +8,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from same_programs import equal
 
 X = [[2.0, 0.0, 3.0], [1.0, -1.0, 0.5], [0.0, 0.0, 4.0]]

@@ -10,7 +10,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from command import adcli
 from tensor_laws import NUMPY
 from well_formed import check

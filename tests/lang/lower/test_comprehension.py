@@ -14,8 +14,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from edge_programs import edges, point
 from same_programs import equal
 from session_seed import drawn, fixed

@@ -11,7 +11,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES, chosen_outputs
 from adcli.lang.passes.status import with_status
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from session_seed import drawn, half
 from source_laws import check_source
 from subscript_cases import WHOLE_NUMBERS

@@ -7,7 +7,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
-from adcli.lang.syntax.format import format_tree
+from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
 from session_seed import drawn

@@ -14,8 +14,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.index_conditions import GuardedCall, PlaceComparisons, Spans
 from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.printing.printer import print_program
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD
-from adcli.lang.syntax.printer import print_program
 from adcli.lang.syntax.tree import Node
 from session_seed import drawn, half
 from tensor_laws import NUMPY

@@ -10,7 +10,7 @@ from adcli.lang.ir.affine import text
 from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.lang.printing.printer import STYLES, print_program
 from random_loops import plain, random_loop
 from same_programs import equal
 from session_seed import drawn

@@ -7,8 +7,8 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from same_programs import equal
 from well_formed import check
 

@@ -1,7 +1,7 @@
 """How operations on matrices are written: every form reads back as it is printed, and what is wrong is said with the way out."""
 import pytest
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import STYLES, print_program
+from adcli.lang.printing.printer import STYLES, print_program
 from same_programs import equal
 from well_formed import check
 

@@ -6,7 +6,7 @@ from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.systems import distributed
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from loop_programs import LOOPS, given
 from session_seed import drawn
 

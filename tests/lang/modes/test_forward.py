@@ -10,7 +10,7 @@ from adcli.lang.ir import Equation
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import forward
 from adcli.lang.passes.pipeline import tangents
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from hypothesis import given
 from laws import check_transposes
 from planted_faults import caught

@@ -7,8 +7,8 @@ from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
 from adcli.lang.passes.pipeline import run
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from multiple_precision import mpmath_arithmetic
 from same_programs import equal
 from session_seed import half

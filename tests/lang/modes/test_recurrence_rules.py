@@ -13,8 +13,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from loop_programs import LOOPS, LoopProgram, given
 from same_programs import equal
 from session_seed import drawn, half

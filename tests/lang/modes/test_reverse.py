@@ -13,8 +13,8 @@ from adcli.lang.modes import guards, reverse
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.guards import Term
 from adcli.lang.passes import pipeline
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from hypothesis import given
 from laws import check_modes_agree, check_transposes
 from planted_faults import caught

@@ -6,7 +6,7 @@ from adcli.lang.ir.comprehension import Comprehension, Range, constant_body
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.systems import apart, covers_a_step
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from loop_programs import LOOPS
 
 ADJOINT = """for t in 0:T down {

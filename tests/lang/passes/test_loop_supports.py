@@ -13,9 +13,9 @@ from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify import nonzero_domains
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from back_ends import MODES
 from places import ROOT
 from planted_faults import caught

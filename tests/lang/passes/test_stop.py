@@ -8,8 +8,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 
 SCALARS = ["x*x*{k} + sin({k}*y)", "exp(x*{k})/y", "{k}", "max(x, {k})*{k}", "x**{k}"]
 POINT = {"x": 0.75, "y": 1.5}

@@ -10,8 +10,8 @@ from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, evaluation_program, tangent_program, tangents
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 from session_seed import drawn
 
 ATTENTION = """\

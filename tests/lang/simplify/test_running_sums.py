@@ -8,7 +8,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 from same_programs import equal
 
 AT = {"x": np.array([2.0, 0.0, -3.0, 0.5]), "w": np.array([[1.0, -2.0], [4.0, 8.0], [0.25, 3.0], [0.5, -1.0]])}

@@ -8,8 +8,8 @@ from adcli.lang.ir import Equation, Program, Result, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import print_program
 
 BEFORE = "input a, x(T)\nh(0) = a\n"
 LOOP = BEFORE + "for t in 0:T {{ {} }}\n{}\n"

@@ -14,8 +14,8 @@ from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.sum_order import contracted
-from adcli.lang.syntax.printer import STYLES, print_program
 from same_programs import equal
 from session_seed import drawn, half
 from well_formed import check

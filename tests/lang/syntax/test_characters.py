@@ -7,7 +7,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.printer import print_program
+from adcli.lang.printing.printer import print_program
 
 
 def names(text: str) -> list[str]:

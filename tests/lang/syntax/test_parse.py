@@ -6,7 +6,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.format import format_tree
+from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings

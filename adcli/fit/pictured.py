@@ -14,8 +14,8 @@ from adcli.plot.plots import pictured
 from adcli.plot.ranges import POINTS, Setting
 
 if TYPE_CHECKING:
-    from adcli.solvers.fit import Fit, Fitted
-    from adcli.solvers.fit_data import Observations
+    from adcli.fit.data import Observations
+    from adcli.fit.fit import Fit, Fitted
 
 MOST_OUTPUTS = 3
 

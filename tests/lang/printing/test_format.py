@@ -3,7 +3,7 @@
 import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.format import format_tree
+from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st

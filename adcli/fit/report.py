@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.fit.data import Begin, packed
+from adcli.fit.fit import Fitted
 from adcli.input.settings import ResultOptions
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
@@ -14,8 +16,6 @@ from adcli.output.streams import columns_of
 from adcli.output.typeset import booktabs, latex_text, markdown_table
 from adcli.output.wrap import fitted
 from adcli.propagate.budgets import pair
-from adcli.solvers.fit import Fitted
-from adcli.solvers.fit_data import Begin, packed
 
 FORMATS = ("text", "json", "csv", "tsv", "markdown", "latex")
 MOST_CORRELATED = 20

@@ -11,10 +11,10 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
+from adcli.fit.data import Begin, Observations, Places, packed, start_of
+from adcli.fit.minimum import RANK, Loss, Matrix, Residuals, Start, column_lengths, minimised, null_space
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
-from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
-from adcli.solvers.fit_minimum import RANK, Loss, Matrix, Residuals, Start, column_lengths, minimised, null_space
 from adcli.solvers.vectors import Vector
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.printing.guarded_reads import BodyReads
+from adcli.lang.printing.loop_plan import planned, single, started, told
+from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE
 from adcli.lang.sizes.histories import extent_over
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer
-from adcli.lang.syntax.guarded_reads import BodyReads
-from adcli.lang.syntax.loop_plan import planned, single, started, told
-from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
 LONGEST_UNNAMED = 400

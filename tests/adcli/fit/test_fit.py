@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adcli.solvers.fit import Fitted, fitted
-from adcli.solvers.fit_minimum import Loss, Residuals, Start
-from adcli.solvers.fit_notes import connected, said_of
+from adcli.fit.fit import Fitted, fitted
+from adcli.fit.minimum import Loss, Residuals, Start
+from adcli.fit.notes import connected, said_of
 
 FREE = Loss()
 

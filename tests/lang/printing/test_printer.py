@@ -14,8 +14,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.status import with_status
+from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.lang.syntax.scan import KEYWORDS
 from hypothesis import given
 from laws import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.syntax.scalar_printer import ScalarWriter
+from adcli.lang.printing.scalar_printer import ScalarWriter
 
 STYLES = ("nested", "anf", "prefix")
 
@@ -23,5 +23,5 @@ def writer_of(program: Program, style: str, explained: bool = False) -> ScalarWr
     """Writer of the statements of a program."""
     if not has_tensors(program):
         return ScalarWriter(program, style)
-    from adcli.lang.syntax.comprehension_printer import TensorWriter  # only for programs with tensors
+    from adcli.lang.printing.comprehension_printer import TensorWriter  # only for programs with tensors
     return TensorWriter(program, style, explained)

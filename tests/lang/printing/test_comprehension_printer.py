@@ -13,10 +13,10 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
+from adcli.lang.printing.format import format_tree
+from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
 from same_programs import equal
 from session_seed import drawn, half

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from adcli.fit.data import packed
+from adcli.fit.fit import Fit, Fitted, NullDirection
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.solvers import explain_failure
-from adcli.solvers.fit import Fit, Fitted, NullDirection
-from adcli.solvers.fit_data import packed
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20

@@ -11,19 +11,7 @@ import numpy as np
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
-from adcli.input.nested import arrays_of
-from adcli.input.points import axes, complete, ranks, unknown_name
-from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS, ResultOptions
-from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
-from adcli.lang.ir.errors import AdError, plural
-from adcli.lang.lower.frontend import parse_source
-from adcli.output.streams import packed_destination, say, write_points
-from adcli.rows.sample_columns import whole_table
-from adcli.rows.sources import Location
-from adcli.rows.stream import given_tables
-from adcli.rows.tables import BadTable
-from adcli.solvers.fit import Fit, Fitted, planned
-from adcli.solvers.fit_data import (
+from adcli.fit.data import (
     Begin,
     Comparison,
     Observations,
@@ -35,9 +23,21 @@ from adcli.solvers.fit_data import (
     targets,
     wrong,
 )
-from adcli.solvers.fit_minimum import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
-from adcli.solvers.fit_report import FORMATS, Answered, written
+from adcli.fit.fit import Fit, Fitted, planned
+from adcli.fit.minimum import LOSSES, Loss, NotFinite
+from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
+from adcli.fit.report import FORMATS, Answered, written
+from adcli.input.nested import arrays_of
+from adcli.input.points import axes, complete, ranks, unknown_name
+from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS, ResultOptions
+from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.lower.frontend import parse_source
+from adcli.output.streams import packed_destination, say, write_points
+from adcli.rows.sample_columns import whole_table
+from adcli.rows.sources import Location
+from adcli.rows.stream import given_tables
+from adcli.rows.tables import BadTable
 from adcli.task.derive import chosen
 from adcli.task.request import Request
 from adcli.task.rules import require_fit
@@ -125,8 +125,8 @@ def command(options: FitOptions) -> int:
     with packed_destination(options.output) as out:
         write_points(out, written(told, options))
     if options.plot:
+        from adcli.fit.pictured import picture
         from adcli.pictures.destinations import write_beside
-        from adcli.solvers.fit_pictured import picture
         write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, reporter, options)
 

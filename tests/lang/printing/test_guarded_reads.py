@@ -9,8 +9,8 @@ from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, value
 from adcli.lang.ir.comprehension import BodySource, Read
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.printing.guarded_reads import BodyReads
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNTOLD, Where
-from adcli.lang.syntax.guarded_reads import BodyReads
 from session_seed import drawn
 
 ROW = Index("i")
