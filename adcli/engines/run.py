@@ -24,7 +24,7 @@ from adcli.rows.stream import tables
 from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
 from adcli.rows.sum_run import require_shapes
 from adcli.rows.sums import Sums
-from adcli.rows.tables import BadTable
+from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 

@@ -35,9 +35,9 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import packed_destination, say, write_points
 from adcli.rows.sample_columns import whole_table
-from adcli.rows.sources import Location
 from adcli.rows.stream import given_tables
-from adcli.rows.tables import BadTable
+from adcli.tables.sources import Location
+from adcli.tables.streams import BadTable
 from adcli.task.derive import chosen
 from adcli.task.request import Request
 from adcli.task.rules import require_fit

@@ -14,11 +14,11 @@ from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor, probability
-from adcli.rows.appended import RowFormat
 from adcli.rows.blocks import Work
 from adcli.rows.reading import Reading
-from adcli.rows.rows import Table
 from adcli.rows.stream import TableRun
+from adcli.tables.appended import RowFormat
+from adcli.tables.reader import Table
 from adcli.task.tasks import Task
 
 KINDS = ("k", "U", "low", "high")

@@ -1,5 +1,5 @@
 """Results for the rows of tables, in constant memory and in order: read, computed and written block by block.
 
-`rows` says what a table means, `tables_native` does the same faster and must give the same bytes; Parquet is for
-`parquet_tables`. The room takes a task and its options and knows no verb.
+`reading` and `stream` go through the rows, `summing` and the files beside it add up what all rows give, `parts` has the shares of
+several processes. Tables themselves are for `adcli.tables`; the room takes a task and its options and knows no verb.
 """

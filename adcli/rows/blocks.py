@@ -21,14 +21,14 @@ from adcli.lang.ir import LEVELS, Param
 from adcli.lang.ir.errors import missing
 from adcli.output.layout import Row
 from adcli.output.numbers import SHORTEST, number_format
-from adcli.rows.appended import RowFormat
-from adcli.rows.rows import Rows, Table
-from adcli.rows.tables import PIECE
+from adcli.tables.appended import RowFormat
+from adcli.tables.reader import Rows, Table
+from adcli.tables.streams import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
-    from adcli.rows.typed_columns import ColumnBlock
+    from adcli.tables.typed_columns import ColumnBlock
 
 LARGE = 192 << 10
 """Bytes of a block that are worth loading native code: as long as that takes, this much is read with care."""
@@ -163,7 +163,7 @@ class Work:
     def _typed(self, rows: Any, given: Sequence[Any], results: Sequence[Any], words: Sequence[str] | None,
                bad: Sequence[int] = (), separator: bytes | None = None) -> ColumnBlock:
         """Rows, as text or as a frame, as columns that have types."""
-        from adcli.rows.typed_columns import column_block
+        from adcli.tables.typed_columns import column_block
         separator = separator or self.table.separator or b","
         return column_block(self.form, rows, separator, given, self.written(results), words, bad)
 
@@ -280,7 +280,7 @@ def fast_tables(keep: bool) -> Any:
     """Native code that reads and writes plain blocks, which may come from the compile cache and go there if it is to `keep`; None
     where the system runs none, or too little memory is left for NumPy or LLVM."""
     try:
-        from adcli.rows.tables_native import NativeTables
+        from adcli.tables.native import NativeTables
         return NativeTables(keep)
     except (NoExecutableMemory, ImportError, MemoryError):
         return None
@@ -290,7 +290,7 @@ def parquet_tables(what: str) -> Any:
     """The module that reads and writes Parquet. AdError where polars is not installed; where it cannot be loaded, its own error
     says why."""
     try:
-        from adcli.rows import parquet_tables
+        from adcli.tables import parquet as parquet_tables
     except ModuleNotFoundError:
         raise missing(what, "polars") from None
     return parquet_tables

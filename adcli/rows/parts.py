@@ -22,11 +22,11 @@ from adcli.output import suffixes
 from adcli.output.remote import RemoteFile, is_url, shown
 from adcli.output.streams import packed_destination
 from adcli.rows import manifest
-from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun, same_in_all
 from adcli.rows.sum_run import SumRun
 from adcli.rows.sums import Sums
-from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
+from adcli.tables.sources import Location
+from adcli.tables.streams import SUFFIXES, BadTable, Input, kind_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 

@@ -10,10 +10,10 @@ from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.rows.blocks import Work, parquet_tables
-from adcli.rows.dialect import dialect
-from adcli.rows.rows import Table, members
-from adcli.rows.sources import Location
-from adcli.rows.tables import PIECE, BadTable, beginning, blocks, flushed, json_items, kind_of, without_mark
+from adcli.tables.dialect import dialect
+from adcli.tables.reader import Table, members
+from adcli.tables.sources import Location
+from adcli.tables.streams import PIECE, BadTable, beginning, blocks, flushed, json_items, kind_of, without_mark
 from adcli.task.tasks import Task
 
 

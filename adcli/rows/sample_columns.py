@@ -9,9 +9,9 @@ from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
 from adcli.rows.blocks import LARGE, fast_tables, parquet_tables
-from adcli.rows.dialect import Dialect, dialect
-from adcli.rows.rows import Table
-from adcli.rows.tables import BadTable, Input, Pieces, json_items, kind_of, without_mark
+from adcli.tables.dialect import Dialect, dialect
+from adcli.tables.reader import Table
+from adcli.tables.streams import BadTable, Input, Pieces, json_items, kind_of, without_mark
 
 
 class SampleTable(NamedTuple):

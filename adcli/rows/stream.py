@@ -26,8 +26,8 @@ from adcli.output.layout import Row
 from adcli.output.streams import Progress, packed_destination, require_parquet, say, spooled, write_rows
 from adcli.rows.blocks import Done, parquet_tables
 from adcli.rows.reading import Reading
-from adcli.rows.sources import Location, locations
-from adcli.rows.tables import BadTable, Input
+from adcli.tables.sources import Location, locations
+from adcli.tables.streams import BadTable, Input
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
@@ -155,7 +155,7 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         parquet_tables("a file of typed columns")   # AdError without polars
-        from adcli.rows.typed_columns import TypedColumns
+        from adcli.tables.typed_columns import TypedColumns
         with spooled(self.options.output) as (file, path):
             self.columns = TypedColumns(file, path, self.form, self.first.types)
             self._write(lambda data: None)

@@ -18,10 +18,10 @@ from adcli.output.layout import Row, nested
 from adcli.output.numbers import json_number, json_text, number_format, shortest
 from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
-from adcli.rows.appended import json_field, quoted
-from adcli.rows.appended import json_text as json_value
 from adcli.rows.sum_work import quantities
 from adcli.rows.sums import Group, Key, Sums, rounded
+from adcli.tables.appended import json_field, quoted
+from adcli.tables.appended import json_text as json_value
 from adcli.task.request import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
@@ -180,7 +180,7 @@ class SumReport:
     def field(self, x: Any) -> str:
         """A number as a field, or a tensor as a JSON array in it."""
         if type(x) is not float:
-            from adcli.rows.lists import list_text
+            from adcli.tables.lists import list_text
             text = list_text(x, lambda e: json_value(e, self.number(e)), self.number is shortest)
             return quoted(text.encode(), self.separator.encode()).decode()
         return self.number(x).replace(".", ",") if self.comma else self.number(x)

@@ -14,13 +14,13 @@ from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.blocks import Done, Work
 from adcli.rows.reading import Reading
-from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
 from adcli.rows.sum_report import Shapes, SumReport, sum_names
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.summing import SumBlocks, Summing, rough_rows
 from adcli.rows.sums import Sums
-from adcli.rows.tables import BadTable
+from adcli.tables.sources import Location
+from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 

@@ -15,13 +15,13 @@ from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
-from adcli.rows.appended import slices
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.rows import Rows, Table
 from adcli.rows.sum_report import Shapes, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.sums import Sums
-from adcli.rows.tables import PIECE
+from adcli.tables.appended import slices
+from adcli.tables.reader import Rows, Table
+from adcli.tables.streams import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:

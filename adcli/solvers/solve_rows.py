@@ -15,14 +15,14 @@ from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.output.layout import Layout, Row
-from adcli.rows.appended import Columns, RowFormat
 from adcli.rows.reading import Reading
-from adcli.rows.rows import Rows, Table
 from adcli.rows.stream import TableRun
 from adcli.rows.tensor_rows import Found, TensorWork
 from adcli.solvers.solution import LEAST_SQUARES, SOLUTION, VERDICTS
 from adcli.solvers.solve import Sequel
 from adcli.solvers.solve_report import NOT_SMOOTH, SolveReport
+from adcli.tables.appended import Columns, RowFormat
+from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task
 
 WORDS = (*VERDICTS, NOT_SMOOTH)

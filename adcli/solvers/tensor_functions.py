@@ -12,7 +12,6 @@ import numpy as np
 
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
-from adcli.lang.derive.element_sparsity import computes_subscripts
 from adcli.lang.derive.entries import hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
@@ -21,6 +20,7 @@ from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
+from adcli.lang.sparsity.element_sparsity import computes_subscripts
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
 from adcli.solvers.vectors import Vector
 from adcli.task.entries import EntryPlaces, StatementEntries

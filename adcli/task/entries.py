@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adcli.lang.derive.entries import EntryProgram
-from adcli.lang.derive.number_sets import MOST_AT_ONCE
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import sizes_at
 from adcli.lang.sizes.binding import shapes
+from adcli.lang.sparsity.number_sets import MOST_AT_ONCE
 from adcli.task.matrices import output_shapes
 from adcli.task.native import compiled
 

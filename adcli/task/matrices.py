@@ -2,7 +2,7 @@
 
 Only entries that are not zero by construction are written; one that is 0 at the point is. The Matrix Market exchange format
 is that of Boisvert, Pozo & Remington (NISTIR 5935, 1996), which knows no NaN and no infinity: these are written as `nan` and
-`inf`, which SciPy and the C library read. For tensors a pattern is read off the statements (`lang.derive.element_sparsity`).
+`inf`, which SciPy and the C library read. For tensors a pattern is read off the statements (`lang.sparsity.element_sparsity`).
 Inputs whose columns do not meet share a sweep, so time and memory go with the entries of a sparse matrix, not with its size.
 """
 from __future__ import annotations
@@ -15,13 +15,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.input.nested import element
-from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.derivatives import one_output
-from adcli.lang.derive.sparsity import Pattern
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.records import paused
+from adcli.lang.sparsity.colouring import column_colours, row_colours, star_colours, star_reads
+from adcli.lang.sparsity.sparsity import Pattern
 from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.version import __version__
@@ -185,7 +185,7 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     every input. AdError where the pattern is too large, and where a Hessian is of no one number."""
     import numpy as np
 
-    from adcli.lang.derive.element_sparsity import hessian_elements, jacobian_elements
+    from adcli.lang.sparsity.element_sparsity import hessian_elements, jacobian_elements
     if kind == "hessian":
         one_output(program, None)
     columns = [x for name in wrt for x in elements(name, np.shape(at[name]))]

@@ -16,7 +16,7 @@ from adcli.task.rules import require_fit
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
-    from adcli.lang.derive.sparsity import Pattern
+    from adcli.lang.sparsity.sparsity import Pattern
     from adcli.task.request import Request
 
 ENTRY, NOTHING = "×", "·"
@@ -32,11 +32,11 @@ LONGEST_NAME = 24
 def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
     from adcli.lang.derive.derivatives import one_output
-    from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
     from adcli.lang.ir import has_tensors
     from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.simplify.simplify import simplify
+    from adcli.lang.sparsity.sparsity import hessian_pattern, jacobian_pattern
     from adcli.task.derive import chosen
     primal = chosen(parse_source(request.source), request.of)
     inputs = inputs_to_differentiate(primal, request.wrt)
@@ -72,7 +72,7 @@ def picture(pattern: Pattern, rows: Sequence[str], columns: Sequence[str], width
 
 def figures(pattern: Pattern, columns: int, kind: MatrixKind) -> str:
     """Size, entries and density of a matrix, and how many sweeps it takes: a Hessian as a symmetric matrix."""
-    from adcli.lang.derive.sparsity import entries
+    from adcli.lang.sparsity.sparsity import entries
     count, places = entries(pattern), len(pattern) * columns
     parts = [f"{len(pattern):,} × {columns:,}", f"{count:,} of {places:,} {'entry' if places == 1 else 'entries'}"]
     if count:
@@ -89,7 +89,7 @@ def percent(share: float) -> str:
 
 def sweeps(pattern: Pattern, columns: int, symmetric: bool) -> str:
     """The number of colours that the matrix takes, and in which way."""
-    from adcli.lang.derive.colouring import column_colours, row_colours, star_colours
+    from adcli.lang.sparsity.colouring import column_colours, row_colours, star_colours
     if symmetric:
         count, way = 1 + max(star_colours(pattern)), "as a symmetric matrix"
     else:

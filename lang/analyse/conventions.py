@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from adcli.lang.analyse.enclosure import Enclosure, InputBox, enclose, interval_values, precision, precisions
 from adcli.lang.analyse.numeric_rules import outcomes
-from adcli.lang.derive.sparsity import interactions, passing
 from adcli.lang.evaluate import FLOAT, ValuesAt
 from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.sparsity.sparsity import interactions, passing
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]
 

@@ -20,8 +20,8 @@ def reader(name: str, cut: bool = False) -> Iterator[None]:
         patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda keep: fast))
         patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
         if cut:
-            patches.enter_context(mock.patch("adcli.rows.tables.BLOCK", 24))
-            patches.enter_context(mock.patch("adcli.rows.tables.PIECE", 7))
+            patches.enter_context(mock.patch("adcli.tables.streams.BLOCK", 24))
+            patches.enter_context(mock.patch("adcli.tables.streams.PIECE", 7))
         yield
 
 

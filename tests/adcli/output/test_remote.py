@@ -13,7 +13,7 @@ from command import adcli, succeeds
 from servers import Objects, buckets, served
 
 from adcli.output import remote
-from adcli.rows.sources import Location
+from adcli.tables.sources import Location
 
 NAMES = [
     # a URL, what messages call it, the kind of table by its name
@@ -186,7 +186,7 @@ def test_nobody_is_let_in_without_credentials(bucket, monkeypatch):
 @pytest.mark.engine
 def test_the_rows_of_a_parquet_file_by_url(bucket):
     """Any range of them, as from a file of this machine, and their types."""
-    from adcli.rows import parquet_tables
+    from adcli.tables import parquet as parquet_tables
     with bucket.open("data/t/part-10.parquet") as file:
         frame = pl.read_parquet(file.read())
     url = "s3://data/t/part-10.parquet"
@@ -202,7 +202,7 @@ def test_both_readers_of_parquet_give_the_same_text(tmp_path):
     """Every type that a field holds, and lists, by URL and from a file of this machine; as polars writes it, but for lists."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("fsspec")
-    from adcli.rows import parquet_tables
+    from adcli.tables import parquet as parquet_tables
     numbers = [1, None, 3]
     kinds = (pl.Int8, pl.Int64, pl.UInt64, pl.Float32, pl.Float64, pl.Date, pl.Datetime("us"), pl.Datetime("ns", "UTC"), pl.Time,
              pl.Decimal(10, 2), pl.String, pl.Boolean)

@@ -15,8 +15,8 @@ from adcli.lang.ir.errors import AdError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adcli.rows import tables
-from adcli.rows.tables import BadTable, Input, JsonItems, blocks, flushed, gunzip, json_items, kind_of, without_mark
+from adcli.tables import streams as tables
+from adcli.tables.streams import BadTable, Input, JsonItems, blocks, flushed, gunzip, json_items, kind_of, without_mark
 
 TEXT = b'x,y\n1,"a\n\nb"\n' + b"".join(b"%d,%d\n" % (i, i * i) for i in range(60))
 PACKED = gzip.compress(TEXT)

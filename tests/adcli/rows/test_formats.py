@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from readers import outcomes, reader, same
 
-from adcli.rows.tables import JsonItems
+from adcli.tables.streams import JsonItems
 
 XY = "v = x*y"
 ROWS = [{"id": "007", "n": "1.50", "x": "1", "t": 'a, "b"\n;|\tc', "y": "2.50", "é": "", "b": "1e400"},

@@ -13,11 +13,12 @@ from command import adcli
 from readers import outcomes, same
 
 from adcli.input.fields import Fault
-from adcli.rows import blocks, tables_native
+from adcli.rows import blocks
 from adcli.rows.blocks import fast_tables
-from adcli.rows.dialect import Dialect
-from adcli.rows.rows import Table, members
-from adcli.rows.tables_native import NativeTables
+from adcli.tables import native as tables_native
+from adcli.tables.dialect import Dialect
+from adcli.tables.native import NativeTables
+from adcli.tables.reader import Table, members
 
 
 def made(dialect=None, inputs="xy", first=b"x,n,y", fixed=(), utf8=False, new=()):

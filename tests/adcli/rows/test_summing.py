@@ -14,7 +14,9 @@ from command import adcli, numbers, succeeds
 from session_seed import drawn, half
 
 from adcli.answers import evaluation
-from adcli.rows import blocks, parquet_tables, sum_run, summing, tables
+from adcli.rows import blocks, sum_run, summing
+from adcli.tables import parquet as parquet_tables
+from adcli.tables import streams as tables
 
 PROGRAM = ["-e", "param k = 2", "-e", "v = x*sin(y)", "-e", "u = abs(x) + k"]
 VERBS = {"eval": [], "grad": ["--order", "2"], "jacobian": ["--wrt", "x,y,k"], "hessian": ["--of", "v"],

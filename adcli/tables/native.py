@@ -18,8 +18,8 @@ from adcli.codegen.texts.objects import object_reader, scanned_objects
 from adcli.codegen.texts.reading import ScannedRows, reader, scanned
 from adcli.codegen.texts.writing import Column, FieldColumn, NumberSpelling, TextColumn, WordColumn, filled, writer
 from adcli.lang.ir.names import composed
-from adcli.rows.appended import RowFormat, json_string
-from adcli.rows.rows import Table, is_text, unquoted
+from adcli.tables.appended import RowFormat, json_string
+from adcli.tables.reader import Table, is_text, unquoted
 
 ESCAPED = re.compile(rb"[\0-\x09\x0b-\x1f]")
 """Characters that JSON writes in another way, but for the line end."""

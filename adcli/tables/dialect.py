@@ -12,7 +12,7 @@ from adcli.input.fields import Fault, field_number
 from adcli.input.settings import ResultOptions, names
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed, repeated
-from adcli.rows.tables import SEPARATORS
+from adcli.tables.streams import SEPARATORS
 from adcli.task.rules import require_fit
 
 SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}

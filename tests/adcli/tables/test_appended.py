@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adcli.input.fields import Fault
-from adcli.rows import appended
-from adcli.rows.dialect import Dialect
-from adcli.rows.rows import Table, unquoted
+from adcli.tables import appended
+from adcli.tables.dialect import Dialect
+from adcli.tables.reader import Table, unquoted
 
 
 @settings(max_examples=40, deadline=None)

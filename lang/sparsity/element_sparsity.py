@@ -1,7 +1,7 @@
 """Sparsity patterns of programs with tensors, by elements, at the sizes of a point.
 
-They are found from what the statements hand on between elements (`adcli.lang.derive.element_flows`), by the sweeps of
-`adcli.lang.derive.sparsity` over whole arrays of them. Under a product every term meets every other, under a log-sum-exp itself
+They are found from what the statements hand on between elements (`adcli.lang.sparsity.element_flows`), by the sweeps of
+`adcli.lang.sparsity.sparsity` over whole arrays of them. Under a product every term meets every other, under a log-sum-exp itself
 too. In a loop a step that finds what the one before it has found has the same sets, and these are not made again.
 """
 from __future__ import annotations
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from adcli.lang.derive.element_flows import MEETING, Block, Flow, FlowsOnce, KnownPoint, LoopFlows, Stage, flows_of
-from adcli.lang.derive.number_sets import EMPTY, MOST_AT_ONCE, NumberSets, TooMany
-from adcli.lang.derive.sparsity import Pattern, symmetric, transposed
 from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.ir import Atom, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
+from adcli.lang.sparsity.element_flows import MEETING, Block, Flow, FlowsOnce, KnownPoint, LoopFlows, Stage, flows_of
+from adcli.lang.sparsity.number_sets import EMPTY, MOST_AT_ONCE, NumberSets, TooMany
+from adcli.lang.sparsity.sparsity import Pattern, symmetric, transposed
 
 
 def jacobian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> Pattern:

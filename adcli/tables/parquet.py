@@ -15,8 +15,8 @@ import numpy as np
 from adcli.lang.ir.errors import AdError, missing
 from adcli.output.frames import pl
 from adcli.output.remote import RemoteFile, faults, is_url, word
-from adcli.rows.rows import Table
-from adcli.rows.tables import Pieces, named
+from adcli.tables.reader import Table
+from adcli.tables.streams import Pieces, named
 
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""

@@ -18,8 +18,8 @@ from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
 from adcli.output.frames import faults_kept, pl
 from adcli.output.streams import spooled
-from adcli.rows.appended import JSON_NUMBER, RowFormat
-from adcli.rows.parquet_tables import nested
+from adcli.tables.appended import JSON_NUMBER, RowFormat
+from adcli.tables.parquet import nested
 
 Kinds = Mapping[str, pl.DataType]
 

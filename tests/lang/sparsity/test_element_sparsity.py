@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.derive import number_sets
-from adcli.lang.derive.element_sparsity import ElementSweep, hessian_elements, jacobian_elements
-from adcli.lang.derive.sparsity import Pattern, hessian_pattern, jacobian_pattern
 from adcli.lang.evaluate.unfolding import unfolded
 from adcli.lang.ir import Program, shape_of
 from adcli.lang.ir.activity import with_outputs
@@ -18,6 +15,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.lower.frontend import parse
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.sparsity import number_sets
+from adcli.lang.sparsity.element_sparsity import ElementSweep, hessian_elements, jacobian_elements
+from adcli.lang.sparsity.sparsity import Pattern, hessian_pattern, jacobian_pattern
 from places import DATA, ROOT
 from random_comprehensions import sample
 from random_loops import random_loop

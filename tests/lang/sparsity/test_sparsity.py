@@ -6,9 +6,7 @@ import json
 import one_operation
 import pytest
 import random_programs
-from adcli.lang.derive import sparsity
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.derive.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
@@ -17,6 +15,8 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.passes import pipeline
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.sparsity import sparsity
+from adcli.lang.sparsity.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
 from hypothesis import given
 from places import DATA
 from session_seed import drawn

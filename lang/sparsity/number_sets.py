@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from adcli.lang.derive.sparsity import Pattern
+from adcli.lang.sparsity.sparsity import Pattern
 
 
 class TooMany(Exception):

@@ -15,7 +15,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli, succeeds
 
-from adcli.rows.sources import Location, located, locations, natural
+from adcli.tables.sources import Location, located, locations, natural
 
 FOLDER = {
     "a-2.csv": "x,y\n1,2\n", "a-10.csv": "x,y\n3,4\n", "sub/a-1.csv.gz": "", "sub/b.NDJSON": "", "README.md": "", "a.csv.bak": "",
@@ -235,8 +235,8 @@ def test_many_tables_need_one_open_file(tmp_path):
 def test_the_progress_is_over_all_bytes(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr("adcli.output.streams.Progress.update", lambda self, rows, taken: shown.append((rows, taken, self.size)))
-    monkeypatch.setattr("adcli.rows.tables.PIECE", 16)
-    monkeypatch.setattr("adcli.rows.parquet_tables.PARQUET_ROWS", 2)
+    monkeypatch.setattr("adcli.tables.streams.PIECE", 16)
+    monkeypatch.setattr("adcli.tables.parquet.PARQUET_ROWS", 2)
     pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}).write_parquet(tmp_path / "a.parquet")
     for i in range(3):
         (tmp_path / f"{i}.csv").write_bytes(b"x\n%d\n" % i)

@@ -16,7 +16,7 @@ from shlex import quote
 
 from adcli.lang.ir.errors import AdError, alike
 from adcli.output import remote
-from adcli.rows.tables import PACKED, SUFFIXES, Input, kind_by_name, named
+from adcli.tables.streams import PACKED, SUFFIXES, Input, kind_by_name, named
 
 HIDDEN = (".", "_")
 """How the names begin of what a folder of tables has beside them: what a shell hides, and what Spark, Hive and Delta do."""

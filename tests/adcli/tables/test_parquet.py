@@ -6,7 +6,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli, succeeds
 
-from adcli.rows import parquet_tables
+from adcli.tables import parquet as parquet_tables
 
 TYPES = [
     # fields of a column, its type, its values

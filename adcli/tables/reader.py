@@ -1,6 +1,6 @@
 """Rows of a table as numbers: what a field may be, what is wrong with a row, and in words that name the row.
 
-`Table.careful` reads row by row and defines what a table means; `tables_native` reads blocks without a bad row many times faster.
+`Table.careful` reads row by row and defines what a table means; `native` reads blocks without a bad row many times faster.
 """
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.output.numbers import NON_FINITE
-from adcli.rows.dialect import Dialect
-from adcli.rows.tables import field_pattern, row_pattern
+from adcli.tables.dialect import Dialect
+from adcli.tables.streams import field_pattern, row_pattern
 
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 
@@ -263,7 +263,7 @@ class Table:
             return self._nothing(p, f"column '{p.name}' is empty")
         try:
             if p.var.shape:
-                from adcli.rows.lists import field_list
+                from adcli.tables.lists import field_list
                 return self._typed(p, field_list(fields[place]))
             return self._typed(p, field_number(fields[place], self.dialect.comma))
         except Fault as fault:
@@ -275,7 +275,7 @@ class Table:
             if self.dialect.holds([x]) or math.isinf(x):
                 return x
             raise Fault(f"{x!r} is too large for single precision", "double precision is the default")
-        from adcli.rows.lists import tensor
+        from adcli.tables.lists import tensor
         return tensor(p, x, self.dialect.nan)
 
     def _nothing(self, p: Param, reason: str) -> float:

@@ -18,8 +18,8 @@ from adcli.input.settings import ResultOptions
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import SHORTEST, Number, json_number
 from adcli.output.report import text
-from adcli.rows.rows import Table, members
-from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
+from adcli.tables.reader import Table, members
+from adcli.tables.streams import GAP, SCAN, SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
@@ -173,7 +173,7 @@ class RowFormat:
 
     def _lists(self, column: Sequence[Any], nothing: str) -> list[str]:
         from adcli.output.numbers import as_spelled
-        from adcli.rows.lists import list_text
+        from adcli.tables.lists import list_text
         plain = self.number in SHORTEST
         return [nothing if x is None else list_text(as_spelled([x], self.number)[0], self._leaf, plain) for x in column]
 
@@ -284,7 +284,7 @@ def json_field(field: bytes, comma: bool, holds_list: bool = False) -> str:
     """A field as a JSON value: numbers as they are written, but with a point, lists where the column has any, and anything else
     as a string."""
     if holds_list:
-        from adcli.rows.lists import json_list
+        from adcli.tables.lists import json_list
         if (found := json_list(field.decode())) is not None:
             return found
     words = (field.translate(COMMA) if comma else field).decode()

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from adcli.lang.derive.sparsity import Pattern, transposed
+from adcli.lang.sparsity.sparsity import Pattern, transposed
 
 ORDERING_EFFORT = 10_000_000
 """Pairs of columns in a row, over all rows, up to which an order is looked for: about a second."""

@@ -2,7 +2,7 @@
 
 What a comprehension reads and writes at all points of its box is arrays of the numbers of elements. So a statement takes some
 operations on whole arrays, and nothing is written out. What a body does with the numbers that it reads is the pattern of a
-program of numbers (`adcli.lang.derive.sparsity`); conditions on indices in it are decided first, and points that decide them
+program of numbers (`adcli.lang.sparsity.sparsity`); conditions on indices in it are decided first, and points that decide them
 otherwise have patterns of their own.
 
 A loop is its statements at one step after another. Where a step does what the first one does, so many elements further along, it
@@ -23,8 +23,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.derive.number_sets import MOST_AT_ONCE, TooMany
-from adcli.lang.derive.sparsity import hessian_pattern, interactions, jacobian_pattern, passing
 from adcli.lang.evaluate import numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import Known, numbers, points, subscripts_at
 from adcli.lang.evaluate.unfolding import box_points
@@ -35,6 +33,8 @@ from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, active_histories, at_one_step, whole_statements
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.sparsity.number_sets import MOST_AT_ONCE, TooMany
+from adcli.lang.sparsity.sparsity import hessian_pattern, interactions, jacobian_pattern, passing
 
 MEETING = ("*", "lse")
 """Reductions whose terms meet: what one adds to the derivative depends on the others."""

@@ -20,9 +20,9 @@ from readers import READERS, outcomes, reader, same
 from adcli.input.fields import Fault, field_number
 from adcli.rows import blocks
 from adcli.rows.blocks import fast_tables
-from adcli.rows.dialect import Dialect
-from adcli.rows.rows import Table
-from adcli.rows.tables import cut, end_of_rows
+from adcli.tables.dialect import Dialect
+from adcli.tables.reader import Table
+from adcli.tables.streams import cut, end_of_rows
 
 PROGRAM = "v = x*y + sqrt(x)"
 ODD = ["", " ", "1_000", "1__0", "_1", "0x1p3", "0x1.8", "1e999", "-1e999", "1e-999", "0x1p9999", "nan", "NaN", "-nan", "inf",

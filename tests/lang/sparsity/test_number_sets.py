@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from adcli.lang.derive import number_sets
-from adcli.lang.derive.number_sets import NumberSets
+from adcli.lang.sparsity import number_sets
+from adcli.lang.sparsity.number_sets import NumberSets
 from session_seed import drawn
 
 

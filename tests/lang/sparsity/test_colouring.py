@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 import random_programs
-from adcli.lang.derive.colouring import column_colours, row_colours, smallest_last, star_colours, star_reads
-from adcli.lang.derive.sparsity import Pattern, symmetric, transposed
+from adcli.lang.sparsity.colouring import column_colours, row_colours, smallest_last, star_colours, star_reads
+from adcli.lang.sparsity.sparsity import Pattern, symmetric, transposed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from adcli.lang.ir.errors import AdError
 from command import adcli
 
 from adcli.rows import sample_columns, stream
-from adcli.rows.dialect import Dialect, delimiter, renamed
+from adcli.tables.dialect import Dialect, delimiter, renamed
 
 
 @pytest.mark.parametrize(("text", "found"), [
