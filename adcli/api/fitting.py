@@ -82,7 +82,7 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
         chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),
         undetermined=[dict(d.moves) for d in found.undetermined])
     if plot:
-        from adcli.fit.pictured import picture
+        from adcli.fit.figure import picture
         result.plot = picture_view("fit", picture(fit, program, found, o))
     return result
 

@@ -26,7 +26,7 @@ from adcli.fit.data import (
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.minimum import LOSSES, Loss, NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
-from adcli.fit.report import FORMATS, Answered, written
+from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, complete, ranks, unknown_name
 from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS, ResultOptions
@@ -125,7 +125,7 @@ def command(options: FitOptions) -> int:
     with packed_destination(options.output) as out:
         write_points(out, written(told, options))
     if options.plot:
-        from adcli.fit.pictured import picture
+        from adcli.fit.figure import picture
         from adcli.pictures.destinations import write_beside
         write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, reporter, options)
