@@ -6,12 +6,14 @@ the answer is polished by Newton steps and looked at by `optimality`.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -312,14 +314,36 @@ PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt
 """Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
 
 
+EXTENSIONS = {"pounce": "_pounce"}
+"""Modules in these packages that have all that is used. Their packages load the whole of scipy.optimize, for as long as a network
+of 118 buses takes to solve."""
+
+
+def package(solver: str) -> Any:
+    """The module that has an interior-point solver: of a package that is not loaded, the extension alone."""
+    name = PACKAGES[solver][0]
+    whole = f"{name}.{EXTENSIONS.get(name)}"
+    if name in sys.modules or name not in EXTENSIONS:
+        return import_module(name)
+    if whole not in sys.modules:
+        parent = find_spec(name)
+        spec = PathFinder.find_spec(whole, parent.submodule_search_locations if parent else None)
+        if spec is None or spec.loader is None:
+            return import_module(name)
+        found = module_from_spec(spec)
+        spec.loader.exec_module(found)
+        sys.modules[whole] = found   # an extension is loaded once: the package takes this one
+    return sys.modules[whole]
+
+
 def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
     """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
     def solve(e: Evaluations, y0: Vector) -> SolverEnd:
         calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
         b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
         os.environ.setdefault("RUST_LOG", "error")   # POUNCE tells of its doubts on standard error
-        nlp = import_module(PACKAGES[solver][0]).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
-                                                         lb=b[0], ub=b[1], cl=b[2], cu=b[3])
+        nlp = package(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
+                                      lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
         for name, value in {**INTERIOR_OPTIONS, "tol": 1e-9 if e.large else 1e-10, **approximation}.items():
             nlp.add_option(name, value)

@@ -89,9 +89,10 @@ def command(options: MinimizeOptions) -> int:
                                       f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
 
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
-    for point in points:
-        problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
-                                                     options.maximize, point)
+    for k, point in enumerate(points):
+        if k:
+            problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
+                                                         options.maximize, point)
         found.append((problem, minimize(problem, options.solver, watch)))
     progress.clear()
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))

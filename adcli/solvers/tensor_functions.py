@@ -142,8 +142,9 @@ class TensorVectorFunction(VectorFunction):
 
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
         m = sum(self.output_sizes(x))
-        if min(m, self.n) > FEW and self.jacobian.is_sparse(self.point(x)):
-            return self.values(x), self.jacobian.at(self.point(x)).tocsr()
+        if min(m, self.n) > FEW and (places := self.jacobian.sparse_places(point := self.point(x))):
+            values = self.known.get(x.tobytes())
+            return self.values(x) if values is None else values, self.jacobian.by_rows(places, point)
         by_rows = m <= self.n
         swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
         jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
@@ -159,11 +160,11 @@ class TensorVectorFunction(VectorFunction):
     def has_matrices(self) -> bool:
         if self.n <= MOST_DENSE:
             return True
-        return self.hessian.is_sparse(self.point(np.zeros(self.n)))
+        return self.hessian.sparse_places(self.point(np.zeros(self.n))) is not None
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        if self.n > FEW and self.hessian.is_sparse(self.point(x)):
-            return self.hessian.at(self.point(x), self.weights(x, v)).tocsr()
+        if self.n > FEW and (places := self.hessian.sparse_places(point := self.point(x))):
+            return self.hessian.by_rows(places, point, self.weights(x, v))
         if self.n > MOST_DENSE:
             from scipy.sparse.linalg import LinearOperator
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
@@ -265,24 +266,35 @@ class SparseMatrix:
     def at(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Any:
         """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
         point = fitting(self.program, dict(point))
-        places, numbers = self.places(point), self.numbers(point, weights).astype(PRECISIONS[self.precision].code)
+        places = self.places(point)
+        numbers = self.of_places(places, point, weights).astype(PRECISIONS[self.precision].code)
         if self.kind == "jacobian":
             return sparse_array(numbers, places.i.copy(), places.j.copy(), places.shape)
-        i, j, entry = places.both_triangles()
-        return sparse_array(numbers[entry], i, j, places.shape)
+        i, j, entry = places.both_triangles
+        return sparse_array(numbers[entry], i.copy(), j.copy(), places.shape)
 
-    def is_sparse(self, point: Mapping[str, Any]) -> bool:
-        """True if most entries are zero by construction, wherever they are looked at."""
+    def by_rows(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Any:
+        """The matrix with entries in these places at a point, a scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
+        numbers = self.of_places(places, point, weights)
+        starts, j, entry = places.by_rows
+        return csr_array((numbers[entry], j.copy(), starts.copy()), shape=places.shape)
+
+    def sparse_places(self, point: Mapping[str, Any]) -> EntryPlaces | None:
+        """Where the entries stand, if most are zero by construction, wherever they are looked at."""
         try:
             places = self.places(point) if self.keeps else None
         except AdError:   # too large a pattern
-            return False
+            return None
         both = 2 if self.kind == "hessian" else 1
-        return places is not None and 2 * both * len(places.i) <= math.prod(places.shape)
+        return places if places and 2 * both * len(places.i) <= math.prod(places.shape) else None
 
     def numbers(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Vector:
         """The numbers of the entries at a point."""
-        places = self.places(point)
+        return self.of_places(self.places(point), point, weights)
+
+    def of_places(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any]) -> Vector:
+        """The numbers of the entries in these places."""
         if not isinstance(places.source, tuple):
             assert self.by_statements is not None
             return self.by_statements.numbers(places, point, weights if self.kind == "hessian" else ())
@@ -314,7 +326,8 @@ class SparseMatrix:
         if self.kind == "hessian":
             i, j = np.maximum(i, j), np.minimum(i, j)
         order = np.lexsort((j, i))
-        return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order))
+        return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order),
+                           self.kind == "hessian")
 
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}

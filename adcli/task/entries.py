@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from adcli.task.verbs import MatrixKind
 
 
-class EntryPlaces(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class EntryPlaces:
     """Rows and columns of the entries of a matrix of this shape, row by row, of a Hessian in the lower triangle. `source` says
     how their numbers are found; where statements make them, a sparse matrix that adds them up."""
 
@@ -30,13 +32,22 @@ class EntryPlaces(NamedTuple):
     i: np.ndarray
     j: np.ndarray
     source: Any
+    symmetric: bool = False
 
+    @cached_property
     def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Row, column and entry of all places of a symmetric matrix, row by row."""
         below = np.flatnonzero(self.i != self.j)
         i, j = np.concatenate([self.i, self.j[below]]), np.concatenate([self.j, self.i[below]])
         order = np.lexsort((j, i))
         return i[order], j[order], np.concatenate([np.arange(len(self.i)), below])[order]
+
+    @cached_property
+    def by_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts of rows, and column and entry of all places, in both triangles of a symmetric matrix."""
+        i, j, entry = self.both_triangles if self.symmetric else (self.i, self.j, np.arange(len(self.i)))
+        index = np.int32 if max(*self.shape, len(i)) <= np.iinfo(np.int32).max else np.int64
+        return np.searchsorted(i, np.arange(self.shape[0] + 1)).astype(index), j.astype(index), entry
 
 
 class StatementEntries:
@@ -65,7 +76,7 @@ class StatementEntries:
         starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
         sums = csr_array((np.ones(len(order)), entry[order].astype(np.int32), starts),
                          shape=(len(key), int(entry.max(initial=-1)) + 1))
-        return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums)
+        return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums, self.kind == "hessian")
 
     def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Row, column and number of every entry."""

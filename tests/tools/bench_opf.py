@@ -18,10 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.lower.frontend import parse
 from scipy.sparse import coo_array
-
-from adcli.solvers.tensor_functions import vector_function
 
 sys.path.append(str(pathlib.Path(__file__).parent))
 
@@ -40,6 +37,9 @@ class Ways(NamedTuple):
 
 
 def ours(network: Network) -> Ways:
+    from adcli.lang.lower.frontend import parse  # here, for others that time CasADi alone
+
+    from adcli.solvers.tensor_functions import vector_function
     start = time.perf_counter()
     program = parse(PROGRAM)
     fixed = {name: x for name, x in network.inputs.items() if name not in UNKNOWNS}

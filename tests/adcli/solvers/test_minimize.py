@@ -1,5 +1,7 @@
 """adcli minimize and f.minimize: published minima, the verdict on every kind of point, conditions, and what is said."""
 import re
+import subprocess
+import sys
 
 import compare_optima
 import numpy as np
@@ -342,6 +344,15 @@ LARGE = [   # objective, conditions, verdict
     ("+=! x(i)**2 + y(i)**3", ["total <= 9*load"], "flat|not stationary|saddle"),
     ("+=! x(i)**2 + y(i)**2", ["total == 9*load", "x >= 10", "y >= 0"], "infeasible"),
 ]
+
+
+@pytest.mark.engine
+def test_the_extension_of_a_solver_is_loaded_alone_and_once():
+    pytest.importorskip("pounce")
+    code = ("import sys; from adcli.solvers.minimize import package; own = package('pounce'); "
+            "assert 'scipy.optimize' not in sys.modules; import pounce; "
+            "assert pounce.Problem is own.Problem and package('pounce') is pounce")
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.engine
