@@ -1,8 +1,9 @@
 """What all targets of `--emit` share: their options, and the comment in front of a text."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.precision import PRECISIONS, Precision
@@ -14,7 +15,8 @@ class EmitOptions:
     libraries.
 
     `fast` licenses a compiler to round otherwise, and machine code to take subnormal numbers for 0; `main` makes a program of a
-    function of C; `triple` and `cpu` name another machine than this one, or another processor of it.
+    function of C; `triple` and `cpu` name another machine than this one, or another processor of it. Of a program with tensors
+    `point` has the inputs that are constants of the library, and others of which the shapes are.
     """
 
     style: str = "nested"
@@ -26,6 +28,7 @@ class EmitOptions:
     abi: str = "plain"
     triple: str | None = None
     cpu: str | None = None
+    point: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def real(self) -> Precision:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from adcli.input.points import axes, out_of_range, ranks, typed, unknown_name
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import say
 
@@ -34,10 +34,14 @@ def fixed(params: Sequence[Param], values: Iterable[tuple[str, Any]]) -> dict[st
     return found
 
 
-def with_constants(program: Program, specs: Iterable[str], quiet: bool) -> tuple[Program, dict[str, float]]:
+def with_constants(program: Program, specs: Iterable[str], quiet: bool, arrays: bool = False,
+                   ) -> tuple[Program, dict[str, Any]]:
     """The values that --at gives, and the program with their inputs declared as params, which are differentiated only where
-    named. A note where one leaves the range that its input was declared with, unless `quiet`."""
+    named. A note where one leaves the range that its input was declared with, unless `quiet`. A target that takes `arrays` has
+    of an input with tensors that is no param the shape only: the program stays."""
     values = fixed(program.params, given(specs, ranks(program.params), "with --emit, --at gives inputs one value each"))
+    if arrays and has_tensors(program):
+        return program, values
     for p in [p for p in program.params if p.name in values]:
         if p.var.shape or p.var.integer:
             raise AdError(f"--at {p.name}: {'a tensor' if p.var.shape else 'an integer'} cannot be a constant of a program",

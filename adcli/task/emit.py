@@ -15,7 +15,7 @@ from dataclasses import replace
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
 from adcli.input.settings import EMIT_OPTIONS, ResultOptions
-from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
+from adcli.lang.ir import LEVELS, Atom, Lit, Program, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
@@ -39,12 +39,14 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     options.refuse([name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[options.emit].options],
                    f"has no effect on --emit {options.emit}")
     target = TARGETS[options.emit]
-    program = bound(wanted(task, options.status), task.seeds)
+    program = wanted(task, options.status)
+    point = task.seeds if options.abi == "casadi" and has_tensors(program) else {}
+    program = program if point else bound(program, task.seeds)
     name = options.symbol or default_symbol(task.primal.source, verb.name)
     if (other := target.language.symbol(name)) != name:
         raise AdError(f"'{name}' cannot be the name of a function in {target.language.name}", help=f"write ⟦--symbol {other}⟧")
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
-                      options.main, options.abi or "plain", options.triple, options.cpu)
+                      options.main, options.abi or "plain", options.triple, options.cpu, point)
     written = target.emit(program, header(task, program, options, verb.header), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError(f"refusing to write {target.help} to a terminal; use -o FILE")
@@ -74,12 +76,13 @@ def bound(program: Program, values: Mapping[str, float]) -> Program:
 
 def header(task: Task, program: Program, options: ResultOptions, what: str) -> list[str]:
     """Header of everything emitted."""
-    constants = [f"{p.name} = {shortest(task.seeds[p.name])}" for p in task.signature.own if p.name in task.seeds]
+    fixed = [p for p in task.signature.own if p.name in task.seeds and (p.var.integer or not p.active)]
+    constants = [shaped(p.name, p.var) if p.var.shape else f"{p.name} = {shortest(task.seeds[p.name])}" for p in fixed]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",
             f"outputs: {', '.join(result_shape(r.name, r.atom) for r in program.results)}",
-            f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
+            f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params if p not in fixed) or 'none'}",
             *([f"constants: {', '.join(constants)}"] if constants else []),
             *([f"{program.results[-1].name}: {', '.join(f'{i} {level}' for i, level in enumerate(LEVELS))}"]
               if options.status else []),

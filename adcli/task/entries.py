@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.lang.derive.entries import EntryProgram
-from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import sizes_at
 from adcli.lang.sizes.binding import shapes
 from adcli.lang.sparsity.number_sets import MOST_AT_ONCE
@@ -79,19 +78,8 @@ class StatementEntries:
         return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums, self.kind == "hessian")
 
     def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, column and number of every entry."""
-        found = evaluate(self.made.places, point, numpy_arithmetic())
-        parts, first = [], 0
-        for b in self.made.blocks:
-            i, j = (np.ravel(found[name]).astype(np.int64) for name in (b.row, b.column))
-            entry = np.arange(first, first + len(i))
-            first += len(i)
-            there = np.flatnonzero(i >= 0)
-            parts.append((i[there], j[there], entry[there]))
-            if b.mirrored:
-                parts.append((j[there], i[there], entry[there]))
-        i, j, entry = (np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*parts, strict=True)) if parts else \
-            [np.zeros(0, np.int64)] * 3
+        """Row, column and number of every entry, of a Hessian in the lower triangle."""
+        i, j, entry = self.made.every_place(point)
         if self.kind == "hessian":
             lower = np.flatnonzero(i >= j)
             i, j, entry = i[lower], j[lower], entry[lower]

@@ -177,7 +177,8 @@ def prepared(request: Request, options: ResultOptions, whole: Program | None = N
     if options.emit and options.at:
         from adcli.input.fixed_inputs import with_constants
         from adcli.lang.lower.frontend import parse_source
-        whole, constants = with_constants(whole or parse_source(request.source), options.at, options.quiet)
+        program = whole or parse_source(request.source)
+        whole, constants = with_constants(program, options.at, options.quiet, options.abi == "casadi")
         return replace(made(request, None, tier, options.jobs, whole), seeds=constants)
     if whole or options.no_cache or options.emit:
         return made(request, None, tier, options.jobs, whole)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from adcli.codegen.c.files import starts
 from adcli.codegen.machine import veclib
@@ -55,28 +56,31 @@ class CasadiMatrix:
         return [self.rows, self.columns, *starts([j for j, _ in self.entries], self.columns), *(row for _, row in self.entries)]
 
 
-@dataclass(frozen=True, slots=True)
-class External:
-    """A function: its inputs and outputs, and the program of their entries, in order; what an input is where nothing is given
-    for it, for the functions that have this."""
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True)
+class External(Generic[Body]):
+    """A function: its inputs and outputs, and the program of their entries, in order, or how else they are made; what an input is
+    where nothing is given for it, for the functions that have this."""
 
     name: str
     inputs: Sequence[CasadiMatrix]
     outputs: Sequence[CasadiMatrix]
-    program: Program
+    program: Body
     defaults: Sequence[float] = ()
 
 
 def module(program: Program, name: str, prepared: Pass, instructions: Instructions, visible: str,
            ) -> tuple[str, list[str], list[str], int]:
     """The library of a program as a text, the functions that others see, how it is called, and its length; `prepared` gives a
-    program as code is made from it, `visible` is how LLVM is told that others can call a function. AdError where there are no
-    inputs to differentiate by."""
+    program as code is made from it, `visible` is how LLVM is told that others can call a function."""
     lines, exports, length = [*helpers(name)], [], 0
     for external in functions(program, name):
         point = function(prepared(external.program), f"{external.name}.point", instructions, "internal", own=False)
-        interface = Interface(external, point.work, name, f"define {visible} ".replace("  ", " "))
-        lines += [*point.lines, *interface.lines()]
+        interface = Interface(external, name, visible)
+        lines += [*point.lines, f"define internal i64 @{external.name}.work() {{", f"ret i64 {point.work}", "}",
+                  *interface.lines()]
         exports += interface.exports
         length += point.length
     return "\n".join([*instructions.declarations(), *lines, ""]), exports, list(calling(program, name)), length
@@ -95,16 +99,16 @@ def calling(program: Program, name: str) -> Iterator[str]:
 # ---------------------------------------------------------------- the functions
 
 def columns(program: Program) -> tuple[list[str], list[str], list[str]]:
-    """The names in x, p and y."""
+    """The names in x, p and y. AdError where there are no inputs to differentiate by."""
     x = [p.name for p in program.params if p.active]
+    if not x:
+        raise AdError("--abi casadi needs an input to differentiate by", help="declare one without 'param', as in: input x")
     return x, [p.name for p in program.params if not p.active], [r.name for r in program.results]
 
 
-def functions(program: Program, name: str) -> Iterator[External]:
+def functions(program: Program, name: str) -> Iterator[External[Program]]:
     """The function and its derivatives."""
     x, p, y = columns(program)
-    if not x:
-        raise AdError("--abi casadi needs an input to differentiate by", help="declare one without 'param', as in: input x")
     groups = {"x": x, "p": p} if p else {"x": x}
     program = replace(program, params=tuple(sorted(program.params, key=lambda q: not q.active)))
     given = [column(group, members) for group, members in groups.items()]
@@ -142,7 +146,7 @@ def column(name: str, members: Sequence[object]) -> CasadiMatrix:
 
 
 def derived(name: str, inputs: Sequence[CasadiMatrix], blocks: Sequence[DerivedBlock], program: Program,
-            entries: Mapping[tuple[str, str], Result], full: bool = False) -> External:
+            entries: Mapping[tuple[str, str], Result], full: bool = False) -> External[Program]:
     """The function of blocks whose entries, by row and column, are results of a program: those that are not zero by construction,
     or all."""
     outputs, results = [], []
@@ -211,10 +215,11 @@ exit:
 
 class Interface:
     """Exports for one function: the call, which brings its inputs together and takes its outputs apart in `w`, and
-    the functions that describe it."""
+    the functions that describe it. NAME.point computes all entries, with NAME.work numbers of memory."""
 
-    def __init__(self, external: External, work: int, library: str, define: str) -> None:
-        self.external, self.name, self.work, self.library, self.define = external, external.name, work, library, define
+    def __init__(self, external: External[Any], library: str, visible: str) -> None:
+        self.external, self.name, self.library = external, external.name, library
+        self.define = f"define {visible} ".replace("  ", " ")
         self.exports: list[str] = []
 
     def lines(self) -> list[str]:
@@ -235,8 +240,8 @@ class Interface:
         body = [f"%out = getelementptr double, ptr %w, i64 {count}",
                 f"%slots = getelementptr double, ptr %w, i64 {count + results}",
                 *self.moves("arg", "w", self.external.inputs),
-                f"call i32 @{self.name}.point(ptr %w, ptr %out, ptr %slots)",
-                *self.moves("res", "out", self.external.outputs), "ret i32 0"]
+                f"%ended = call i32 @{self.name}.point(ptr %w, ptr %out, ptr %slots)",
+                *self.moves("res", "out", self.external.outputs), "ret i32 %ended"]
         return self.function("i32", "", "ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem", body)
 
     def moves(self, side: str, array: str, blocks: Sequence[CasadiMatrix]) -> Iterator[str]:
@@ -255,8 +260,9 @@ class Interface:
     def sizes(self) -> list[str]:
         """int NAME_work(long long *sz_arg, long long *sz_res, long long *sz_iw, long long *sz_w)"""
         numbers = sum(len(m.entries) for m in (*self.external.inputs, *self.external.outputs))
-        sizes = {"arg": len(self.external.inputs), "res": len(self.external.outputs), "iw": 0, "w": numbers + self.work}
+        sizes = {"arg": len(self.external.inputs), "res": len(self.external.outputs), "iw": 0, "w": "%all"}
         return self.function("i32", "work", ", ".join(f"ptr %{name}" for name in sizes), [
+            f"%slots = call i64 @{self.name}.work()", f"%all = add i64 %slots, {numbers}",
             *(f"call void @{self.library}.put(ptr %{name}, i64 {size})" for name, size in sizes.items()), "ret i32 0"])
 
     def defaults(self) -> list[str]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from platform import libc_ver
 from typing import Literal
@@ -107,31 +107,39 @@ def module(program: Program, options: EmitOptions, flushing: str) -> CodeModule:
 def tensor_module(program: Program, options: EmitOptions, flushing: str, visible: str) -> CodeModule:
     """A program with tensors; `visible` is how LLVM is told that others can call its function."""
     from adcli.codegen.c.array_functions import tensor_source
+    from adcli.lang.passes.pipeline import evaluation_program
+    called = tensor_source(evaluation_program(program), options.name, precision=options.real)
+    made = tensor_function(program, options, flushing, visible)
+    return CodeModule(made.text, called.exports, called.calling, made.length)
+
+
+def tensor_function(program: Program, options: EmitOptions, flushing: str, visible: str) -> llvm.Module:
+    """The function of a program with tensors."""
     from adcli.codegen.library.standalone import emit
     from adcli.lang.passes.pipeline import evaluation_program
     machine = machine_of(options)
     if machine and machine.narrow:
         raise needs_scalars(program, f"code for {machine.name}, where sizes have 32 bits,",
                             "write --emit c, and compile it there")
-    program = evaluation_program(program)
-    called = tensor_source(program, options.name, precision=options.real)
-    made = emit(program, options.lanes, options.name, options.fast, visible, options.real, flushing)
-    return CodeModule(made.text, called.exports, called.calling, made.length)
+    return emit(evaluation_program(program), options.lanes, options.name, options.fast, visible, options.real, flushing)
 
 
 def library_module(program: Program, options: EmitOptions) -> CodeModule:
     """The program as the function of C, or those of CasADi."""
     machine, flushing = machine_of(options), flushed(options)
     visible = machine.visible if machine else "dllexport" if os.name == "nt" else ""
+    if options.abi == "casadi" and options.precision != "double":
+        raise AdError("--abi casadi has functions of doubles", help="leave out --precision")
     if has_tensors(program):
-        if options.abi != "plain":
-            raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
-        return tensor_module(program, options, flushing, visible)
+        if options.abi == "plain":
+            return tensor_module(program, options, flushing, visible)
+        from adcli.codegen.library import casadi_tensors
+        return CodeModule(*casadi_tensors.module(
+            program, options.name, options.point,
+            lambda p, name: tensor_function(p, replace(options, name=name), flushing, "internal"), visible))
     instructions = Instructions(1, veclib.NO_LIBRARY, options.fast, options.real, flushing)
     if options.abi == "casadi":
         from adcli.codegen.library import casadi
-        if options.precision != "double":
-            raise AdError("--abi casadi has functions of doubles", help="leave out --precision")
         return CodeModule(*casadi.module(program, options.name, lambda p: prepared(p, options), instructions, visible))
     made = function(prepared(program, options), options.name, instructions, visible)
     return CodeModule("\n".join([*instructions.declarations(), *made.lines, ""]), (made.name,), (

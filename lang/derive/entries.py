@@ -12,8 +12,9 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from adcli.lang.derive.cost import weight
 from adcli.lang.derive.linear_statements import (
     ElementAt,
@@ -25,7 +26,7 @@ from adcli.lang.derive.linear_statements import (
     onto_box,
     put_in,
 )
-from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, product
 from adcli.lang.ir.build import Builder
@@ -67,6 +68,20 @@ class EntryProgram:
     places: Program
     blocks: tuple[EntryBlock, ...]
     weights: tuple[str, ...]
+
+    def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, column and number of every entry at a point, of Hessians in both triangles; numbers count the elements of all
+        blocks."""
+        found, parts, first = evaluate(self.places, point, numpy_arithmetic()), [(np.zeros(0, np.int64),) * 3], 0
+        for b in self.blocks:
+            i, j = (np.ravel(found[name]).astype(np.int64) for name in (b.row, b.column))
+            there = np.flatnonzero(i >= 0)
+            parts.append((i[there], j[there], first + there))
+            if b.mirrored:
+                parts.append((j[there], i[there], first + there))
+            first += len(i)
+        i, j, entry = map(np.concatenate, zip(*parts, strict=True))
+        return i, j, entry
 
 
 @paused()

@@ -121,11 +121,10 @@ def test_derivatives_are_those_of_casadi(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.engine
 @needs_ld
-def test_the_example_of_the_manual(tmp_path: pathlib.Path) -> None:
+def test_the_examples_of_the_manual(tmp_path: pathlib.Path) -> None:
     package("casadi")
-    command = next(block for block in fenced(text("libraries"), "sh") if "casadi" in block)
-    assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == ""
-    example = next(block for block in fenced(text("libraries"), "python") if "casadi" in block)
-    printed = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert printed.strip().splitlines()[-1] == example.rpartition("# ")[2].strip()
-
+    commands, examples = ([block for block in fenced(text("libraries"), kind) if "casadi" in block] for kind in ("sh", "python"))
+    for command, example in zip(commands, examples, strict=True):
+        assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == ""
+        printed = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert printed.strip().splitlines()[-1] == example.rpartition("# ")[2].strip()
