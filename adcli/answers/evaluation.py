@@ -158,8 +158,8 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     """The results of a derivative, and the status."""
     from adcli.lang.passes.status import with_status
     from adcli.task.native import native
-    kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store, task.request.precision,
-                    task.tier == "auto", task.request.fast)
+    store = task.slot.store if task.slot else task.store
+    kernel = native(with_status(program, task.primal, wrt), store, task.request.precision, task.tier == "auto", task.request.fast)
     return TensorEvaluator(kernel, [*(r.name for r in program.results), kernel.program.results[-1].name], jobs, remark)
 
 

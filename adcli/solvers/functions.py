@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
@@ -83,7 +84,7 @@ class VectorFunction(Components, ABC):
         worked = DerivedProgram(primal, gradient, list(self.names))
         code = None if has_tensors(primal) else compiled(with_status(gradient, primal, worked.wrt), keep=True)
         return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
-                    worked=worked, linked=code)
+                    worked=worked, linked=code, store=Store(location(), to_stderr))
 
     def start(self, point: Mapping[str, Any]) -> Vector:
         """The vector of a point where a solver can begin. AdError where it is empty or not finite."""

@@ -106,7 +106,8 @@ class TensorVectorFunction(VectorFunction):
         return self.written_out(self.program, self.point(x), sum(self.output_sizes(x)))
 
     def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
-        program, (_, cotangents, adjoints) = pipeline.adjoint_program(self.program, self.names), self.reverse
+        program = pipeline.adjoint_program(self.program, self.names)
+        cotangents, adjoints = self.seeds_and_results(program, self.program, self.outputs, self.names)
         at = {**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}
         return self.written_out(replace(program, results=tuple(map(program.result, adjoints))), at, self.n)
 

@@ -42,7 +42,8 @@ class Task:
     Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
     already of the programs, the code and the tape; `tier` is the tier of code that is asked for, `jobs` the number of threads.
     `whole` is the program that is asked about, where it is there without its text being read. `counts` are the integers among
-    the inputs that sizes are made of, known where a signature with tensors comes from the cache.
+    the inputs that sizes are made of, known where a signature with tensors comes from the cache. Code with tensors of a task
+    without a slot goes to the `store`, if there is one.
     """
 
     request: Request
@@ -56,6 +57,7 @@ class Task:
     jobs: int | None = None
     whole: Program | None = None
     counts: Sequence[str] | None = None
+    store: cache.Store | None = None
 
     @property
     def verb(self) -> Verb:
