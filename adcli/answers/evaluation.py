@@ -12,7 +12,6 @@ from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.ir.precision import PRECISIONS, SINGLE, Precision
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -189,6 +188,7 @@ def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str],
     import numpy as np
 
     from adcli.input.arrays import filled
+    from adcli.lang.ir.recurrence import Recurrence  # none in a warm run of numbers
     from adcli.lang.modes.forward import jvp_with_sweep
     from adcli.lang.modes.reverse import vjp_with_sweep
     from adcli.task.native import native

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 from places import ROOT, WORKED
@@ -285,8 +286,8 @@ def imported(cache: pathlib.Path, *arguments: str) -> set[str]:
 
 STATEMENTS_OF_TENSORS = {f"adcli.lang.{name}" for name in (
     "sizes.ranges", "sizes.all_sizes", "lower.tensor_scope", "lower.comprehension", "lower.loops", "lower.matrix_statement",
-    "passes.comprehension_rules", "passes.simplify_tensors", "passes.status_tensors", "passes.recurrence_rules",
-    "passes.zero_seeds_tensors", "ir.recurrence", "syntax.comprehension_printer")}
+    "modes.comprehension_rules", "simplify.simplify_tensors", "passes.status_tensors", "modes.recurrence_rules",
+    "passes.zero_seeds_tensors", "ir.recurrence", "printing.comprehension_printer")}
 """What only programs with tensors need."""
 
 
@@ -301,6 +302,7 @@ STATEMENTS_OF_TENSORS = {f"adcli.lang.{name}" for name in (
     (["--version"], {"numpy", "llvmlite", "lark", "polars"}),
 ])
 def test_what_is_not_needed_is_not_imported(line, never, tmp_path):
+    assert all(find_spec(name) for name in STATEMENTS_OF_TENSORS), "a file that has moved is imported by no run"
     packages = imported(tmp_path, *line)
     assert "adcli" in packages
     assert packages.isdisjoint(never)
