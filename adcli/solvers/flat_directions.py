@@ -1,8 +1,9 @@
 """Directions along which nothing of a problem changes: an optimum that has one is not unique, and can be an optimum all the same.
 
 A variable is linear where its row of the Hessian of f − Σ λ c is zero, for weights λ that no terms cancel with, at the point and
-at two others near by; a function that is analytic there is then linear in it. What the constant Jacobian of linear variables maps
-to zero, as the difference of two generators at one bus, changes neither f nor any condition, however long the step.
+at others on both sides, near by and far away, as x¹²⁰ underflows near 0; a function that is analytic is then linear in it. What
+the constant Jacobian of linear variables maps to zero, as the difference of two generators at one bus, changes neither f nor any
+condition, however long the step.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import numpy as np
 from adcli.solvers.optimality import PointDerivatives
 from adcli.solvers.vectors import Vector
 
-ASIDE = 1e-3, 1e-5
+ASIDE = 1e-5, -1e-5, 1e-3, -1e-3, 0.5, -0.5
 """How far away the other points are, relative to the size of variables."""
 MOST_TOGETHER = 300
 """Linear variables that conditions connect, up to which directions are looked for."""
@@ -58,7 +59,7 @@ def linear_variables(at: Callable[[Vector], PointDerivatives], x: Vector, size: 
     from scipy.sparse import csr_array
     count = np.arange(len(x))
     found = np.ones(len(x), bool)
-    for step in (0.0, *(part * np.cos(1.5 + count + part) for part in ASIDE)):
+    for step in (0.0, *(part * np.copysign(0.5 + np.cos(count)**2, np.cos(count)) for part in ASIDE)):
         there = at(x + step * size)
         if there.hess is None:
             return np.zeros(len(x), bool)

@@ -104,8 +104,9 @@ class Optimum:
     bad: Vector | None
 
 
-Watch = Callable[[int, float, Vector, Bounds], None]
-"""Is told the number of an iteration or evaluation, the objective, the conditions and their bounds."""
+Watch = Callable[[int, int, float, Vector, Bounds], None]
+"""Is told the number of an iteration, 0 where that is not known, and of an evaluation, the objective, the conditions and their
+bounds."""
 
 
 class Evaluations:
@@ -133,7 +134,7 @@ class Evaluations:
     def values(self, y: Vector) -> Vector:
         """f and c."""
         found = np.array(self.once("values", y, b"", self.function.fun))
-        self.watch(self.iteration or self.counts["values"], float(found[0]), found[1:], self.bounds)
+        self.watch(self.iteration, self.counts["values"], float(found[0]), found[1:], self.bounds)
         if self.bad is None and not np.isfinite(found).all() and np.isfinite(y * self.scale).all():
             self.bad = y * self.scale
         found[0] *= self.sign
@@ -336,14 +337,28 @@ def package(solver: str) -> Any:
     return sys.modules[whole]
 
 
+def solver_module(solver: str) -> Any:
+    """The module that has an interior-point solver; None where there is none, or another of its name."""
+    level = os.environ.get("RUST_LOG")
+    if find_spec(PACKAGES[solver][0]) is None:
+        return None
+    os.environ.setdefault("RUST_LOG", "error")   # by which POUNCE, when it is loaded, keeps its doubts from standard error
+    try:
+        module = package(solver)
+    except Exception:   # of a module that is anyone's
+        return None
+    finally:
+        if level is None:
+            del os.environ["RUST_LOG"]
+    return module if hasattr(module, "Problem") else None
+
+
 def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
     """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
     def solve(e: Evaluations, y0: Vector) -> SolverEnd:
         calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
         b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
-        os.environ.setdefault("RUST_LOG", "error")   # POUNCE tells of its doubts on standard error
-        nlp = package(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls,
-                                      lb=b[0], ub=b[1], cl=b[2], cu=b[3])
+        nlp = solver_module(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls, lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
         for name, value in {**INTERIOR_OPTIONS, "tol": 1e-9 if e.large else 1e-10, **approximation}.items():
             nlp.add_option(name, value)
@@ -376,7 +391,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
     b, many = problem.bounds, problem.function.n > MOST_INPUTS
     bounded = bool(np.isfinite(b.low).any() or np.isfinite(b.high).any())
     if solver != "auto":
-        if solver in PACKAGES and solver not in installed():
+        if solver in PACKAGES and solver_module(solver) is None:
             from adcli.lang.ir.errors import missing
             raise missing(f"⟦--solver⟧ {solver}", PACKAGES[solver][1])
         if len(b.c_low) and solver not in CONDITIONED:
@@ -395,7 +410,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
 
 
 def installed() -> list[str]:
-    """The interior-point solvers that there are."""
+    """The interior-point solvers that there are by name: importing one takes long."""
     return [name for name, (module, _) in PACKAGES.items() if find_spec(module) is not None]
 
 
@@ -419,6 +434,8 @@ def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
         return finished(e, replace(there, verdict=NOT_FINITE), solver, 0, "the start", x0)
     best: tuple[Assessment, str, int, str] | None = None
     for name in candidates(problem, solver):
+        if name in PACKAGES and solver_module(name) is None:
+            continue
         found = ended(e, name, y0)
         if found[0].verdict == SADDLE and found[0].direction is not None:   # one step off it, to either side
             aside = ASIDE * np.maximum(np.abs(found[0].x), 1.0) * found[0].direction
@@ -447,8 +464,7 @@ def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vect
     """Assessment of a point, or a better one near by: by sparse matrices, where there are many variables."""
     if e.large and e.function.has_matrices:
         from adcli.solvers.sparse_optimality import judged
-        found = judged(e.sparse_derivatives, y, e.bounds, size, pulls)
-        return found if found.verdict != FLAT or len(e.bounds.c_low) else replace(found, verdict=STATIONARY)
+        return judged(e.sparse_derivatives, y, e.bounds, size, pulls)
     found = polished(e.derivatives, y, e.bounds, size)
     if found.verdict != FLAT:
         return found

@@ -84,8 +84,9 @@ def command(options: MinimizeOptions) -> int:
     from adcli.solvers.optimality import outside
     progress, found = Progress(None, shown=not options.quiet), []
 
-    def watch(iteration: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:
-        progress.show(lambda seconds: f"iteration {iteration:,}: {value:.9g}, conditions violated by "
+    def watch(iteration: int, evaluation: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:
+        place = f"iteration {iteration:,}" if iteration else f"evaluation {evaluation:,}"
+        progress.show(lambda seconds: f"{place}: {value:.9g}, conditions violated by "
                                       f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
 
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])

@@ -41,7 +41,7 @@ from adcli.solvers.optimality import (
     outside,
     sides,
 )
-from adcli.solvers.vectors import Vector, scaled
+from adcli.solvers.vectors import Vector, places, scaled
 
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]
@@ -50,16 +50,18 @@ PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6
 """Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike."""
 REGULAR = 1e-10
 """What is added to the diagonal of systems of equations that may be singular; steps of refinement take it back."""
-LONG_ROW = 500
-"""Entries of an active gradient from which AᵀA would be dense: it is left out, which can only lose a proof."""
+LONG_ROW = 100
+"""Entries of an active gradient, above which it is split, as AᵀA would be dense."""
 RELEASES, REFINEMENTS = 10, 4
 MOST_DEPENDENT = 10
 FACTORED = 1e-13
 """What a factorisation can hide, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
-MOST_LEAST = 4
-"""Directions of least curvature that are looked at."""
-BESIDE = 0.01
+MOST_LEAST = 6
+"""Directions of least curvature that are looked at; where there are as many as this there may be more."""
+BESIDE = 0.01, 0.1
 """How far to both sides of a point, relative to the variables."""
+SAME_VALUE = 1e-14
+"""Values that differ by less than this part of their terms are the same."""
 IN_VALUE = 1e-10
 """A Newton step that lowers f by less than this part of it ends at the same minimum."""
 
@@ -152,19 +154,20 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     inner = hessian[free][:, free]
     usual = float(np.median(lengths(held))) if held.shape[0] else 1.0
     rows = vstack([held, of_length_one(flat[:, free]) * usual]).tocsr()
-    if not curvature(inner, rows):
+    solve = definite(inner, rows)
+    if solve is None:
         return bent(at, known, inner, rows, free, size)
-    held = of_length_one(held)
     along = None if not flat.shape[0] else greatest_one(flat[[0]].toarray().ravel() * size)
-    step = np.zeros(len(size))
-    step[free] = newton_step(inner, held, -known.residual[free] * size[free], np.zeros(held.shape[0]))[0]
+    step, right = np.zeros(len(size)), known.residual[free] * size[free]
+    step[free] = -solve(right)
     found = replace(known, step=step * size, direction=along)
-    lower = abs(float(step @ (known.residual * size)))
+    lower = float(right @ solve(right))
     near = bool(np.all(np.abs(step) <= STEP)) or lower <= IN_VALUE * abs(known.f)
     if not near or not steady(at, found, hessian, rows, free, size):
         return replace(found, direction=None)
     if held.shape[0]:
-        if not firm(at, known, held, strong, free, size):
+        held = of_length_one(held)
+        if not firm(at, known, bounds, held, strong, free, size):
             return replace(found, verdict=DEGENERATE)
         multipliers = found.multipliers.copy()
         multipliers[np.flatnonzero(strong)[dependent(held)]] = np.nan
@@ -179,14 +182,24 @@ def steady(at: Derivatives, found: Assessment, hessian: Any, rows: Any, free: Ve
     assert there is not None
     change = (scaled(there(found.multipliers), size, size) - hessian)[free][:, free]
     part = STEADY * hessian[free][:, free]
-    return bool(np.isfinite(change.data).all()) and all(curvature((part + way * change).tocsr(), rows) for way in (1.0, -1.0))
+    return bool(np.isfinite(change.data).all()) and all(
+        definite((part + way * change).tocsr(), rows) is not None for way in (1.0, -1.0))
 
 
-def firm(at: Derivatives, found: Assessment, held: Any, strong: Vector, free: Vector, size: Vector) -> bool:
-    """True if the gradients of the active conditions change little over a step as long as rounding."""
-    there = at(found.x + beyond_rounding(found.x, np.zeros(len(size)))).jacobian
-    change = of_length_one(scaled(there, size)[strong][:, free]) - held
-    return float(np.max(abs(change).sum(axis=1), initial=0.0)) <= STEADY
+def firm(at: Derivatives, found: Assessment, bounds: Bounds, held: Any, strong: Vector, free: Vector, size: Vector) -> bool:
+    """True if the gradients of the active conditions change little over a Newton step onto their bounds, or one as long as
+    rounding: where a gradient is zero at the bound itself, half of it is lost on the way."""
+    pull, c = found.multipliers[strong], found.c[strong]
+    bound = np.where(pull >= 0, bounds.c_low[strong], bounds.c_high[strong])
+    least = np.finfo(float).eps * np.maximum(1.0, np.abs(bound))
+    gap = np.copysign(np.maximum(np.abs(bound - c), least), bound - c)
+    rows = scaled(at(found.x).jacobian, size)[strong][:, free]
+    length = lengths(rows)
+    step = np.zeros(len(size))
+    step[free] = newton_step(None, held, np.zeros(held.shape[1]), gap / length)[0]
+    there = at(found.x + beyond_rounding(found.x, step * size)).jacobian
+    change = scaled(scaled(there, size)[strong][:, free] - rows, np.ones(rows.shape[1]), 1 / length)
+    return bool(np.isfinite(change.data).all()) and float(np.max(abs(change).sum(axis=1), initial=0.0)) <= STEADY
 
 
 def dependent(rows: Any) -> Vector:
@@ -202,10 +215,12 @@ def dependent(rows: Any) -> Vector:
     return np.asarray(np.abs(vectors[:, values > 1 / STEP**2]).max(axis=1, initial=0.0) > STEP)
 
 
-def curvature(hessian: Any, rows: Any) -> bool:
-    """True if a symmetric matrix is shown to be positive definite on what is orthogonal to rows."""
-    if not hessian.shape[0]:
-        return True
+def definite(hessian: Any, rows: Any) -> Callable[[Vector], Vector] | None:
+    """The inverse of H + σ AᵀA, if by it H is shown to be positive definite on what is orthogonal to rows; else None."""
+    n = hessian.shape[0]
+    if not n:
+        return lambda right: right
+    hessian, rows = split(hessian, rows)
     for weight in PENALTIES:
         whole = penalised(hessian, rows, weight)
         if not (whole.diagonal() > 0).all():
@@ -214,14 +229,31 @@ def curvature(hessian: Any, rows: Any) -> bool:
         unit = scaled(whole, scale, scale)
         solve = factors(unit)
         if solve is not None and least_eigenvalue(solve, len(scale)) > FACTORED * float(abs(unit).sum(axis=1).max()):
-            return True
-    return False
+            return lambda right: (scale * solve(scale * np.pad(right, (0, len(scale) - n))))[:n]
+    return None
+
+
+def split(hessian: Any, rows: Any) -> tuple[Any, Any]:
+    """H and A with a variable for each partial sum of long rows, and rows that say so: on their null space H is as before."""
+    from scipy.sparse import csr_array
+    count = np.diff(rows.indptr)
+    parts = np.maximum(1, -(-count // LONG_ROW))
+    ends = np.cumsum(parts)
+    sums = np.delete(np.arange(parts.sum()), ends - 1)
+    n, wide = rows.shape[1], rows.shape[1] + len(sums)
+    if wide == n:
+        return hessian, rows
+    row, column = places(rows)
+    part = (ends - parts)[row] + (np.arange(len(row)) - rows.indptr[row]) // LONG_ROW
+    unit, own = np.repeat(lengths(rows) / np.sqrt(parts), parts)[sums], np.arange(n, wide)
+    entries = np.concatenate([rows.data, unit, -unit])
+    where = np.concatenate([part, sums, sums + 1]), np.concatenate([column, own, own])
+    return (csr_array((hessian.data, places(hessian)), shape=(wide, wide)), csr_array((entries, where), shape=(ends[-1], wide)))
 
 
 def penalised(hessian: Any, rows: Any, weight: float) -> Any:
     """H + σ AᵀA, with σ relative to the one at which the largest entries are alike."""
-    short = rows[np.diff(rows.indptr) <= LONG_ROW]
-    penalty = (short.T @ short).tocsr()
+    penalty = (rows.T @ rows).tocsr()
     largest = [float(np.max(np.abs(m.data), initial=0.0)) or 1.0 for m in (hessian, penalty)]
     return (hessian + weight * largest[0] / largest[1] * penalty).tocsr()
 
@@ -248,45 +280,67 @@ def least_eigenvalue(solve: Callable[[Vector], Vector], n: int) -> float:
 
 def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Assessment:
     """Assessment where no curvature is shown: with a direction along which f falls, or hardly changes, to second order. It is not
-    strict where the Hessian is semidefinite to rounding, here and on both sides along all such directions."""
+    strict where the Hessian is semidefinite to rounding here, and beside the point along all such directions, from where no
+    Newton step would lead lower."""
     from scipy.sparse import identity
-    rounding = IN_VALUE * max(1.0, abs(known.f)) * identity(hessian.shape[0], format="csr")
-    semidefinite = curvature((hessian + rounding).tocsr(), rows)
     directions = least_directions(hessian, rows)
     if not len(directions):
         return known
+    along = in_all(directions, free, size)
+    rounding = FACTORED * float(abs(hessian).sum(axis=1).max())
+    zero = rounding * identity(hessian.shape[0], format="csr")
+    solve = definite((hessian + zero).tocsr(), rows)
+    if solve is None:
+        falling = -SADDLE_SIZE * float(np.max(np.abs(hessian.data), initial=0.0))
+        for d in (*directions[:1], *least_directions(hessian, rows, 1.0)[:1]):
+            if float(d @ (hessian @ d)) < falling * float(d @ d):
+                return replace(known, verdict=SADDLE, direction=in_all(d[None, :], free, size)[0])
+        return replace(known, verdict=FLAT, direction=along[0])
+    pulls = known.bound_multipliers
+
+    def least(here: PointDerivatives) -> float:
+        """The Lagrangian where a Newton step leads."""
+        assert here.hess is not None
+        slope = ((here.gradient - here.jacobian.T @ known.multipliers - pulls) * size)[free]
+        bends = scaled(here.hess(known.multipliers), size, size)[free][:, free]
+        finite = np.isfinite(here.f) and np.isfinite(slope).all() and np.isfinite(bends.data).all()
+        solve = definite((bends + zero).tocsr(), rows) if finite else None
+        if solve is None:
+            return -np.inf
+        return here.f - float(known.multipliers @ here.c + pulls @ here.x) - float(slope @ solve(slope)) / 2
+
+    here = at(known.x)
+    scale = abs(here.f) + float(np.abs(known.multipliers) @ np.abs(here.c) + np.abs(pulls) @ np.abs(here.x))
+    lowest = here.f - float(known.multipliers @ here.c + pulls @ here.x) - SAME_VALUE * scale
+    shown = len(along) < MOST_LEAST and least(here) >= lowest and all(
+        least(at(known.x + way * part * d)) >= lowest for d in along for part in BESIDE for way in (1.0, -1.0))
+    return replace(known, verdict=NOT_STRICT if shown else FLAT, direction=along[0])
+
+
+def in_all(directions: Vector, free: Vector, size: Vector) -> Vector:
+    """Directions of the scaled free variables as such of all variables, a row each."""
     along = np.zeros((len(directions), len(size)))
     along[:, free] = directions
-    along = np.array([greatest_one(d) for d in along]) * size
-    bend = float(directions[0] @ (hessian @ directions[0])) / float(directions[0] @ directions[0])
-    if not semidefinite:
-        falls = bend < -SADDLE_SIZE * float(np.max(np.abs(hessian.data)))
-        return replace(known, verdict=SADDLE if falls else FLAT, direction=along[0])
-
-    def keeps(step: Vector) -> bool:
-        there = at(known.x + step).hess
-        assert there is not None
-        return curvature((scaled(there(known.multipliers), size, size)[free][:, free] + rounding).tocsr(), rows)
-
-    firm_here = all(keeps(way * BESIDE * d) for d in along for way in (1.0, -1.0))
-    return replace(known, verdict=NOT_STRICT if firm_here else FLAT, direction=along[0])
+    return np.array([greatest_one(d) for d in along]) * size
 
 
-def least_directions(hessian: Any, rows: Any) -> Vector:
-    """Directions along which a matrix bends least of all that are orthogonal to rows, by Lanczos near zero; a row each."""
+def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector:
+    """Directions along which a matrix bends least of all that are orthogonal to rows, by Lanczos near zero or so far `below`; a
+    row each."""
     from scipy.sparse.linalg import ArpackError, eigsh
-    whole = penalised(hessian, rows, PENALTIES[3])
+    n = hessian.shape[0]
+    whole = penalised(*split(hessian, rows), PENALTIES[3])
     scale = 1 / np.sqrt(np.where((d := np.abs(whole.diagonal())) > 0, d, 1.0))
     unit = scaled(whole, scale, scale)
     try:
         if len(scale) <= MOST_LEAST + 1:
             values, vectors = np.linalg.eigh(unit.toarray())
         else:
-            values, vectors = eigsh(unit.tocsc(), MOST_LEAST, sigma=-SINGULAR)
+            values, vectors = eigsh(unit.tocsc(), MOST_LEAST, sigma=-below)
     except (ArpackError, RuntimeError):
-        return np.zeros((0, len(scale)))
+        return np.zeros((0, n))
     order = [k for k in np.argsort(values) if values[k] <= max(values.min(), SINGULAR)]
-    return np.asarray((scale[:, None] * vectors[:, order]).T)
+    return np.asarray((scale[:, None] * vectors[:, order]).T)[:, :n]
 
 
 def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides, on: Active) -> tuple[Vector, Vector]:
@@ -352,7 +406,11 @@ def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Ve
     n = rows.shape[1]
     largest = 1.0 if hessian is None else float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
     h = None if hessian is None else hessian / largest
-    exact, solve = kkt(h, rows, 0.0), splu(kkt(h, rows, REGULAR)).solve
+    exact = kkt(h, rows, 0.0)
+    try:
+        solve = splu(kkt(h, rows, REGULAR)).solve
+    except RuntimeError:   # singular to rounding all the same
+        return np.zeros(n), np.zeros(rows.shape[0])
     b = np.concatenate([right / largest, gap])
     found = solve(b)
     for _ in range(REFINEMENTS):

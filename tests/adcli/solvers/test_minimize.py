@@ -292,7 +292,7 @@ def test_a_long_search_is_told_as_it_goes():
     told = []
     problem = stated(adcli.compile("v = (x - 1)**2").program, None, None, ["x*x >= 4"], False, {"x": 3.0})
     minimize(problem, watch=lambda *state: told.append(state))
-    assert told[0][:2] == (1, 4.0) and [state[0] for state in told] == sorted(state[0] for state in told)
+    assert told[0][:3] == (0, 1, 4.0) and [state[1] for state in told] == sorted(state[1] for state in told)
 
 
 # ---------------------------------------------------------------- minima of higher order
@@ -344,6 +344,52 @@ LARGE = [   # objective, conditions, verdict
     ("+=! x(i)**2 + y(i)**3", ["total <= 9*load"], "flat|not stationary|saddle"),
     ("+=! x(i)**2 + y(i)**2", ["total == 9*load", "x >= 10", "y >= 0"], "infeasible"),
 ]
+TRAPS = [   # what is added to Σ (x(i) − 1)² over i > 0, x(0) of the start or point, conditions, verdict
+    *((f"{sign}x(0)**{power}", 0.0, ["x >= -9"], verdict) for sign, power, verdict in (
+        ("-1e-11*", 2, "flat"), ("-1e-6*", 2, "saddle"), ("1e9 - 1e-2*", 2, "saddle"), ("", 3, "flat"),
+        ("", 4, "not strict"), ("-", 4, "flat"), ("-", 8, "flat"), ("", 9, "flat"), ("-", 120, "flat"))),
+    ("1e-12*x(0)", 0.0, ["x >= -9"], "flat"), ("1e10 + x(0)", 0.0, ["x >= -9"], "flat"),
+    ("1 + exp(-x(0))", 30.0, ["x >= -9"], "flat"), ("-max(x(0), 0)**2", 0.0, ["x >= -9"], "flat|saddle"),
+    ("2*x(0)**4 - 3*x(0)**2*(x(1) - 1)", 0.0, ["x >= -9"], "flat"),   # Peano: least along all lines, and no minimum
+    ("x(0)*(x(1) - 1) - x(0)**2", 0.0, ["x >= 0"], "saddle"),   # a multiplier that is zero
+    ("-1e-11*x(0)**2", 0.0, ["x >= 0"], "flat"), ("1e-9*x(0)**2", 0.0, ["x >= -9"], "minimum"),
+    ("1e6 + x(0)", -9e-5, ["h <= 0"], "degenerate"), ("x(0)", -1e-8, ["h == 0"], "degenerate"),
+    ("0*x(0)", 0.0, ["x >= -9"], "not strict"),
+]
+
+
+@pytest.mark.parametrize("term, x0, conditions, verdict", TRAPS)
+def test_no_more_is_claimed_of_a_point_than_is_so(term, x0, conditions, verdict):
+    """The verdict on the very point, among 400 variables."""
+    from adcli.solvers.minimize import Evaluations, judgement, stated
+    f = adcli.compile("input x(N)\nv +=! (x(i) - 1)**2 where i in 1:N\ntotal +=! x(i)\n"
+                      f"v += {term}\nh = x(0)**2\noutput v, h, total")
+    at = np.array([x0, *np.ones(399)])
+    evaluations = Evaluations(stated(f.program, None, ["v"], ["total >= -1e9", *conditions], False, {"x": at}), at)
+    found = judgement(evaluations, at, np.maximum(np.abs(at), 1.0), None)
+    assert re.fullmatch(verdict, found.verdict), found.verdict
+
+
+@pytest.mark.engine
+def test_minima_that_a_condition_on_all_variables_makes():
+    """The hanging chain (COPS), whose Hessian is positive definite on the null space of its length alone."""
+    pytest.importorskip("pounce")
+    f = adcli.compile("input x(N)\nstep(i) = sqrt(1 + ((x(i + 1) - x(i))*(N - 1))**2)/(N - 1)\n"
+                      "v +=! (x(i) + x(i + 1))/2*step(i); length +=! step(i); output v, length")
+    s = np.linspace(0, 1, 402)
+    found = f.minimize(x=1 + 8*s*(s - 0.75), of="v", subject_to=["length == 4", "x(0) == 1", "x(N - 1) == 3"])
+    assert found.verdict == "minimum" and found.fun == pytest.approx(5.06848, abs=1e-4)
+
+
+def test_another_module_of_the_name_is_no_solver(monkeypatch):
+    import sys
+    import types
+    monkeypatch.setitem(sys.modules, "pounce", types.ModuleType("pounce"))
+    monkeypatch.setattr("adcli.solvers.minimize.find_spec", lambda name: name != "cyipopt")
+    f = adcli.compile("input x(N); v +=! (x(i) - 2)**2; g(i) = x(i)**2; output v, g")
+    with pytest.raises(AdError, match="pounce-solver"):
+        f.minimize(x=np.ones(400), of="v", solver="pounce")
+    assert f.minimize(x=np.ones(400), of="v", subject_to="g <= 9").solver == "trust-constr"
 
 
 @pytest.mark.engine
