@@ -64,12 +64,12 @@ def row(path: str, solver: str, casadi: bool) -> list[Any]:
         seconds, ended = timed(command(network, pathlib.Path(name), solver))
     found = json.loads(ended.stdout)
     cells = [f"{len(network.inputs['pd']):,}", f"{found['value']['cost']:.5g}", found["verdict"], ended.returncode,
-             found["iterations"], f"{seconds:.1f}"]
+             found["iterations"], f"{seconds:.2f}"]
     if not casadi:
         return cells
     seconds, ended = timed([sys.executable, __file__, "--only-casadi", path])
     value, iterations = json.loads(ended.stdout.splitlines()[-1])
-    return [*cells, f"{value:.5g}", iterations, f"{seconds:.1f}"]
+    return [*cells, f"{value:.5g}", iterations, f"{seconds:.2f}"]
 
 
 def main() -> None:
