@@ -2,15 +2,19 @@
 installed."""
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import pathlib
+import shlex
+import subprocess
 
 import pytest
 from adcli.codegen.library.casadi_tensors import FixedSizes, functions
 from adcli.lang.lower.frontend import parse
 from command import adcli
-from engines import package
+from documents import fenced, shell, text
+from engines import package, program
 from libraries import LD, library
 from places import ROOT
 from session_seed import drawn
@@ -28,10 +32,12 @@ output y, z, w
 AT = {"from": [0, 1, 2, 2], "to": [1, 1, 3, 0], "n": 2, "c": [1, 2, 3, 4]}
 
 
+PAIRS = "input x(N)\ninput int32 i(L), int32 j(L)\nparam k(L)\ny(l) = k(l)*x(i(l))*x(j(l))"
+
+
 def test_patterns() -> None:
     """Integers and params with values are data; two elements that are one add up."""
-    here = FixedSizes(parse("input x(N)\ninput int32 i(L), int32 j(L)\nparam k(L)\ny(l) = k(l)*x(i(l))*x(j(l))"),
-                      {"x": [0.0] * 3, "i": [0, 2], "j": [1, 2], "k": [1.0, 2.0]})
+    here = FixedSizes(parse(PAIRS), {"x": [0.0] * 3, "i": [0, 2], "j": [1, 2], "k": [1.0, 2.0]})
     found = {e.name: e for e in functions(here, "f")}
     assert list(found) == ["f", "jac_f", "adj1_f", "jac_adj1_f"]
     assert [m.name for m in found["jac_f"].inputs] == ["x", "out_y"]
@@ -40,7 +46,21 @@ def test_patterns() -> None:
         [3, 3, 0, 1, 2, 3, 1, 0, 2], [3, 2, 0, 0, 0], [3, 2, 0, 2, 3, 0, 1, 2]]
 
 
-@pytest.mark.parametrize("program, at, message", [
+@needs_ld
+def test_numbers_by_hand(tmp_path: pathlib.Path) -> None:
+    lib = library(tmp_path, "eval", "-e", PAIRS, "--at", "x=[0,0,0],i=[0,2],j=[1,2],k=[1,2]", "--symbol", "f", "--abi", "casadi")
+    x, weights = (ctypes.c_double * 3)(3, 5, 7), (ctypes.c_double * 2)(10, 100)
+    for name, expected in (("f", [[15, 98]]), ("jac_f", [[5, 3, 28]]), ("adj1_f", [[50, 30, 2800]]),
+                           ("jac_adj1_f", [[10, 10, 400], [], [5, 3, 28]])):
+        size, results = ctypes.c_longlong(), [(ctypes.c_double * len(e))() for e in expected]
+        getattr(lib, f"{name}_work")(None, None, None, ctypes.byref(size))
+        given = (ctypes.c_void_p * 4)(ctypes.addressof(x), None, ctypes.addressof(weights), None)
+        wanted = (ctypes.c_void_p * len(results))(*map(ctypes.addressof, results))
+        assert getattr(lib, name)(given, wanted, None, (ctypes.c_double * size.value)(), 0) == 0
+        assert [list(r) for r in results] == expected
+
+
+@pytest.mark.parametrize("lines, at, message", [
     ("input x(N)\ny(i) = x(i)**2", "s=1", "error: no input 's'"),
     ("input x(N), s\ny(i) = s*x(i)", "s=1",
      "error: with --abi casadi sizes are constants, and none is given for 'N'\nhelp: give 'x' a value of its shape: --at x=…"),
@@ -51,8 +71,8 @@ def test_patterns() -> None:
      "error: subscripts are computed from 't', and with --abi casadi patterns are constants\nhelp: give it a value: --at t=…"),
     ("input A(N, N), b(N)\nx = solve(A, b)", "A=[[1]],b=[1]", "a value is in a loop, or made by an operation on matrices"),
     ("param x(N)\ny(i) = x(i)**2", "x=[1]", "error: --abi casadi needs an input to differentiate by")])
-def test_what_is_not_known_when_the_library_is_made(program: str, at: str, message: str, tmp_path: pathlib.Path) -> None:
-    ended = adcli("eval", "-e", program, "--at", at, "--emit", "library", "--abi", "casadi", "-o", tmp_path / "f.so")
+def test_what_is_not_known_when_the_library_is_made(lines: str, at: str, message: str, tmp_path: pathlib.Path) -> None:
+    ended = adcli("eval", "-e", lines, "--at", at, "--emit", "library", "--abi", "casadi", "-o", tmp_path / "f.so")
     assert message in ended.err
 
 
@@ -96,3 +116,17 @@ def test_ipopt_finds_the_optimal_power_flow(tmp_path: pathlib.Path) -> None:
                    ubg=[*[0]*(2*buses), *at["rate"], *at["rate"], *turn])
     assert solver.stats()["return_status"] == "Solve_Succeeded"
     assert float(found["f"]) == pytest.approx(2178.0804, abs=1e-3)
+
+
+@pytest.mark.engine
+@needs_ld
+def test_the_example_of_the_manual_in_c(tmp_path: pathlib.Path) -> None:
+    """With the header and library of IPOPT that CasADi brings."""
+    solver = pathlib.Path(str(package("casadi").__file__)).parent
+    command = next(block for block in fenced(text("libraries"), "sh") if "springs" in block)
+    assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == ""
+    (tmp_path / "main.c").write_text(next(block for block in fenced(text("libraries"), "c") if "Ipopt" in block))
+    subprocess.run([program("cc", "gcc"), "main.c", "./libsprings.so", f"-I{solver}/include/coin-or", solver / "libipopt.so",
+                    f"-Wl,-rpath,{solver}", "-o", "main"], cwd=tmp_path, check=True)
+    printed = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == "1.00000 1.39744 1.91919 2.60527"
