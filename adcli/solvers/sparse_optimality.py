@@ -210,6 +210,8 @@ def dependent(rows: Any) -> Vector:
     inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
     if m <= MOST_DEPENDENT:
         values, vectors = np.linalg.eigh(np.array([inverse @ e for e in np.eye(m)]).reshape(m, m))
+    elif eigsh(inverse, 1, which="LA", tol=0.1, return_eigenvectors=False)[0] < STEP**-2 / 10:   # none: no need to tell which
+        return np.zeros(m, bool)
     else:
         values, vectors = eigsh(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)
     return np.asarray(np.abs(vectors[:, values > 1 / STEP**2]).max(axis=1, initial=0.0) > STEP)
