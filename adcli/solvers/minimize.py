@@ -414,6 +414,16 @@ def installed() -> list[str]:
     return [name for name, (module, _) in PACKAGES.items() if find_spec(module) is not None]
 
 
+def advice(problem: Problem, solver: str) -> str | None:
+    """A note where SciPy's solvers are to do what takes an interior-point method a tenth of the time or less."""
+    conditions = len(problem.bounds.c_low)
+    if solver != "auto" or not conditions or problem.function.n + conditions <= MOST_DENSE or installed():
+        return None
+    from adcli.lang.ir.errors import install
+    return f"note: {problem.function.n:,} variables and {conditions:,} conditions may take SciPy's solvers minutes\n" \
+           f"help: {install(PACKAGES['pounce'][1])}, for an interior-point method"
+
+
 def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *state: None) -> Optimum:
     """The best that the solvers find from the start, which is moved into the bounds."""
     if find_spec("scipy") is None:

@@ -80,7 +80,7 @@ def command(options: MinimizeOptions) -> int:
     require_point(program.params, options.at)
     points = list(located(program.params, options.at, remark, program.source))
     from adcli.solvers import minimize_report as report
-    from adcli.solvers.minimize import minimize, stated
+    from adcli.solvers.minimize import advice, minimize, stated
     from adcli.solvers.optimality import outside
     progress, found = Progress(None, shown=not options.quiet), []
 
@@ -90,6 +90,8 @@ def command(options: MinimizeOptions) -> int:
                                       f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
 
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
+    if note := advice(problem, options.solver):
+        remark(note)
     for k, point in enumerate(points):
         if k:
             problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,

@@ -214,10 +214,10 @@ def test_the_picture_of_a_fit_has_error_bars_and_a_curve_over_the_data(sigma, sc
 
 
 def test_axes_hold_error_bars_and_the_curve_of_a_fit_ends_with_the_data(monkeypatch):
-    from adcli.fit import fit_pictured
+    from adcli.fit import figure
     seen = []
-    made = fit_pictured.picture
-    monkeypatch.setattr(fit_pictured, "picture", lambda *given: seen.append(made(*given)) or seen[0])
+    made = figure.picture
+    monkeypatch.setattr(figure, "picture", lambda *given: seen.append(made(*given)) or seen[0])
     columns = {"x": [1.0, 2.0, 4.0], "v": [1.0, 2.0, 2.5]}
     compile("v = a*log(x) + b").fit(columns, sigma=[0.1, 0.2, 3.0], params={"a": 1.0, "b": 1.0}, plot=True)
     upper, lower = seen[0].panels

@@ -6,6 +6,7 @@ import sys
 import compare_optima
 import numpy as np
 import pytest
+from adcli.lang.lower.frontend import parse
 from command import adcli as run
 from command import succeeds
 from places import DATA
@@ -13,6 +14,7 @@ from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
+from adcli.solvers import minimize
 from adcli.solvers.minimize import PACKAGES, SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 from adcli.solvers.optimality import multipliers
@@ -420,3 +422,14 @@ def test_sparse_verdicts_are_those_of_dense_matrices(objective, conditions, verd
     if verdict == "minimum":
         assert found[0].fun == pytest.approx(found[1].fun, rel=1e-8) and found[0].x == pytest.approx(found[1].x, abs=1e-5)
         assert found[0].multipliers == pytest.approx(found[1].multipliers, abs=1e-5)
+
+
+@pytest.mark.parametrize("n, has, note", [
+    (400, [], "note: 400 variables and 399 conditions may take"), (400, ["pounce"], None), (20, [], None)])
+def test_a_large_problem_without_a_fit_solver_says_which_to_install(n, has, note, monkeypatch):
+    monkeypatch.setattr(minimize, "installed", lambda: has)
+    program = parse("input x(N)\nv +=! x(i)**2\ng(i) = x(i) + x(i+1)\noutput v, g")
+    problem = minimize.stated(program, None, ["v"], ("g >= 1",), False, {"x": np.ones(n)})
+    said = minimize.advice(problem, "auto")
+    assert said is None if note is None else said.startswith(note) and "pip install pounce-solver" in said
+    assert minimize.advice(problem, "SLSQP") is None
