@@ -11,7 +11,7 @@ mutant, those that start processes included. With `--covered`, a record of which
 changed line are tried, then all tests of the file. Without it, and where only imports run the line, the tests of the file run
 first, then those of its room, then of `--wider`. A mutant is killed by the first test that fails, or does not end, and holds
 without the mutant: a test that fails on a busy machine kills nothing, nor does one that is deselected or has gone since the
-record. Survivors are printed as the difference that no test noticed.
+record. Tests marked `engine` are run too, as CI does. Survivors are printed as the difference that no test noticed.
 
 Left out are annotations, triple-quoted texts, the letter case of texts, and None for an argument or for what is assigned,
 which every test notices that comes by: that is what coverage is for. So are mutants that are the same program by
@@ -270,7 +270,7 @@ class Copy:
 
     def run(self, tests: Iterable[str], limit: float) -> tuple[bool, str]:
         """Whether these tests hold within so many seconds, and what pytest says."""
-        command = [str(self.python), "-m", "pytest", "-n0", "-x", "-q", "--no-header", "--tb=line", *tests]
+        command = [str(self.python), "-m", "pytest", "-n0", "-x", "-q", "-m", "", "--no-header", "--tb=line", *tests]
         running = subprocess.Popen(command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    text=True, errors="replace", start_new_session=True)
         try:
