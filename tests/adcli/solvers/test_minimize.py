@@ -34,6 +34,8 @@ SHOWN = [   # program, point, options; where it is least, and the value
     ("t = x - 1\nv = t**2 + y**2", {"x": 5.0, "y": 1.0}, {"subject_to": "t == y + 1"}, [1.5, -0.5], 0.5),
     ("v = 1e12*(x - 1e6)**2 + 1e-3*(y - 2e-6)**2", {"x": 2e6, "y": 1e-6}, {}, [1e6, 2e-6], 0),   # scales far apart
     ("v = x**2 - y**2 + y**4", {"x": 0.5, "y": 0.0}, {"subject_to": "y >= -0.1"}, [0, 0.5**0.5], -0.25),   # begins at a saddle
+    *((f"v = x**2 - y**2 + y**4 {sign} y**3/9", {"x": 0.5, "y": 0.0}, {"solver": "BFGS"}, [0, y], -75/256)
+      for sign, y in (("+", -0.75), ("-", 0.75))),   # both sides of a saddle go down, one of them further
     ("v = -x*y*z", {"x": 10.0, "y": 10.0, "z": 10.0}, {"subject_to": ["x + 2*y + 2*z <= 72", "x <= 20", "y <= 11"]}, [20, 11, 15],
      -3300),   # three conditions hold three inputs
     ("v = x**2 + y**2 + z**2", {"x": 1.0, "y": 1.0, "z": 1.0}, {"subject_to": ["x >= 1", "x**2 + y**2 >= 1"]}, [1, 0, 0], 1),
