@@ -16,7 +16,7 @@ from adcli import compile
 from adcli.pictures.destinations import table_text
 from adcli.pictures.picture import Contour, Curve, Mark, Panel, Picture, PictureTable
 from adcli.pictures.scales import Scale, labels, round_numbers, scale_of, vertical
-from adcli.pictures.terminal import level_lines
+from adcli.pictures.terminal import level_lines, stepped
 
 X = tuple(k / 50 for k in range(-100, 101))
 PICTURE = Picture("y = 2", "x", (
@@ -273,3 +273,11 @@ def test_nothing_of_a_picture_is_cut_off(name, args, tmp_path):
     assert ended.code == 0 and not ended.err
     pixels = image.imread(there)
     assert all((edge == 1).all() for edge in (pixels[:3], pixels[-3:], pixels[:, :3], pixels[:, -3:]))
+
+
+def test_the_outline_of_a_histogram_encloses_the_area_of_its_columns():
+    x, y = (0.0, 1.0, 2.0, 5.0), (0.25, 0.75, 0.5)
+    across, up = stepped(Curve("s", x, y, "steps"))
+    twice = sum(a * d - b * c for (a, c), (b, d) in pairwise([*zip(across, up, strict=True), (across[0], up[0])]))
+    assert -twice / 2 == sum((high - low) * h for (low, high), h in zip(pairwise(x), y, strict=True))
+    assert (up[0], up[-1]) == (0, 0)
