@@ -90,8 +90,8 @@ def command(options: MinimizeOptions) -> int:
                                       f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
 
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
-    if note := advice(problem, options.solver):
-        remark(note)
+    if advised := advice(problem, options.solver):
+        remark(advised)
     for k, point in enumerate(points):
         if k:
             problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
