@@ -251,7 +251,8 @@ CHANGES = [
     (("--wrt", "x"), ("--wrt", "y"), "was begun with another --wrt"),
     (("--at", "k=2"), ("--at", "k=3"), "was begun with another --at"),
     ((), ("--format", "text"), "was begun with another --format"),
-    (("--only",), (), "was begun with another --only")]
+    (("--only",), (), "was begun with another --only"),
+    ((), ("--hex",), "was begun with another --hex")]
 
 
 @pytest.mark.parametrize(("first", "then", "named"), CHANGES, ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
