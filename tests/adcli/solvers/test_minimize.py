@@ -163,7 +163,7 @@ def test_each_solver_finds_the_minimum(solver):
 def test_interior_point_solvers(solver):
     pytest.importorskip(PACKAGES[solver][0])
     for program, at, options, where, _ in SHOWN:
-        found = adcli.compile(program).minimize(at, of="v", solver=solver, **options)
+        found = adcli.compile(program).minimize(at, of="v", **{**options, "solver": solver})
         assert found.x == pytest.approx(where, rel=1e-6, abs=1e-6), found
         assert found.solver == solver
 
@@ -379,7 +379,7 @@ def test_minima_that_a_condition_on_all_variables_makes():
     """The hanging chain (COPS), whose Hessian is positive definite on the null space of its length alone."""
     pytest.importorskip("pounce")
     f = adcli.compile("input x(N)\nstep(i) = sqrt(1 + ((x(i + 1) - x(i))*(N - 1))**2)/(N - 1)\n"
-                      "v +=! (x(i) + x(i + 1))/2*step(i); length +=! step(i); output v, length")
+                      "v +=! (x(i) + x(i + 1))/2*step(i) where i in 0:N - 1; length +=! step(i); output v, length")
     s = np.linspace(0, 1, 402)
     found = f.minimize(x=1 + 8*s*(s - 0.75), of="v", subject_to=["length == 4", "x(0) == 1", "x(N - 1) == 3"])
     assert found.verdict == "minimum" and found.fun == pytest.approx(5.06848, abs=1e-4)
