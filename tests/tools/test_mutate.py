@@ -58,12 +58,14 @@ def test_the_tests_that_run_a_line_are_tried(tmp_path: Path) -> None:
 
 
 def test_what_a_correct_program_does_not_need_is_left_out() -> None:
+    pytest.importorskip("mutmut")
     idle = "if TYPE_CHECKING:\n    A = 1\nassert 1 < x, 'no'\n@lru_cache(maxsize=2)\ndef f(x: 'X') -> int: return g\n"
     made = [make() for made in mutate.places(idle + "zip(a, b, strict=True)\n") for make in made]
     assert made == [idle + "zip(b, strict=True)\n", idle + "zip(a, strict=True)\n"]
 
 
 def test_mutants_are_of_different_places_and_the_same_for_a_seed() -> None:
+    pytest.importorskip("mutmut")
     file = "lang/sizes/condition_dnf.py"
     drawn = mutate.sample([file], 20, 1)
     assert drawn == mutate.sample([file], 20, 1) != mutate.sample([file], 20, 2) and len(drawn) == 20

@@ -17,7 +17,7 @@ from adcli.lsp.scopes import ScopedNames
 READS = [   # a text, a name, and for each of its places in order: which of them it reads, by number ('-': none), and what it is
     ("s = 1; s = s + x; v = s", "s", "0101", "value"),
     ("v = x * x", "x", "00", "input"),
-    ("v = x; x = 2; w = x", "x", "011", "input"),
+    ("v = x; x = 2; w = x", "x", "011", "input, value"),
     ("output v\nv = x\nv = v + 1", "v", "2121", "value"),
     ("input x = pi\nv = x + pi", "pi", "--", "constant"),
     ("pi = 3; v = pi", "pi", "00", "value"),

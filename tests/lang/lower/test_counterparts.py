@@ -57,6 +57,7 @@ SAME: dict[str, Callable[..., Any]] = {
     "le": truth(np.less_equal), "gt": truth(np.greater), "ge": truth(np.greater_equal), "eq": truth(np.equal),
     "ne": truth(np.not_equal), "and": truth(np.logical_and), "or": truth(np.logical_or), "not": truth(np.logical_not),
     "stop": lambda x: x, "sin": np.sin, "cos": np.cos, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log1p": np.log1p,
+    "fmax": np.fmax, "fmin": np.fmin,
     "sqrt": np.sqrt, "hypot": np.hypot, "floor": np.floor, "erf": special.erf, "erfc": special.erfc,
 }
 """By a name that others have in these tables: the function that it is there."""

@@ -59,9 +59,10 @@ def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch
     with caught():
         check_duplicate(SHARED, POINTS)
     monkeypatch.setattr(pipeline, "duplicate", fault)
-    monkeypatch.setattr(pipeline, "CHECKS", ())            # the modes alone must notice
-    with caught():
-        check_modes_agree(SHARED, POINTS)
+    monkeypatch.setattr(pipeline, "CHECKS", ())            # the modes alone must notice a value that is lost; they need no copies
+    if fault is drops_a_copy:
+        with caught():
+            check_modes_agree(SHARED, POINTS)
 
 
 @law(100)
