@@ -165,22 +165,6 @@ class VectorFunction(Components, ABC):
     def hess(self, x: Vector, v: Vector) -> Any: ...
 
     @abstractmethod
-    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        """Rows and columns of the entries of the Jacobian, row by row; the same everywhere, unless subscripts are computed."""
-
-    @abstractmethod
-    def jac_values(self, x: Vector) -> Vector:
-        """The numbers of these entries."""
-
-    @abstractmethod
-    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        """Rows and columns of the entries of the Hessian in the lower triangle, row by row."""
-
-    @abstractmethod
-    def hess_values(self, x: Vector, v: Vector) -> Vector:
-        """The numbers of these entries, of the outputs' sum with weights v."""
-
-    @abstractmethod
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         """The Hessian times a direction."""
 
@@ -270,20 +254,6 @@ class ScalarVectorFunction(VectorFunction):
     def hess(self, x: Vector, v: Vector) -> Any:
         return self.hessian.matrix(self.filled("hessian")(x, v))
 
-    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        return self.jacobian.places_of_entries
-
-    def jac_values(self, x: Vector) -> Vector:
-        return self.filled("jacobian")(x)[len(self.program.results):]
-
-    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        i, j = self.hessian.places_of_entries
-        return i[i >= j], j[i >= j]
-
-    def hess_values(self, x: Vector, v: Vector) -> Vector:
-        i, j = self.hessian.places_of_entries
-        return self.filled("hessian")(x, v)[i >= j]
-
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         key, hessian = x.tobytes() + v.tobytes(), self.products
         if hessian[0] != key:
@@ -359,14 +329,6 @@ class CalledMatrix(Called):
         self.places = [*range(before), *(before + within).tolist()]
         self.size = before + (len(order) if self.sparse else n * m)
         self.empty = np.empty if len(self.places) == self.size else np.zeros
-
-    @cached_property
-    def places_of_entries(self) -> tuple[Vector, Vector]:
-        """Rows and columns of the numbers."""
-        if not self.sparse:
-            i, j = np.indices(self.shape).reshape(2, -1)
-            return i, j
-        return np.repeat(np.arange(self.shape[0]), np.diff(self.rows)), self.column
 
     def matrix(self, numbers: Vector) -> Any:
         if not self.sparse:

@@ -184,20 +184,6 @@ class TensorVectorFunction(VectorFunction):
         """Weights of the outputs, each in its shape."""
         return [part if part.shape else float(part) for part in self.split(x, v)]
 
-    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        places = self.jacobian.places(self.point(x))
-        return places.i, places.j
-
-    def jac_values(self, x: Vector) -> Vector:
-        return self.jacobian.numbers(self.point(x))
-
-    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        places = self.hessian.places(self.point(x))
-        return places.i, places.j
-
-    def hess_values(self, x: Vector, v: Vector) -> Vector:
-        return self.hessian.numbers(self.point(x), self.weights(x, v))
-
 
 class RepeatedTerms(ScalarVectorFunction):
     """A long program of numbers whose outputs are sums of terms of few shapes: derivatives are those of statements over these."""
@@ -221,18 +207,6 @@ class RepeatedTerms(ScalarVectorFunction):
 
     def hess(self, x: Vector, v: Vector) -> Any:
         return self.terms.hess(x, v)
-
-    def jac_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        return self.terms.jac_pattern(x)
-
-    def jac_values(self, x: Vector) -> Vector:
-        return self.terms.jac_values(x)
-
-    def hess_pattern(self, x: Vector) -> tuple[Vector, Vector]:
-        return self.terms.hess_pattern(x)
-
-    def hess_values(self, x: Vector, v: Vector) -> Vector:
-        return self.terms.hess_values(x, v)
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         return self.terms.hessp(x, v, direction)
@@ -289,10 +263,6 @@ class SparseMatrix:
             return None
         both = 2 if self.kind == "hessian" else 1
         return places if places and 2 * both * len(places.i) <= math.prod(places.shape) else None
-
-    def numbers(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Vector:
-        """The numbers of the entries at a point."""
-        return self.of_places(self.places(point), point, weights)
 
     def of_places(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any]) -> Vector:
         """The numbers of the entries in these places."""

@@ -40,14 +40,17 @@ def ours(network: Network) -> Ways:
     from adcli.lang.lower.frontend import parse  # here, for others that time CasADi alone
 
     from adcli.solvers.tensor_functions import vector_function
+    from adcli.solvers.vectors import places
     start = time.perf_counter()
     program = parse(PROGRAM)
     fixed = {name: x for name, x in network.inputs.items() if name not in UNKNOWNS}
     f = vector_function(program, UNKNOWNS, fixed, network.inputs)
     x = f.pack(network.inputs)
-    f.hess_values(x, np.ones(sum(f.output_sizes(x))))
+    i, j = places(f.hess(x, np.ones(sum(f.output_sizes(x)))))
     setup = time.perf_counter() - start
-    return Ways(f.vjp, lambda x, w: f.jac_values(x), f.hess_values, (f.jac_pattern(x), f.hess_pattern(x)), setup)
+    lower = np.flatnonzero(i >= j)
+    return Ways(f.vjp, lambda x, w: f.jac(x).data, lambda x, w: f.hess(x, w).data[lower],
+                (places(f.jac(x)), (i[lower], j[lower])), setup)
 
 
 def casadi_model(network: Network) -> tuple[Any, Any]:
