@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.lang.derive.cost import weight
+from adcli.lang.derive.implicit import parts
 from adcli.lang.derive.linear_statements import (
     ElementAt,
     NoStatements,
@@ -134,21 +135,10 @@ def in_order(results: Sequence[Result], program: Program, rows: Sequence[str]) -
     return [by[name] for name in rows]
 
 
-def offsets(values: Iterable[Atom]) -> dict[Atom, Affine]:
+def offsets(values: Iterable[Var]) -> dict[Atom, Affine]:
     """The number of the first element of each value among those of all."""
-    found, first = dict[Atom, Affine](), affine(0)
-    for a in values:
-        found[a] = first
-        first = first + count(shape_of(a))
-    return found
-
-
-def count(shape: Shape) -> Affine:
-    """The number of elements."""
-    found = affine(1)
-    for extent in shape:
-        found = product(found, extent)
-    return found
+    values = list(values)
+    return dict(zip(values, [p.at for p in parts((v.name or "", v.shape) for v in values)[0]], strict=True))
 
 
 def strides(shape: Shape) -> list[Affine]:
@@ -191,19 +181,14 @@ def written(b: Builder, program: Program, known: Mapping[Atom, Atom]) -> dict[st
     return {r.name: env.get(r.atom, r.atom) for r in program.results}
 
 
-def one_vector(b: Builder, parts: Sequence[Atom], whole: bool) -> Atom:
+def one_vector(b: Builder, values: Sequence[Atom], whole: bool) -> Atom:
     """The elements of tensors, one after another."""
-    total, places = affine(0), list[Affine]()
-    for a in parts:
-        places.append(total)
-        total = total + count(shape_of(a))
+    places, total = parts(("", shape_of(a)) for a in values)
     found = filled(b, (total,), 0.0)
-    for first, a in zip(places, parts, strict=True):
-        ranges, here = every_element(shape_of(a))
-        at = first
-        for x, step in zip(here, strides(shape_of(a)), strict=True):
-            at = at + product(x, step)
-        op = Comprehension(ranges=ranges, write=(at,), shape=(total,), sources=(Read(0, here),), body=identity_body(), onto=1)
+    for part, a in zip(places, values, strict=True):
+        ranges, here = every_element(part.shape)
+        op = Comprehension(ranges=ranges, write=(part.place(here),), shape=(total,), sources=(Read(0, here),),
+                           body=identity_body(), onto=1)
         out = Var(None, True, shape=(total,), whole=whole)
         b.equations.append(Equation((out,), op, (a, found)))
         found = out
