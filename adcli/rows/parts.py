@@ -8,6 +8,7 @@ import os
 import pickle
 import threading
 import zlib
+from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -262,16 +263,16 @@ class Heard(Reporter):
         self.found = {**found, **self.found}
 
 
-class PartRun(TableRun):
+class PartRun(TableRun, ABC):
     """One part on its way through a program."""
 
     @property
     def name(self) -> str:
         return self.locations[0].name
 
+    @abstractmethod
     def result(self) -> dict[str, Any]:
         """Do it; what the manifest has of it."""
-        raise NotImplementedError
 
 
 class PartRows(PartRun):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 FINITE_NEEDED = "a weight must be a finite number"
 
 
-class Summing(Work):
+class Summing(Work, ABC):
     """Work on rows that are added up: reads inputs, weights and groups."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
@@ -88,13 +89,13 @@ class Summing(Work):
                 rows.places[i] = lines[i]
 
 
+    @abstractmethod
     def added(self, total: Any, done: Done) -> Any:
         """The sums of the rows so far, None of none, with those of a block; faults that are found in it go to the block."""
-        raise NotImplementedError
 
+    @abstractmethod
     def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
         """The sums, and the shapes of what was added, where that has shapes: of no rows there are none."""
-        raise NotImplementedError
 
 
 class SumBlocks(Summing):

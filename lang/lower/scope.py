@@ -7,6 +7,7 @@ is folded here.
 """
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ class Tensors:
     inlined: bool = False
 
 
-class Scope:
+class Scope(ABC):
     """Names and equations of a program or of a function's body."""
 
     declares = False
@@ -151,11 +152,13 @@ class Scope:
         raise self.context.fault(f"function '{name}' has no parameter '{token.text}'", token,
                                  "a function sees only its parameters; pass the value as one")
 
+    @abstractmethod
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
-        raise NotImplementedError
+        """The results of an operation."""
 
+    @abstractmethod
     def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
-        raise NotImplementedError
+        """The results of a function in the place of its call."""
 
     def kind(self, atom: Atom, wanted: str) -> bool:
         """Whether an atom is of the kind wanted, 'r' or 't'."""
