@@ -113,7 +113,7 @@ class ScopedNames:
             [outer] if outer is not None and offset <= outer.end else []
 
     def resolved(self, token: Token, called: bool) -> Name:
-        """What a name refers to."""
+        """The definition that a name refers to."""
         known = self.definitions.get(token.text, [])
         if (own := next((d for d in known if d.start == token.start), None)) is not None:
             return own

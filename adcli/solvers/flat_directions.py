@@ -16,7 +16,7 @@ from adcli.solvers.optimality import PointDerivatives
 from adcli.solvers.vectors import Vector
 
 ASIDE = 1e-5, -1e-5, 1e-3, -1e-3, 0.5, -0.5
-"""How far away the other points are, relative to the size of variables."""
+"""Distances of the other points, relative to the size of variables."""
 MOST_TOGETHER = 300
 """Linear variables that conditions connect, up to which directions are looked for."""
 NULL = 1e-13

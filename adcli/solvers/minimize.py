@@ -5,17 +5,12 @@ the answer is polished by Newton steps and looked at by `optimality`.
 """
 from __future__ import annotations
 
-import os
-import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +18,8 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.conditions import StatedCondition, value_of, with_conditions
-from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction, VectorFunction
+from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
+from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
@@ -35,59 +31,21 @@ from adcli.solvers.optimality import (
     STATIONARY,
     Assessment,
     Bounds,
-    PointDerivatives,
     assess,
     polished,
 )
+from adcli.solvers.problem import Evaluations, Problem, SolverEnd, Watch
 from adcli.solvers.removable import agreed, mended
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector, dense, places, scaled
+from adcli.solvers.vectors import Vector, dense
 from adcli.task.matrices import elements
 
-
-class SolverEnd(NamedTuple):
-    """Where a solver ends, its iterations, its message, and multipliers of conditions and variables if it has them: positive
-    where a lower bound holds."""
-
-    y: Vector
-    iterations: int
-    message: str
-    pulls: tuple[Vector, Vector] | None = None
-
-
-SMALLEST_SCALE = 1e-3
-"""A variable that starts at 0, or nearer, is scaled as if it started here."""
-ITERATIONS = 3000
 IDLE = 40
 """Iterations without a lower value, each with a quarter of the step before, after which there is none."""
 FAR_OUT = 1e9
 """How far from the start, relative to it, a minimum is looked for."""
 ASIDE = 0.01
 """How far a solver starts again beside a saddle point, relative to the variables."""
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """The least (for `sign` -1 the greatest) value of the first output of `function`, with bounds on its variables and on the
-    other outputs."""
-
-    function: VectorFunction
-    bounds: Bounds
-    sign: float = 1.0
-    conditions: tuple[str, ...] = ()
-    """Texts of the conditions, one for each of the other outputs."""
-    start: Vector = field(default_factory=lambda: np.zeros(0))
-    here_only: bool = False
-    """True if bounds are values of inputs."""
-
-    def elsewhere(self, point: Mapping[str, Any]) -> Problem | None:
-        """Problem from another point; None where inputs have other shapes there, or other bounds may hold."""
-        if self.here_only:
-            return None
-        function = self.function.elsewhere(point)
-        here = self.function.point(self.start)
-        same = all(np.shape(point[name]) == np.shape(here[name]) for name in here)
-        return replace(self, function=function, start=function.start(point)) if same else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,94 +60,6 @@ class Optimum:
     evaluations: dict[str, int]
     message: str
     bad: Vector | None
-
-
-Watch = Callable[[int, int, float, Vector, Bounds], None]
-"""Is told the number of an iteration, 0 where that is not known, and of an evaluation, the objective, the conditions and their
-bounds."""
-
-
-class Evaluations:
-    """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
-
-    def __init__(self, problem: Problem, x0: Vector, watch: Watch = lambda *state: None) -> None:
-        self.watch, self.iteration = watch, 0
-        self.function, self.sign = problem.function, problem.sign
-        self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
-        own = self.large and len(problem.bounds.c_low) > 0   # interior-point solvers do better without
-        self.scale = np.ones(len(x0)) if own else np.maximum(np.abs(x0), SMALLEST_SCALE)
-        self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
-        self.counts: Counter[str] = Counter()
-        self.bad: Vector | None = None
-        self.kept: dict[str, tuple[bytes, Any]] = {}
-
-    def once(self, what: str, y: Vector, more: bytes, compute: Callable[[Vector], Any]) -> Any:
-        key = y.tobytes() + more
-        known = self.kept.get(what)
-        if known is None or known[0] != key:
-            self.counts[what] += 1
-            self.kept[what] = known = key, compute(y * self.scale)
-        return known[1]
-
-    def values(self, y: Vector) -> Vector:
-        """f and c."""
-        found = np.array(self.once("values", y, b"", self.function.fun))
-        self.watch(self.iteration, self.counts["values"], float(found[0]), found[1:], self.bounds)
-        if self.bad is None and not np.isfinite(found).all() and np.isfinite(y * self.scale).all():
-            self.bad = y * self.scale
-        found[0] *= self.sign
-        return found
-
-    def f(self, y: Vector) -> float:
-        """For solvers, which take a shorter step where it is infinite, and lose themselves where it is NaN."""
-        found = float(self.values(y)[0])
-        return found if found == found else np.inf
-
-    def c(self, y: Vector) -> Vector:
-        return self.values(y)[1:]
-
-    def jacobian(self, y: Vector) -> Any:
-        return self.once("gradients", y, b"", self.function.jac)
-
-    def g(self, y: Vector) -> Vector:
-        return self.sign * self.scale * np.ravel(dense(self.jacobian(y)[[0]]))
-
-    def jac(self, y: Vector) -> Any:
-        """The Jacobian of c, sparse where it is."""
-        return scaled(self.jacobian(y)[1:], self.scale)
-
-    def hess(self, y: Vector, v: Vector, f: float = 1.0) -> Any:
-        """The Hessian of f·(the objective) + Σ v c."""
-        weights = np.concatenate([[self.sign * f], v])
-        made = self.once("hessians", y, weights.tobytes(), lambda x: self.function.hess(x, weights))
-        if not hasattr(made, "matvec"):
-            return scaled(made, self.scale, self.scale)
-        from scipy.sparse.linalg import LinearOperator
-        return LinearOperator(made.shape, matvec=lambda d: self.scale * (made @ (self.scale * np.ravel(d))), dtype=float)
-
-    def hessp(self, y: Vector, direction: Vector) -> Vector:
-        weights = np.zeros(len(self.values(y)))
-        weights[0] = self.sign
-        self.counts["products"] += 1
-        return self.scale * self.function.hessp(y * self.scale, weights, direction * self.scale)
-
-    def no_weights(self, y: Vector) -> Vector:
-        return np.zeros(len(self.values(y)) - 1)
-
-    def derivatives(self, y: Vector) -> PointDerivatives:
-        def noise(multipliers: Vector) -> Vector:
-            return self.scale * self.function.gradient_rounding(y * self.scale, np.concatenate([[1.0], multipliers]))
-
-        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y), noise)
-
-    def sparse_derivatives(self, y: Vector) -> PointDerivatives:
-        from scipy.sparse import csr_array
-        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), csr_array(self.jac(y)),
-                                lambda v: self.hess(y, -v))
-
-    def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
-        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
-        return (lambda v: dense(self.hess(y, -v))) if whole else None
 
 
 # ---------------------------------------------------------------- the problem
@@ -272,103 +142,6 @@ class Watcher:
             raise StopIteration
 
 
-def numbers(matrix: Any) -> Vector:
-    """The entries of a matrix in the order of their places."""
-    return matrix.ravel() if isinstance(matrix, np.ndarray) else matrix.data
-
-
-class FirstCallbacks:
-    """A problem as IPOPT asks for it: the entries of a sparse Jacobian in an order that stays."""
-
-    def __init__(self, e: Evaluations, y0: Vector) -> None:
-        self.e, self.objective, self.gradient, self.constraints = e, e.f, e.g, e.c
-        self.of_jacobian = places(e.jac(y0))
-
-    def jacobianstructure(self) -> tuple[Vector, Vector]:
-        return self.of_jacobian
-
-    def jacobian(self, y: Vector) -> Vector:
-        return numbers(self.e.jac(y))
-
-    def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
-        self.e.iteration = iteration
-
-
-class Callbacks(FirstCallbacks):
-    """The same with the lower triangle of the Hessian of the Lagrangian."""
-
-    def __init__(self, e: Evaluations, y0: Vector) -> None:
-        super().__init__(e, y0)
-        i, j = places(e.hess(y0, e.no_weights(y0)))
-        self.lower = np.flatnonzero(i >= j)
-        self.of_hessian = i[self.lower], j[self.lower]
-
-    def hessianstructure(self) -> tuple[Vector, Vector]:
-        return self.of_hessian
-
-    def hessian(self, y: Vector, multipliers: Vector, factor: float) -> Vector:
-        return numbers(self.e.hess(y, multipliers, factor))[self.lower]
-
-
-INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
-PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
-"""Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
-
-
-EXTENSIONS = {"pounce": "_pounce"}
-"""Modules in these packages that have all that is used. Their packages load the whole of scipy.optimize, for as long as a network
-of 118 buses takes to solve."""
-
-
-def package(solver: str) -> Any:
-    """The module that has an interior-point solver: of a package that is not loaded, the extension alone."""
-    name = PACKAGES[solver][0]
-    whole = f"{name}.{EXTENSIONS.get(name)}"
-    if name in sys.modules or name not in EXTENSIONS:
-        return import_module(name)
-    if whole not in sys.modules:
-        parent = find_spec(name)
-        spec = PathFinder.find_spec(whole, parent.submodule_search_locations if parent else None)
-        if spec is None or spec.loader is None:
-            return import_module(name)
-        found = module_from_spec(spec)
-        spec.loader.exec_module(found)
-        sys.modules[whole] = found   # an extension is loaded once: the package takes this one
-    return sys.modules[whole]
-
-
-def solver_module(solver: str) -> Any:
-    """The module that has an interior-point solver; None where there is none, or another of its name."""
-    level = os.environ.get("RUST_LOG")
-    if find_spec(PACKAGES[solver][0]) is None:
-        return None
-    os.environ.setdefault("RUST_LOG", "error")   # by which POUNCE, when it is loaded, keeps its doubts from standard error
-    try:
-        module = package(solver)
-    except Exception:   # of a module that is anyone's
-        return None
-    finally:
-        if level is None:
-            del os.environ["RUST_LOG"]
-    return module if hasattr(module, "Problem") else None
-
-
-def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
-    """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
-    def solve(e: Evaluations, y0: Vector) -> SolverEnd:
-        calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
-        b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
-        nlp = solver_module(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls, lb=b[0], ub=b[1], cl=b[2], cu=b[3])
-        approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
-        for name, value in {**INTERIOR_OPTIONS, "tol": 1e-9 if e.large else 1e-10, **approximation}.items():
-            nlp.add_option(name, value)
-        x, info = nlp.solve(y0)
-        said = info["status_msg"]
-        pulls = -np.asarray(info["mult_g"]), np.asarray(info["mult_x_L"]) - np.asarray(info["mult_x_U"])
-        return SolverEnd(np.asarray(x), e.iteration, said.decode() if isinstance(said, bytes) else str(said), pulls)
-    return solve
-
-
 TRUST = {"gtol": 1e-13, "max_trust_radius": 1e9}
 SOLVERS: dict[str, Callable[[Evaluations, Vector], SolverEnd]] = {
     "trust-exact": scipy_method("trust-exact", "dense", {**TRUST, "maxiter": 1000}),
@@ -401,7 +174,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
         return [solver]
     own = installed()[:1] if problem.function.has_matrices else []   # they take matrices, no products
     if len(b.c_low):
-        large = many or (own and problem.function.n + len(b.c_low) > MOST_DENSE)
+        large = many or (own and problem.is_large)
         return [*own, "trust-constr"] if large else ["SLSQP", *own, "trust-constr"]
     if bounded:
         return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
@@ -409,19 +182,13 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
     return ["trust-exact", "BFGS", "Newton-CG", "L-BFGS-B"] if few and not many else ["L-BFGS-B", "trust-krylov"]
 
 
-def installed() -> list[str]:
-    """The interior-point solvers that there are by name: importing one takes long."""
-    return [name for name, (module, _) in PACKAGES.items() if find_spec(module) is not None]
-
-
 def advice(problem: Problem, solver: str) -> str | None:
-    """A note where SciPy's solvers are to do what takes an interior-point method a tenth of the time or less."""
-    conditions = len(problem.bounds.c_low)
-    if solver != "auto" or not conditions or problem.function.n + conditions <= MOST_DENSE or installed():
+    """A note where a large problem has no interior-point method."""
+    if solver != "auto" or not problem.is_large or installed():
         return None
     from adcli.lang.ir.errors import install
-    return f"note: {problem.function.n:,} variables and {conditions:,} conditions may take SciPy's solvers minutes\n" \
-           f"help: {install(PACKAGES['pounce'][1])}, for an interior-point method"
+    size = f"{problem.function.n:,} variables and {len(problem.conditions):,} conditions"
+    return f"note: {size} may take SciPy's solvers minutes\nhelp: {install(PACKAGES['pounce'][1])}, for an interior-point method"
 
 
 def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *state: None) -> Optimum:

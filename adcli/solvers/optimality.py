@@ -53,17 +53,17 @@ MOST_DROPPED = 20
 VERDICTS = ("minimum", "not unique", "not strict", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible",
             "not finite")
 MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS
-"""Verdicts on a point, the best first: a strict local minimum; one that is
-strict but for directions along which nothing changes; one whose projected Hessian is zero to rounding along some, and
-semidefinite on both sides; a stationary point with too many inputs to look at the
-second order; one where the projected Hessian is singular; one where the gradients of what is active are zero or dependent, so
-that no multipliers need exist; one with a direction along which f falls to second order; one from which a Newton step leads far;
-one at which a condition does not hold; one at which a value or a derivative is not finite."""
+"""Verdicts on a point, the best first: a strict local minimum; one that is strict but for directions along which nothing
+changes; one whose projected Hessian is zero to rounding along some, and semidefinite on both sides; a stationary point with
+too many inputs to look at the second order; one where the projected Hessian is singular; one where the gradients of what is
+active are zero or dependent, so that no multipliers need exist; one with a direction along which f falls to second order; one
+from which a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not
+finite."""
 
 
 class PointDerivatives(NamedTuple):
     """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much, and `noise(λ)`
-    bounds the rounding errors of its gradient. Along rows of `flat` nothing changes; they are left out of what is looked at."""
+    bounds the rounding errors of its gradient. Along rows of `flat` nothing changes: curvature is looked at across them."""
 
     x: Vector
     f: float

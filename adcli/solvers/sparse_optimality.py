@@ -49,13 +49,13 @@ Sides = tuple[Vector, Vector]
 PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6
 """Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike."""
 REGULAR = 1e-10
-"""What is added to the diagonal of systems of equations that may be singular; steps of refinement take it back."""
+"""Regularisation of systems of equations that may be singular: added to the diagonal; refinement takes it back."""
 LONG_ROW = 100
 """Entries of an active gradient, above which it is split, as AᵀA would be dense."""
 RELEASES, REFINEMENTS = 10, 4
 MOST_DEPENDENT = 10
 FACTORED = 1e-13
-"""What a factorisation can hide, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
+"""The backward error of a factorisation, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
 MOST_LEAST = 6
 """Directions of least curvature that are looked at; where there are as many as this there may be more."""
 BESIDE = 0.01, 0.1
@@ -372,7 +372,8 @@ def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides
 
 
 def active(here: PointDerivatives, size: Vector, near: Sides) -> Active:
-    """What of that `near` its bound has no multiplier of the wrong sign, by least squares."""
+    """The active set: conditions and variables `near` their bounds but for those whose multiplier, by least squares, has the
+    wrong sign."""
     c_side, x_side = near[0].copy(), near[1].copy()
     rows, gradient = scaled(here.jacobian, size), here.gradient * size
     slack = GRADIENT * max(1.0, float(np.max(np.abs(gradient))))
@@ -393,7 +394,8 @@ def active(here: PointDerivatives, size: Vector, near: Sides) -> Active:
 
 
 def with_multipliers(here: PointDerivatives, size: Vector, near: Sides, multipliers: Vector) -> Active:
-    """What is `near` its bounds with multipliers, but for those of the wrong sign, and what they leave of the gradient."""
+    """Conditions and variables `near` their bounds with their multipliers, those of the wrong sign left out, and the residual of
+    the gradient."""
     c_side, x_side = near
     on, held = np.isfinite(c_side), np.isfinite(x_side)
     of_c = np.where(on & ~(multipliers * c_side < 0), multipliers, 0.0)

@@ -255,7 +255,7 @@ def linear_statements(program: Program, wrt: Sequence[str], rows: Sequence[Var],
 
 
 class StatementSet:
-    """StatementSet, those of one result at one place of a box as one."""
+    """Statements; those that write the same elements over equal boxes are one."""
 
     def __init__(self) -> None:
         self.of: dict[object, Statement] = {}
@@ -358,7 +358,7 @@ def by_inner(s: Statement, at: ElementAt, coefficient: Atom, form: Statement) ->
 
 
 def by_outer(s: Statement, at: ElementAt, coefficient: Atom, form: Statement) -> Statement | None:
-    """The same where the indices of the statement are said by the subscripts that the sum is written at."""
+    """coefficient · element where the subscripts that the sum is written at say the indices of the statement."""
     form = form.renamed()
     said = solved(at.subscripts, form.write, s, form.out)
     if said is None:

@@ -26,7 +26,7 @@ LONGEST = 200
 MOST_SHAPES, LEAST_REPEATED = 64, 16
 """Shapes that there may be, and terms of a shape on average."""
 MOST_AGAIN = 4
-"""How many times as many operations there may be as in the program, since terms share none."""
+"""Operations of all terms, relative to those of the program, at most: terms share none."""
 UNKNOWNS, OTHERS = "x", "c"
 """The vectors of the inputs that are differentiated by, and of the others."""
 

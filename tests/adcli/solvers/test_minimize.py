@@ -15,7 +15,8 @@ from session_seed import drawn, half
 import adcli
 from adcli import AdError
 from adcli.solvers import minimize
-from adcli.solvers.minimize import PACKAGES, SOLVERS
+from adcli.solvers.interior import PACKAGES
+from adcli.solvers.minimize import SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 from adcli.solvers.optimality import multipliers
 
@@ -365,7 +366,8 @@ TRAPS = [   # what is added to Σ (x(i) − 1)² over i > 0, x(0) of the start o
 @pytest.mark.parametrize("term, x0, conditions, verdict", TRAPS)
 def test_no_more_is_claimed_of_a_point_than_is_so(term, x0, conditions, verdict):
     """The verdict on the very point, among 400 variables."""
-    from adcli.solvers.minimize import Evaluations, judgement, stated
+    from adcli.solvers.minimize import judgement, stated
+    from adcli.solvers.problem import Evaluations
     f = adcli.compile("input x(N)\nv +=! (x(i) - 1)**2 where i in 1:N\ntotal +=! x(i)\n"
                       f"v += {term}\nh = x(0)**2\noutput v, h, total")
     at = np.array([x0, *np.ones(399)])
@@ -389,7 +391,7 @@ def test_another_module_of_the_name_is_no_solver(monkeypatch):
     import sys
     import types
     monkeypatch.setitem(sys.modules, "pounce", types.ModuleType("pounce"))
-    monkeypatch.setattr("adcli.solvers.minimize.find_spec", lambda name: name != "cyipopt")
+    monkeypatch.setattr("adcli.solvers.interior.find_spec", lambda name: name != "cyipopt")
     f = adcli.compile("input x(N); v +=! (x(i) - 2)**2; g(i) = x(i)**2; output v, g")
     with pytest.raises(AdError, match="pounce-solver"):
         f.minimize(x=np.ones(400), of="v", solver="pounce")
@@ -399,7 +401,7 @@ def test_another_module_of_the_name_is_no_solver(monkeypatch):
 @pytest.mark.engine
 def test_the_extension_of_a_solver_is_loaded_alone_and_once():
     pytest.importorskip("pounce")
-    code = ("import sys; from adcli.solvers.minimize import package; own = package('pounce'); "
+    code = ("import sys; from adcli.solvers.interior import package; own = package('pounce'); "
             "assert 'scipy.optimize' not in sys.modules; import pounce; "
             "assert pounce.Problem is own.Problem and package('pounce') is pounce")
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -409,7 +411,7 @@ def test_the_extension_of_a_solver_is_loaded_alone_and_once():
 @pytest.mark.parametrize("objective, conditions, verdict", LARGE)
 def test_sparse_verdicts_are_those_of_dense_matrices(objective, conditions, verdict, monkeypatch):
     pytest.importorskip("pounce")
-    import adcli.solvers.minimize
+    import adcli.solvers.problem
     import adcli.solvers.tensor_functions
     f = adcli.compile(NETWORK.replace("+=! (x(i) - 2)**2 + y(i)", objective))
     n = 30
@@ -417,7 +419,7 @@ def test_sparse_verdicts_are_those_of_dense_matrices(objective, conditions, verd
              "load": np.linspace(2.0, 3.0, n - 1)}
     found = []
     for most in (1000, 10):
-        for module in (adcli.solvers.minimize, adcli.solvers.tensor_functions):
+        for module in (minimize, adcli.solvers.problem, adcli.solvers.tensor_functions):
             monkeypatch.setattr(module, "MOST_DENSE", most)
         found.append(f.minimize(given, wrt=["x", "y"], of="v", subject_to=conditions, solver="pounce"))
     assert all(re.fullmatch(verdict, each.verdict) for each in found), [each.message for each in found]

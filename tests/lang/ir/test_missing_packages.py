@@ -12,7 +12,7 @@ import pytest
 from adcli.lang.ir import errors
 from places import ROOT
 
-from adcli.solvers.minimize import PACKAGES
+from adcli.solvers.interior import PACKAGES
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 OURS = ("test", "mutation", "engines")

@@ -1,0 +1,144 @@
+"""A problem with its objective, conditions and bounds, and its values and derivatives as solvers ask for them."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction
+from adcli.solvers.optimality import MOST_INPUTS, Bounds, PointDerivatives
+from adcli.solvers.vectors import Vector, dense, scaled
+
+SMALLEST_SCALE = 1e-3
+"""A variable that starts at 0, or nearer, is scaled as if it started here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The least (for `sign` -1 the greatest) value of the first output of `function`, with bounds on its variables and on the
+    other outputs."""
+
+    function: VectorFunction
+    bounds: Bounds
+    sign: float = 1.0
+    conditions: tuple[str, ...] = ()
+    """Texts of the conditions, one for each of the other outputs."""
+    start: Vector = field(default_factory=lambda: np.zeros(0))
+    here_only: bool = False
+    """True if bounds are values of inputs."""
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Problem | None:
+        """Problem from another point; None where inputs have other shapes there, or other bounds may hold."""
+        if self.here_only:
+            return None
+        function = self.function.elsewhere(point)
+        here = self.function.point(self.start)
+        same = all(np.shape(point[name]) == np.shape(here[name]) for name in here)
+        return replace(self, function=function, start=function.start(point)) if same else None
+
+    @property
+    def is_large(self) -> bool:
+        """True where an interior-point method takes a tenth of the time of SciPy's solvers with conditions, or less."""
+        conditions = len(self.bounds.c_low)
+        return conditions > 0 and self.function.n + conditions > MOST_DENSE
+
+
+Watch = Callable[[int, int, float, Vector, Bounds], None]
+"""Is told the number of an iteration, 0 where that is not known, and of an evaluation, the objective, the conditions and their
+bounds."""
+
+
+class Evaluations:
+    """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
+
+    def __init__(self, problem: Problem, x0: Vector, watch: Watch = lambda *state: None) -> None:
+        self.watch, self.iteration = watch, 0
+        self.function, self.sign = problem.function, problem.sign
+        self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
+        own = self.large and len(problem.bounds.c_low) > 0   # interior-point solvers do better without
+        self.scale = np.ones(len(x0)) if own else np.maximum(np.abs(x0), SMALLEST_SCALE)
+        self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
+        self.counts: Counter[str] = Counter()
+        self.bad: Vector | None = None
+        self.kept: dict[str, tuple[bytes, Any]] = {}
+
+    def once(self, what: str, y: Vector, more: bytes, compute: Callable[[Vector], Any]) -> Any:
+        key = y.tobytes() + more
+        known = self.kept.get(what)
+        if known is None or known[0] != key:
+            self.counts[what] += 1
+            self.kept[what] = known = key, compute(y * self.scale)
+        return known[1]
+
+    def values(self, y: Vector) -> Vector:
+        """f and c."""
+        found = np.array(self.once("values", y, b"", self.function.fun))
+        self.watch(self.iteration, self.counts["values"], float(found[0]), found[1:], self.bounds)
+        if self.bad is None and not np.isfinite(found).all() and np.isfinite(y * self.scale).all():
+            self.bad = y * self.scale
+        found[0] *= self.sign
+        return found
+
+    def f(self, y: Vector) -> float:
+        """For solvers, which take a shorter step where it is infinite, and lose themselves where it is NaN."""
+        found = float(self.values(y)[0])
+        return found if found == found else np.inf
+
+    def c(self, y: Vector) -> Vector:
+        return self.values(y)[1:]
+
+    def jacobian(self, y: Vector) -> Any:
+        return self.once("gradients", y, b"", self.function.jac)
+
+    def g(self, y: Vector) -> Vector:
+        return self.sign * self.scale * np.ravel(dense(self.jacobian(y)[[0]]))
+
+    def jac(self, y: Vector) -> Any:
+        """The Jacobian of c, sparse where it is."""
+        return scaled(self.jacobian(y)[1:], self.scale)
+
+    def hess(self, y: Vector, v: Vector, f: float = 1.0) -> Any:
+        """The Hessian of f·(the objective) + Σ v c."""
+        weights = np.concatenate([[self.sign * f], v])
+        made = self.once("hessians", y, weights.tobytes(), lambda x: self.function.hess(x, weights))
+        if not hasattr(made, "matvec"):
+            return scaled(made, self.scale, self.scale)
+        from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(made.shape, matvec=lambda d: self.scale * (made @ (self.scale * np.ravel(d))), dtype=float)
+
+    def hessp(self, y: Vector, direction: Vector) -> Vector:
+        weights = np.zeros(len(self.values(y)))
+        weights[0] = self.sign
+        self.counts["products"] += 1
+        return self.scale * self.function.hessp(y * self.scale, weights, direction * self.scale)
+
+    def no_weights(self, y: Vector) -> Vector:
+        return np.zeros(len(self.values(y)) - 1)
+
+    def derivatives(self, y: Vector) -> PointDerivatives:
+        def noise(multipliers: Vector) -> Vector:
+            return self.scale * self.function.gradient_rounding(y * self.scale, np.concatenate([[1.0], multipliers]))
+
+        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y), noise)
+
+    def sparse_derivatives(self, y: Vector) -> PointDerivatives:
+        from scipy.sparse import csr_array
+        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), csr_array(self.jac(y)),
+                                lambda v: self.hess(y, -v))
+
+    def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
+        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
+        return (lambda v: dense(self.hess(y, -v))) if whole else None
+
+
+class SolverEnd(NamedTuple):
+    """Where a solver ends, its iterations, its message, and multipliers of conditions and variables if it has them: positive
+    where a lower bound holds."""
+
+    y: Vector
+    iterations: int
+    message: str
+    pulls: tuple[Vector, Vector] | None = None
