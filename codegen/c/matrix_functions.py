@@ -59,11 +59,11 @@ VOID FUNCTION $solve_upper(LENGTH n, LENGTH columns, LENGTH row, LENGTH step, GI
         $undefined(n*columns, x);
         return;
     }
-    for (COUNT i = n; i-- > 0;) {
-        for (COUNT j = 0; j < columns; j++) {
-            NUMBER rest = b[i*columns + j];
-            for (COUNT k = i + 1; k < n; k++) rest -= U[i*row + k*step] * x[k*columns + j];
-            x[i*columns + j] = rest / U[i*row + i*step];
+    for (COUNT k = 0; k < n*columns; k++) x[k] = b[k];
+    for (COUNT k = n; k-- > 0;) {
+        for (COUNT j = 0; j < columns; j++) x[k*columns + j] /= U[k*row + k*step];
+        for (COUNT i = 0; i < k; i++) {
+            for (COUNT j = 0; j < columns; j++) x[i*columns + j] -= U[i*row + k*step] * x[k*columns + j];
         }
     }
 }""",
@@ -76,11 +76,11 @@ VOID FUNCTION $solve_lower(LENGTH n, LENGTH columns, LENGTH row, LENGTH step, GI
         $undefined(n*columns, x);
         return;
     }
-    for (COUNT i = 0; i < n; i++) {
-        for (COUNT j = 0; j < columns; j++) {
-            NUMBER rest = b[i*columns + j];
-            for (COUNT k = 0; k < i; k++) rest -= L[i*row + k*step] * x[k*columns + j];
-            x[i*columns + j] = rest / L[i*row + i*step];
+    for (COUNT k = 0; k < n*columns; k++) x[k] = b[k];
+    for (COUNT k = 0; k < n; k++) {
+        for (COUNT j = 0; j < columns; j++) x[k*columns + j] /= L[k*row + k*step];
+        for (COUNT i = k + 1; i < n; i++) {
+            for (COUNT j = 0; j < columns; j++) x[i*columns + j] -= L[i*row + k*step] * x[k*columns + j];
         }
     }
 }""",
@@ -118,15 +118,23 @@ REAL FUNCTION $logdet(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE a)BEGIN
 }""",
     "cholesky": """
 VOID FUNCTION $cholesky(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE x)BEGIN
-    /* x with x*xT = (A + AT)/2, 0 above the diagonal */
+    /* x with x*xT = (A + AT)/2, 0 above the diagonal: its transpose first, along rows */
     SIGN defined = $finite(n, row, step, A, 0);
-    for (COUNT i = 0; defined && i < n; i++) {
-        for (COUNT j = 0; j < n; j++) x[i*n + j] = ZERO;
-        for (COUNT j = 0; j <= i; j++) {
-            NUMBER rest = HALF * A[i*row + j*step] + HALF * A[j*row + i*step];
-            for (COUNT k = 0; k < j; k++) rest -= x[i*n + k] * x[j*n + k];
-            if (i == j && !(rest > ZERO)) defined = 0;
-            x[i*n + j] = i == j ? SQRT(rest) : rest / x[j*n + j];
+    for (COUNT i = 0; i < n; i++) {
+        for (COUNT j = i; j < n; j++) x[i*n + j] = HALF * A[i*row + j*step] + HALF * A[j*row + i*step];
+    }
+    for (COUNT k = 0; defined && k < n; k++) {
+        if (!(x[k*n + k] > ZERO)) defined = 0;
+        x[k*n + k] = SQRT(x[k*n + k]);
+        for (COUNT j = k + 1; j < n; j++) x[k*n + j] /= x[k*n + k];
+        for (COUNT i = k + 1; i < n; i++) {
+            for (COUNT j = i; j < n; j++) x[i*n + j] -= x[k*n + i] * x[k*n + j];
+        }
+    }
+    for (COUNT i = 0; i < n; i++) {
+        for (COUNT j = 0; j < i; j++) {
+            x[i*n + j] = x[j*n + i];
+            x[j*n + i] = ZERO;
         }
     }
     if (!defined) $undefined(n*n, x);

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from adcli.codegen.loops.addresses import Addresses, Environment
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.nests.schedule import Schedule
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript, constant_body
@@ -63,13 +64,16 @@ def solve_upper(n, columns, row, step, m, b, x):
     for i in range(0, n):
         good = good and m[i*row + i*step] != 0.0
     if good:
+        for k in range(0, n*columns):
+            x[k] = b[k]
         for turn in range(0, n):
-            i = n - 1 - turn
+            k = n - 1 - turn
             for j in range(0, columns):
-                rest = b[i*columns + j]
-                for k in range(i + 1, n):
-                    rest = rest - m[i*row + k*step]*x[k*columns + j]
-                x[i*columns + j] = rest / m[i*row + i*step]
+                x[k*columns + j] = x[k*columns + j] / m[k*row + k*step]
+            for i in range(0, k):
+                factor = m[i*row + k*step]
+                for j in range(0, columns):
+                    x[i*columns + j] = x[i*columns + j] - factor*x[k*columns + j]
     else:
         undefined(n*columns, x)
 
@@ -78,12 +82,15 @@ def solve_lower(n, columns, row, step, m, b, x):
     for i in range(0, n):
         good = good and m[i*row + i*step] != 0.0
     if good:
-        for i in range(0, n):
+        for k in range(0, n*columns):
+            x[k] = b[k]
+        for k in range(0, n):
             for j in range(0, columns):
-                rest = b[i*columns + j]
-                for k in range(0, i):
-                    rest = rest - m[i*row + k*step]*x[k*columns + j]
-                x[i*columns + j] = rest / m[i*row + i*step]
+                x[k*columns + j] = x[k*columns + j] / m[k*row + k*step]
+            for i in range(k + 1, n):
+                factor = m[i*row + k*step]
+                for j in range(0, columns):
+                    x[i*columns + j] = x[i*columns + j] - factor*x[k*columns + j]
     else:
         undefined(n*columns, x)
 
@@ -118,14 +125,22 @@ def logdet(n, row, step, m, a):
 def cholesky(n, row, step, m, x):
     good = finite(n, row, step, m, 0)
     for i in range(0, n):
-        for j in range(0, n):
-            x[i*n + j] = 0.0
-        for j in range(0, i + 1):
-            rest = 0.5*m[i*row + j*step] + 0.5*m[j*row + i*step]
-            for k in range(0, j):
-                rest = rest - x[i*n + k]*x[j*n + k]
-            good = good and (i != j or rest > 0.0)
-            x[i*n + j] = sqrt(rest) if i == j else rest / x[j*n + j]
+        for j in range(i, n):
+            x[i*n + j] = 0.5*m[i*row + j*step] + 0.5*m[j*row + i*step]
+    for k in range(0, n):    # its transpose first, along rows
+        good = good and x[k*n + k] > 0.0
+        root = sqrt(x[k*n + k])
+        x[k*n + k] = root
+        for j in range(k + 1, n):
+            x[k*n + j] = x[k*n + j] / root
+        for i in range(k + 1, n):
+            factor = x[k*n + i]
+            for j in range(i, n):
+                x[i*n + j] = x[i*n + j] - factor*x[k*n + j]
+    for i in range(0, n):
+        for j in range(0, i):
+            x[i*n + j] = x[j*n + i]
+            x[j*n + i] = 0.0
     if not good:
         undefined(n*n, x)
 """
@@ -268,8 +283,8 @@ def in_numbers(env: Environment, line: str) -> str:
 # ---------------------------------------------------------------- a step
 
 def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> Addresses:
-    """The function of one operation at all points of its box; `place` is for one matrix. Elements that no point writes are 0, or
-    with `stays` what they were."""
+    """The function of one operation at all points of its box; `place` is for one matrix, without it there is one of `SMALL` rows
+    on the stack. Elements that no point writes are 0, or with `stays` what they were."""
     op = e.op
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
@@ -288,7 +303,9 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     out, n = f.address(e.outs[0], box.write, 0)[0], f.number(matrix_extent(e))[0]
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
     given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
-    given += ([] if op.name == "logdet" else [out]) + ([f.tensor(place)] if place is not None else [])
+    given += [] if op.name == "logdet" else [out]
+    if "a" in [a.arg for a in FUNCTIONS[op.name].args.args]:
+        given.append(f.tensor(place) if place is not None else f.place(0, f"alloca {f.scalar}, i64 {SMALL * SMALL}"))
     call = in_numbers(env, called(op.name, prefix, given))
     if op.name == "logdet":
         f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Generator, Mapping, Sequence
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.evaluate.matrices import in_doubles, written_matrices
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value
 from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
@@ -23,6 +24,8 @@ from adcli.lang.sizes.binding import number
 if TYPE_CHECKING:
     from adcli.codegen.loops.addresses import Environment
 
+CALLED, OWN = 0, 1
+"""Choices of a step."""
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 FAILED = -1
 """The flag of a call that raised an error."""
@@ -92,13 +95,15 @@ def subscripts(x: Any) -> Sequence[object]:
     return x.write if isinstance(x, MatrixOperation) else x.subscripts
 
 
-def cost(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> float:
-    """About how many instructions an operation takes: those of its products, of four numbers each."""
+def costs(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> list[float]:
+    """About how many instructions an operation takes, by a callback and in code of its own; that is for matrices of `SMALL` rows.
+    LAPACK computes four numbers at once."""
     op = e.op
     n = number(matrix_extent(e), sizes)
     columns = [number(x, sizes) for x in trailing(e)[1:]]
-    points = prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges])
-    return float(points) * (n * n * (n / 3 + prod(columns)) / 4 + 1000)
+    points = float(prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges]))
+    products = n * n * (n / 3 + prod(columns))
+    return [inf if n <= SMALL else points * (products / 4 + 1000), points * (products + 20) if n <= SMALL else inf]
 
 
 def called(env: Environment, cell: int, step: int) -> FunctionWriter:

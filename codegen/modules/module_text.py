@@ -16,7 +16,7 @@ from adcli.codegen.loops.registers import RegisterLoop
 from adcli.codegen.loops.row_sweeps import SweepWriter
 from adcli.codegen.loops.thread_pool import YIELD, functions
 from adcli.codegen.machine import veclib
-from adcli.codegen.modules.matrices import called
+from adcli.codegen.modules.matrices import CALLED, OWN, called
 from adcli.codegen.modules.module import FLAG, TensorModule, laid_out, shareable
 from adcli.codegen.modules.sequence import StepCall, in_blocks_of_rows, loop, main, tensor_at
 from adcli.codegen.nests.recurrences import StepLoop, in_registers, neutral, used_outside
@@ -78,7 +78,7 @@ class ModuleText:
             env.declare(YIELD, f"declare i32 @{YIELD}()")
             env.on(1).externals.add(YIELD)
             self.lines += functions(env.team, {c.number: c.symbol for c in (*self.calls, *groups) if c.shared}, env.stack)
-        if not module.threads and any(s.calls for s in module.choosers):
+        if any(s.calls for s in module.choosers):
             self.lines += matrix_functions(env, self.name)
         for k, step in enumerate(module.choosers):
             if step.loop is None:
@@ -101,18 +101,34 @@ class ModuleText:
     def step(self, k: int, step: ModuleStep) -> None:
         """The functions of a step that is no loop."""
         symbol, copies = self.calls[k].symbol, self.calls[k].copies
-        if step.calls and self.module.threads:
-            f = called(self.env, self.env.flag + FLAG, k)
-        elif step.calls:
-            f = matrix_step(self.env, step.equations[0], step.place, step.stays, self.name)
-        else:
-            f = self.comprehension(k, step) if step.schedules else self.scalars(step)
+        write = self.matrices if step.calls else self.comprehension if step.schedules else None
+        f = self.scalars(step) if write is None else write(k, step)
         self.lines += self.env.step(symbol, f)
         if copies is not None:
             f = FunctionWriter(self.env.sizes)
             self.choose(f, k, step, [(n, *self.nest(f"{copies}.{n}", step.equations[0], schedule, copying=True))
                                      for n, schedule in self.chosen(k, step) if schedule.hoisted])
             self.lines += self.env.step(copies, f)
+
+    def matrices(self, k: int, step: ModuleStep) -> FunctionWriter:
+        """An operation on matrices: in code of its own, or with threads, as the plan chooses, by a callback."""
+        def own() -> FunctionWriter:
+            return matrix_step(self.env, step.equations[0], step.place, step.stays, self.name)
+
+        def callback() -> FunctionWriter:
+            return called(self.env, self.env.flag + FLAG, k)
+        only = self.only[k] if self.module.threads else OWN
+        if only is not None:
+            return own() if only == OWN else callback()
+        names = {n: f"{self.calls[k].symbol}.{n}" for n in (CALLED, OWN)}
+        self.lines += [*self.env.step(names[CALLED], callback()), *self.env.step(names[OWN], own())]
+        f = FunctionWriter({})
+        chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {self.module.choices + k}')}")
+        for n, symbol in names.items():
+            f.open_condition(f.put(f"icmp eq i64 {chosen}, {n}"))
+            f.say(f"call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 %filling)")
+            f.close_condition()
+        return f
 
     def loop(self, step: ModuleStep, loop_: StepLoop) -> FunctionWriter:
         """A recurrence."""

@@ -147,7 +147,7 @@ class PlanAtSizes:
         for schedule in step.schedules:
             require_words(self.program, step.equations[0], schedule.op, sizes, self.shapes)
         if step.calls:
-            return [matrices.cost(step.equations[0], sizes)]
+            return matrices.costs(step.equations[0], sizes)
         return [cost(n, sizes, self.module.entry.lanes, steps) for n in step.schedules]
 
     def choose(self, k: int, costs: Sequence[float]) -> tuple[int, float]:

@@ -14,7 +14,7 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel
 from adcli.codegen.modules.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
-from adcli.codegen.modules.matrices import MatrixCaller
+from adcli.codegen.modules.matrices import CALLED, MatrixCaller
 from adcli.codegen.modules.module import FLAG, TensorModule
 from adcli.codegen.modules.module_text import emit, written
 from adcli.codegen.modules.plans import CallPlanner, named
@@ -127,7 +127,7 @@ class TensorKernel(PlannedKernel):
             return None
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
+        if plan is None or self.copies or self.whole or self.calls_back(plan) or self.allocate is not None \
                 or plan.memory * len(self.plans) > SPARE_BYTES \
                 or not all(isinstance(a, Stretch) for a in plan.actions):
             return None
@@ -142,6 +142,10 @@ class TensorKernel(PlannedKernel):
             names = [name for _, name, _ in self.inputs], [*self.made]
             plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
         return plan, plan.quick
+
+    def calls_back(self, plan: CallPlan) -> bool:
+        """True if operations on matrices are left to LAPACK."""
+        return self.caller is not None and any(self.schedules(plan)[k] == CALLED for k in self.caller.equations)
 
     def outside(self, plan: CallPlan, env: Any) -> AdError:
         """Error for a gathered subscript that is out of range."""

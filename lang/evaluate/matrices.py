@@ -1,4 +1,5 @@
-"""Evaluation of operations on matrices: in doubles by NumPy's LAPACK, in every other arithmetic by elimination.
+"""Evaluation of operations on matrices: in doubles as compiled code does, so large ones by NumPy's LAPACK, in every other
+arithmetic by elimination.
 
 Elimination is Gauss's with the pivot of greatest absolute value in its column, Cholesky's by rows, and substitution, as
 textbooks have them (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 4.2 and 3.1).
@@ -10,7 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from adcli.lang.evaluate import small_matrices
 from adcli.lang.evaluate.comprehensions import ElementArithmetic, Known, is_double, points, subscripts_at
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
@@ -18,8 +21,6 @@ from adcli.lang.ir.matrix import MatrixOperation
 
 INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]
-BLOCK = 32
-"""Rows of a triangular matrix that are solved one by one; larger ones are cut in halves, whose products are matrix products."""
 
 
 def matrix_operation(e: Equation[MatrixOperation], args: list[Any], sizes: Known, arithmetic: ElementArithmetic) -> Any:
@@ -68,13 +69,12 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
             m = TRIANGULAR[op.name](m)
         good = np.isfinite(m).all(axis=(-1, -2))
         m = np.where(good[:, None, None], m, np.eye(m.shape[-1], dtype=m.dtype))
-        if right is not None:
-            vector = right.ndim == 2
-            columns = right[..., None] if vector else right
-            values = solved(op.name, m, columns)
-            values = values[..., 0] if vector else values
+        columns = right[..., None] if right is not None and right.ndim == 2 else right
+        if m.shape[-1] <= SMALL:
+            values = small_matrices.value(op.name, m, columns)
         else:
-            values = UNARY[op.name](m)
+            values = UNARY[op.name](m) if columns is None else solved(op.name, m, columns)
+        values = values if columns is right else values[..., 0]
     return np.where(good.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
 
 
@@ -88,18 +88,14 @@ def solved(name: str, m: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def substituted_lower(m: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x with m·x = b for lower triangular matrices."""
+    """x with m·x = b for lower triangular matrices: small ones, and the halves of others, whose products are matrix products."""
     n = m.shape[-1]
-    if n > BLOCK:
-        half = n // 2
-        first = substituted_lower(m[:, :half, :half], b[:, :half])
-        rest = b[:, half:] - m[:, half:, :half] @ first
-        return np.concatenate([first, substituted_lower(m[:, half:, half:], rest)], axis=1)
-    x = np.zeros(b.shape, b.dtype)
-    for i in range(n):
-        known = (m[:, i:i + 1, :i] @ x[:, :i])[:, 0] if i else 0.0
-        x[:, i] = (b[:, i] - known) / m[:, i, i, None]
-    return x
+    if n <= SMALL:
+        return small_matrices.forward(m, b)
+    half = n // 2
+    first = substituted_lower(m[:, :half, :half], b[:, :half])
+    rest = b[:, half:] - m[:, half:, :half] @ first
+    return np.concatenate([first, substituted_lower(m[:, half:, half:], rest)], axis=1)
 
 
 def each(function: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
@@ -215,11 +211,10 @@ def eliminated(rows: list[list[Any]], f: Functions) -> tuple[Pivot | None, int]:
 
 def triangle_solved(m: list[list[Any]], b: list[list[Any]], f: Functions, lower: bool) -> list[list[Any]]:
     n, x = len(m), [list(row) for row in b]
-    order = range(n) if lower else range(n - 1, -1, -1)
-    for i in order:
-        for j in range(i) if lower else range(i + 1, n):
-            x[i] = [f["sub"](v, f["mul"](m[i][j], w)) for v, w in zip(x[i], x[j], strict=True)]
-        x[i] = [f["div"](v, m[i][i]) for v in x[i]]
+    for k in range(n) if lower else range(n - 1, -1, -1):
+        x[k] = [f["div"](v, m[k][k]) for v in x[k]]
+        for i in range(k + 1, n) if lower else range(k):
+            x[i] = [f["sub"](v, f["mul"](m[i][k], w)) for v, w in zip(x[i], x[k], strict=True)]
     return x
 
 

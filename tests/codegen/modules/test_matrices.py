@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.duplicate import duplicate
@@ -37,13 +38,27 @@ def kernel() -> TensorKernel:
     return compile_tensors(parse(TEXT))
 
 
-@pytest.mark.parametrize("n", [1, 4, 40])
+@pytest.mark.parametrize("n", [1, 4, SMALL, SMALL + 6])
 def test_native_code_has_the_numbers_of_the_reference(kernel: TensorKernel, n: int) -> None:
+    """Those of small matrices, which it computes without LAPACK, to the bit."""
     at = points(n)
     expected = evaluate(kernel.program, at, numpy_arithmetic())
     for _ in range(2):   # the second time in memory that was used
         found = kernel(at)
         assert all(np.allclose(found[name], expected[name], rtol=1e-12, atol=1e-13, equal_nan=True) for name in expected)
+        assert n > SMALL or all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
+
+
+HARD = {"a zero column": lambda a: a * (np.arange(len(a)) != 1), "NaN": lambda a: np.where(a == a[1, 0], np.nan, a),
+        "overflow": lambda a: a * 1e300, "ties of pivots": np.round, "not definite": lambda a: -a, "zeros": np.zeros_like}
+
+
+@pytest.mark.parametrize("kind", HARD)
+def test_where_an_operation_has_no_value_native_code_has_the_bits_of_the_reference(kernel: TensorKernel, kind: str) -> None:
+    at = {name: HARD[kind](x) if name in "AP" else np.stack(list(map(HARD[kind], x))) if name == "S" else x
+          for name, x in points(7).items()}
+    expected, found = evaluate(kernel.program, at, numpy_arithmetic()), kernel(at)
+    assert all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
 
 
 def test_threads_share_a_kernel(kernel: TensorKernel) -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
-from adcli.lang.evaluate.matrices import BLOCK
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.lower.frontend import parse
 from multiple_precision import mpmath_arithmetic
 
@@ -78,7 +78,7 @@ def test_what_a_triangular_solve_does_not_read_does_not_matter():
 
 
 def test_a_long_triangular_system_is_cut_in_halves():
-    n, draw = 3 * BLOCK, np.random.default_rng(3)
+    n, draw = 3 * SMALL, np.random.default_rng(3)
     a, b = np.tril(draw.normal(size=(n, n))) / n + np.eye(n), draw.normal(size=(n, 2))
     program = parse("input L(N, N), b(N, K)\nx = solve_lower(L, b)\ny = solve_upper(transpose(L), b)")
     found = evaluate(program, {"L": a, "b": b})
