@@ -40,6 +40,16 @@ class FittedSchema(NamedTuple):
     schema: pa.Schema
 
 
+class BatchOptions(NamedTuple):
+    """See `Function.arrow`."""
+
+    only: bool = False
+    on_error: str = "stop"
+    missing: str = "error"
+    status: bool = False
+    jobs: int | None = 1
+
+
 class ArrayFunction(Protocol):
     """Protocol of the functions that batches are computed with."""
 
@@ -265,9 +275,10 @@ def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) 
 
 # ---------------------------------------------------------------- making one
 
-def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction], fixed: Mapping[str, Any], only: bool,
-                   on_error: str, missing: str, status: bool, jobs: int | None) -> BatchFunction:
+def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction], fixed: Mapping[str, Any],
+                   options: BatchOptions) -> BatchFunction:
     """See `Function.arrow`; `levels` gives the function with the number of its status as one more result."""
+    only, on_error, missing, status, jobs = options
     one_of("on_error", on_error, POLICIES)
     one_of("missing", missing, MISSING)
     if jobs is not None and (type(jobs) is not int or jobs < 1):

@@ -1,15 +1,15 @@
 """f.fit(…): least squares over columns of numbers, with SciPy's result object."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adcli.api.arguments import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
-from adcli.fit.fit import planned
+from adcli.fit.fit import Fitted, planned
 from adcli.fit.minimum import LOSSES, Loss, NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.input.points import complete, ranks, unknown_name
@@ -32,59 +32,93 @@ Tasks = dict[tuple[tuple[str, ...], ...], Task]
 """The Jacobians that a Function has been fitted with, by outputs and parameters."""
 
 
-def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: Any, of: Sequence[str] | None,
-        at: Mapping[str, Any], weights: Any, absolute_sigma: bool | None, loss: str, f_scale: float, evaluations: int,
-        jobs: int | None, plot: bool) -> OptimizeResult:
+class FitRequest(NamedTuple):
+    """See `Function.fit`."""
+
+    data: Data
+    y: Any
+    sigma: Any
+    params: Any
+    of: Sequence[str] | None
+    at: Mapping[str, Any]
+    weights: Any
+    absolute_sigma: bool | None
+    loss: str
+    f_scale: float
+    evaluations: int
+    jobs: int | None
+    plot: bool
+
+    def require_sense(self) -> None:
+        """AdError where an option has a value that it cannot have."""
+        if self.loss not in LOSSES:
+            raise AdError(f"no loss '{self.loss}'", help=nearest(str(self.loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
+        if not 0 < self.f_scale < float("inf"):
+            raise AdError(f"f_scale must be greater than 0 and finite, not {self.f_scale!r}")
+        for name, count in (("evaluations", self.evaluations), ("jobs", self.jobs)):
+            if count is not None and (not isinstance(count, int) or count < 1):
+                raise AdError(f"{name} must be a whole number from 1, not {count!r}")
+
+    def by_output(self, outputs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What each output is compared with, and its standard uncertainty."""
+        y, columns = self.y, columns_of(self.data)
+        if isinstance(y, str) and y == "y" and "y" not in columns and set(outputs) <= set(columns):
+            y = {v: v for v in outputs}
+        return by_output("y", y, outputs), by_output("sigma", self.sigma, outputs)
+
+    def is_absolute(self, known: bool) -> bool:
+        """True if the uncertainties are not scaled by the residuals; `known`: some standard uncertainty is given."""
+        if self.absolute_sigma is None:
+            return known and self.loss == "linear"
+        if self.absolute_sigma and (self.loss != "linear" or not known):
+            raise AdError("absolute_sigma needs sigma, and loss='linear'")
+        return self.absolute_sigma
+
+
+def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     """See `Function.fit`; Jacobians that are made are `kept`."""
     try:
         from scipy.optimize import OptimizeResult
     except ImportError:
         raise missing("a fit", "scipy") from None
-    if loss not in LOSSES:
-        raise AdError(f"no loss '{loss}'", help=nearest(str(loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
-    if not 0 < f_scale < float("inf"):
-        raise AdError(f"f_scale must be greater than 0 and finite, not {f_scale!r}")
-    for name, count in (("evaluations", evaluations), ("jobs", jobs)):
-        if count is not None and (not isinstance(count, int) or count < 1):
-            raise AdError(f"{name} must be a whole number from 1, not {count!r}")
-    program = chosen(program, of)
-    outputs = [r.name for r in program.results]
-    if isinstance(y, str) and y == "y" and "y" not in columns_of(data) and set(outputs) <= set(columns_of(data)):
-        y = {v: v for v in outputs}
-    observed, sigmas = by_output("y", y, outputs), by_output("sigma", sigma, outputs)
+    request.require_sense()
+    program = chosen(program, request.of)
+    observed, sigmas = request.by_output([r.name for r in program.results])
     program = chosen(program, list(observed))
-    begins = parameters(program, begins_of(params, program))
-    absolute = (any(s is not None for s in sigmas.values()) and loss == "linear") if absolute_sigma is None else absolute_sigma
-    if absolute and (loss != "linear" or all(s is None for s in sigmas.values())):
-        raise AdError("absolute_sigma needs sigma, and loss='linear'")
-    o = observations(program, begins, data, observed, sigmas, at, weights)
+    begins = parameters(program, begins_of(request.params, program))
+    absolute = request.is_absolute(any(s is not None for s in sigmas.values()))
+    o = observations(program, begins, request, observed, sigmas)
     require_numbers(o)
     key = tuple(observed), tuple(begins)
     if key not in kept:
         kept[key] = task_of(program, list(begins))
-    task = kept[key]
-    fit = planned(task, begins, o, jobs)
+    fit = planned(task := kept[key], begins, o, request.jobs)
     try:
-        found = fit.made(Loss(loss, f_scale), absolute, evaluations)
+        found = fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations)
     except NotFinite as fault:
         error = AdError(not_finite_at(fit, fault.at))
         for text in explained(fit, task, fault.at):
             error.add_note(text)
         raise error from None
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
-    mask = [0 if n not in found.held else -1 if x == low else 1
-            for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
-    result = OptimizeResult(
-        x=found.values, fun=found.residuals, jac=found.jacobian, cost=0.5 * found.cost, success=found.converged,
-        status=int(found.converged), message="\n".join(said) or "converged", nfev=found.evaluations,
-        active_mask=np.array(mask), solver=found.solver, names=found.names, params=packed(begins, found.values),
-        uncertainties=packed(begins, found.uncertainties), covariance=found.covariance, correlation=found.correlation,
-        chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),
-        undetermined=[dict(d.moves) for d in found.undetermined])
-    if plot:
+    result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))
+    if request.plot:
         from adcli.fit.figure import picture
         result.plot = picture_view("fit", picture(fit, program, found, o))
     return result
+
+
+def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[str, Any]:
+    """Members of SciPy's result object."""
+    mask = [0 if n not in found.held else -1 if x == low else 1
+            for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
+    same = ("solver", "names", "covariance", "correlation", "chi2", "dof", "residual_sd")
+    return {name: getattr(found, name) for name in same} | {
+        "x": found.values, "fun": found.residuals, "jac": found.jacobian, "cost": 0.5 * found.cost,
+        "success": found.converged, "status": int(found.converged), "message": message, "nfev": found.evaluations,
+        "active_mask": np.array(mask), "params": packed(begins, found.values),
+        "uncertainties": packed(begins, found.uncertainties), "held": list(found.held),
+        "undetermined": [dict(d.moves) for d in found.undetermined]}
 
 
 def task_of(program: Program, wrt: list[str]) -> Task:
@@ -142,19 +176,9 @@ def has_rows(x: Any, rank: int) -> bool:
     return hasattr(x, "__len__") and not isinstance(x, str) and (1 + np.ndim(next(iter(x))) if len(x) else 1) > rank
 
 
-def observations(program: Program, begins: Mapping[str, Begin], data: Data, observed: Mapping[str, Any],
-                 sigmas: Mapping[str, Any], at: Mapping[str, Any], weights: Any) -> Observations:
-    """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
-    if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
-        raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
+def column_reader(data: Data, by_row: bool) -> Callable[[Any, str], Any]:
+    """Function from a column of the data, by its name or itself, to an array, one of arrays where shapes are `by_row`."""
     names = columns_of(data)
-    others = [p for p in program.params if p.name not in begins]
-    for name in at:
-        if name in begins:
-            raise AdError(f"'{name}' is a parameter, and has no fixed value")
-
-    tensors = has_tensors(program)
-    by_row = tensors and any(has_rows(data[p.name], len(p.var.shape)) for p in others if p.name in names and p.name not in at)
 
     def column(x: Any, what: str) -> Any:
         if x is None:
@@ -167,6 +191,25 @@ def observations(program: Program, begins: Mapping[str, Begin], data: Data, obse
             return objects([real_array(f"{what}, row {i}", e) for i, e in enumerate(x)])
         return real_array(what, x)
 
+    return column
+
+
+def observations(program: Program, begins: Mapping[str, Begin], request: FitRequest, observed: Mapping[str, Any],
+                 sigmas: Mapping[str, Any]) -> Observations:
+    """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
+    data, at = request.data, request.at
+    if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
+        raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
+    names = columns_of(data)
+    others = [p for p in program.params if p.name not in begins]
+    for name in at:
+        if name in begins:
+            raise AdError(f"'{name}' is a parameter, and has no fixed value")
+
+    tensors = has_tensors(program)
+    by_row = tensors and any(has_rows(data[p.name], len(p.var.shape)) for p in others if p.name in names and p.name not in at)
+
+    column = column_reader(data, by_row)
     from_data = {p.name: column(p.name, "") for p in others if p.name not in at and p.name in names}
     absent = [p.name for p in others if p.default is None and p.name not in from_data and p.name not in at]
     if absent and names:
@@ -176,7 +219,7 @@ def observations(program: Program, begins: Mapping[str, Begin], data: Data, obse
     called = [f"column '{x}'" if isinstance(x, str) else "y" for x in observed.values()]
     ys = [column(x, "y") for x in observed.values()]
     given = [column(sigmas.get(v), "sigma") for v in observed]
-    w = column(weights, "weights")
+    w = column(request.weights, "weights")
     if tensors and not by_row:
         return Observations({n: np.asarray(x) for n, x in inputs.items()}, ys, given, w, called)
     varying = inputs if not by_row else {n: x for n, x in inputs.items() if n in from_data}

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.api.inspection import Inspection
-from adcli.api.words import OneOrMore, in_order, names, need_arrow, one_of, says_python, together, truth, word
+from adcli.api.methods import Batching, Inspection, Solving
+from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
@@ -28,11 +28,7 @@ from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
     import numpy as np
-    from scipy.optimize import OptimizeResult
 
-    from adcli.api.batch_sums import BatchSums
-    from adcli.api.batches import BatchFunction
-    from adcli.api.scientific import Solver
     from adcli.codegen.rows.direct import Quick
     from adcli.solvers.tensor_functions import SparseMatrix
 
@@ -94,7 +90,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
 
 
 @says_python
-class Function(Inspection):
+class Function(Inspection, Solving, Batching):
     """Outputs of a program as a function of its inputs, in native code.
 
     Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.
@@ -223,8 +219,6 @@ class Function(Inspection):
     def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, names(of))
 
-    # -- SciPy
-
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`) of float64, or of
         float32 where the precision is single. For tensors its rows and columns are the elements of the outputs and inputs, one
@@ -244,125 +238,9 @@ class Function(Inspection):
             self._sparse_matrix = SparseMatrix(origin.primal, kind, wrt, self._precision, self._fast)
         return self._sparse_matrix
 
-    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
-              **fixed: Any) -> Solver:
-        """(fun, jac, hess) of one vector, as scipy.optimize wants them.
-
-        The vector has the inputs in `order` (default: all that are not `param` and not `fixed`), tensors raveled; the others
-        keep their defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For
-        several, fun is a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices
-        with many entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG
-        take; for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`. A full Hessian by more
-        than 300 elements of tensors is a LinearOperator; `hessp(x, p)` is its product with p.
-
-        `start` has values of the inputs in the vector, from which tensors have their shapes: x0 is their vector, `pack` makes
-        one of other values, and `unpack` the values of a vector. What it has of other inputs fixes them.
-
-        The functions compute in double precision, as SciPy's solvers do, also where the precision of this Function is single.
-        """
-        from adcli.api.scientific import solver
-        return solver(self._program, names(order), names(of), start, fixed)
-
-    def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
-                 subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:
-        """Minimize an output from this point: the inputs in `wrt` (default: all but params) are moved within their
-        declared ranges, under conditions such as 'g <= 0' or '0 <= x + y <= 2'.
-
-        A scipy.optimize.OptimizeResult, in which success says whether the point was shown to be a minimum by exact derivatives
-        (or with more than 1000 inputs to be stationary), and message what was found; `at` is the point by name, `multipliers`
-        belong to the `conditions`, `held` has the inputs at bounds with theirs, and `why` what would explain a failure.
-        """
-        from adcli.api.scientific import minimized, texts
-        word("solver", solver)
-        return minimized(self._program, together(at, values), names(wrt), names(of), texts(subject_to),
-                         truth("maximize", maximize), solver)
-
-    def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
-              equations: str | Sequence[str] = (), **values: Any) -> Any:
-        """Solve equations such as 'g == 1', or the outputs in `of` (default: all) equal to zero, from this point: the unknowns
-        are the inputs in `wrt` (default: all but params). More equations than unknowns are solved by least squares.
-
-        A scipy.optimize.OptimizeResult: x, fun and jac are the unknowns, the residuals and the Jacobian there, `at` is the point
-        by name, `sensitivity` has dx_da for each unknown and each other input, by the implicit function theorem, `condition` is
-        the condition number, and success says whether there is a solution (or a least sum of squares) at which the Jacobian is
-        regular; `why` is what would explain a failure.
-        """
-        from adcli.api.scientific import solved, texts
-        return solved(self._program, together(at, values), names(wrt), names(of), texts(equations))
-
-    def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
-            at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
-            f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False) -> OptimizeResult:
-        """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
-
-        `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
-        with, a column, an array or a number, or a dictionary of these by output (default: the column y, or that of the output's
-        name); `sigma` its standard uncertainty likewise.
-        `params` are the parameters: {"b1": 500.0, "b2": (1e-4, 0, 1)} with starts and bounds, names, or a text such as
-        "b1=500, b2=1e-4 in [0, 1]"; default: every `param` of the program. Other inputs are columns, or fixed by `at`; a column
-        of tensors has one more dimension than its input, or is a list of arrays.
-        The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
-        residual_sd, undetermined, held, and with `plot` the picture of data, curve and residuals as plot.
-        """
-        from adcli.api.fitting import fit
-        return fit(self._program, self._fits, data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma,
-                   loss, f_scale, evaluations, jobs, truth("plot", plot))
-
-    # -- Arrow
-
-    def arrow(self, fixed: Mapping[str, Any] | None = None, /, *, only: bool = False, on_error: str = "stop",
-              missing: str = "error", status: bool = False, jobs: int | None = 1, **values: Any) -> BatchFunction:
-        """Function from a pyarrow.RecordBatch (or Table, or reader) to a RecordBatch, for engines of large tables; with the extra
-        `arrow`.
-
-        Inputs are columns by name, of any type of numbers, or of lists where they are tensors; or they are fixed here, as
-        `f.arrow(k=3.0)`. The result has the columns of the batch (without them where `only`) and a column for each output, a list
-        for a tensor. `on_error` says what a bad row does: stop, skip it, give null, or mark it (null, with the reason in the
-        column of the status). Null is bad, unless `missing` is nan instead of error. `status` appends the status.
-        """
-        need_arrow("arrow()")
-        from adcli.api.batches import batch_function
-        return batch_function(self, self._with_levels, together(fixed, values), truth("only", only), on_error, missing,
-                              truth("status", status), jobs)
-
-    def arrow_sum(self, fixed: Mapping[str, Any] | None = None, /, *, group_by: OneOrMore = None, weights: str | None = None,
-                  gauss_newton: bool = False, on_error: str = "stop", missing: str = "error", status: bool = False,
-                  **values: Any) -> BatchSums:
-        """Sums of the results over batches of Arrow, exact and rounded once, so that no order matters.
-
-        `batch(b)` makes of a batch a state, `merge(s, t, …)` one of several, and `finish(s)` the sums as a RecordBatch, which has
-        a row for each group of the columns `group_by`. `weights` names a column whose numbers the results are multiplied by;
-        `gauss_newton` adds ΣJᵀJ and ΣJᵀr of the outputs r; `status` adds the number of rows of each status.
-        """
-        need_arrow("arrow_sum()")
-        from adcli.api.batch_sums import batch_sums
-        from adcli.api.batches import batch_function
-        results = batch_function(self._with_levels(), self._with_levels, together(fixed, values), True, on_error, missing,
-                                 False, 1)
-        return batch_sums(results, names(group_by), weights, truth("gauss_newton", gauss_newton), truth("status", status))
-
     def _with_levels(self) -> Function:
         """Function with the number of its status as one more result."""
         return Function(_with_levels(self._program, self._origin), precision=self._precision, fast_math=self._fast)
-
-    # -- text
-
-    def text(self, style: str = "nested") -> str:
-        """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        from adcli.lang.printing.printer import STYLES, print_program
-        return print_program(self._program, one_of("style", style, STYLES))
-
-    def llvm(self, lanes: int = 1) -> str:
-        """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of
-        arrays, with so many elements in a vector."""
-        from adcli.codegen.emission import EmitOptions
-        from adcli.codegen.library.code import ir
-        from adcli.codegen.targets import LANES
-        if type(lanes) is not int:
-            raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
-        if lanes not in LANES:
-            raise AdError(f"{lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
-        return ir(self._program, [], EmitOptions(lanes=lanes, fast=self._fast, precision=self._precision))
 
     # -- values
 
@@ -476,39 +354,51 @@ class Function(Inspection):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        program = self._program
-        name = program.source.name if program.source else "<text>"
         origin = self._origin and (Function(self._origin.primal), self._origin.wrt)
-        return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
-                          [(r.of, r.wrt) for r in program.results],
-                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin,
-                          program.source is not None and program.source.exact_order, self._precision, self._fast)
+        return _restored, (_packed(self._program), self._matrix, origin, self._precision, self._fast)
 
 
-Marks = list[tuple[int, list[tuple[str | None, bool]]]]
-"""For each equation its group, and the name and kind of each value it defines."""
+class PackedProgram(NamedTuple):
+    """A program as text, one equation a line, and what the text does not say: whose seeds inputs are, what results are
+    derivatives of, and of each equation the group and the name and kind of every value."""
+
+    text: str
+    name: str
+    exact_order: bool
+    seeds: list[str | None]
+    origins: list[tuple[str | None, tuple[str, ...]]]
+    marks: list[tuple[int, list[tuple[str | None, bool]]]]
 
 
-def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
-             origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
-             origin: tuple[Function, list[str]] | None = None, exact_order: bool = False,
-             precision: str = "double", fast_math: bool = False) -> Function:
-    """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
-    results are derivatives of, and which values a user named."""
+def _packed(program: Program) -> PackedProgram:
+    source = program.source
+    return PackedProgram(print_program(program, "anf"), source.name if source else "<text>",
+                         source is not None and source.exact_order, [p.seed for p in program.params],
+                         [(r.of, r.wrt) for r in program.results],
+                         [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
+
+
+def _unpacked(packed: PackedProgram) -> Program:
+    """Inverse of `_packed`."""
     from adcli.lang.lower.frontend import parse
-    program = parse(text, name, exact_order=exact_order)
+    program = parse(packed.text, packed.name, exact_order=packed.exact_order)
     params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
-                   for p, s in zip(program.params, seeds, strict=True))
+                   for p, s in zip(program.params, packed.seeds, strict=True))
     env: dict[Atom, Atom] = {}
     equations = []
-    for e, (group, hints) in zip(program.equations, marks, strict=True):
+    for e, (group, hints) in zip(program.equations, packed.marks, strict=True):
         outs = tuple(Var(hint, temp, o.truth, o.shape, False, o.whole) for o, (hint, temp) in zip(e.outs, hints, strict=True))
         equations.append(Equation(outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, group))
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
-                    for r, (of, wrt) in zip(program.results, origins, strict=True))
-    return Function(Program(params, tuple(equations), results, program.source), matrix,
-                    origin and Origin(origin[0].program, origin[1]), precision, fast_math)
+                    for r, (of, wrt) in zip(program.results, packed.origins, strict=True))
+    return Program(params, tuple(equations), results, program.source)
+
+
+def _restored(packed: PackedProgram, matrix: MatrixColumns | None, origin: tuple[Function, list[str]] | None,
+              precision: str, fast_math: bool) -> Function:
+    """A Function that travelled."""
+    return Function(_unpacked(packed), matrix, origin and Origin(origin[0].program, origin[1]), precision, fast_math)
 
 
 def _with_levels(program: Program, origin: Origin | None) -> Program:

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from adcli.answers.evaluation import rounded_point
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
 from adcli.api.view import PictureView, View, beside, in_characters, picture_view
-from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
+from adcli.api.words import Inspected, OneOrMore, by_name, names, one_of, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
 from adcli.input.values import value
-from adcli.lang.ir import Program, Result
+from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural, worded
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.output import html
@@ -32,36 +32,27 @@ Given = Mapping[str, Any]
 """A point by name."""
 
 
-def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,
-           cotangent: str | Given | None, naming: str, element: str | None,
-           precision: str) -> View:
+def traced(asked: Inspected, tangent: str | Given | None, cotangent: str | Given | None, naming: str,
+           element: str | None) -> View:
     """See `Inspection.trace`."""
     from adcli.trace.command import Tables, TraceOptions, prepared
     from adcli.trace.tables import RENDERERS
     naming = one_of("names", naming, ("textbook", "program"))
     if element is not None:
         word("element", element)
-    request = Request("eval", program.source or NO_TEXT, names(of), names(wrt), precision=precision)
+    request = Request("eval", asked.program.source or NO_TEXT, asked.of, asked.wrt, precision=asked.precision)
     options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None, element=element,
-                           precision=precision)
+                           precision=asked.precision)
     said: list[str] = []
-    tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), plain(program))
+    tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), asked.program)
     tables = Tables(tasks, options, heard(said))
     for reporter in tables.reporters[:1]:
         reporter.begin()
-    point = given_point(tables.primal, together(at, values), said)
+    point = given_point(tables.primal, asked.point, said)
     ((writer, point, level),) = tables.all([point])
     text = "".join(tables.lines(writer, point, False, 0))
     markup = "".join(part for table in tables.tables(writer) for part in RENDERERS["html"](table))
     return View("trace", tables.record(writer, point, level), text, markup, tuple(said))
-
-
-def plain(program: Program) -> Program:
-    """A derivative as any program: its seeds are inputs, and its partial derivatives outputs like others."""
-    if not any(p.seed for p in program.params) and not any(r.of for r in program.results):
-        return program
-    return replace(program, params=tuple(replace(p, seed=None) for p in program.params),
-                   results=tuple(Result(r.name, r.atom) for r in program.results))
 
 
 def direction(kind: str, given: str | Given | None) -> str | dict[str, Any] | None:
@@ -83,56 +74,58 @@ def heard(said: list[str]) -> Callable[[object], None]:
     return lambda remark: said.append(worded(str(remark)))
 
 
-def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
-            seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None,
-            plot: bool, everything: bool, precision: str) -> View:
+class Claim(NamedTuple):
+    """Somebody's derivatives that ours are compared with, and how they are run; None where there are none."""
+
+    against: str | None
+    symbol: str | None
+    returns: str | None
+    time_limit: int | None
+
+    def require_sense(self, kinds: Sequence[str]) -> None:
+        """AdError where one of these is no text, or says more of a claim that is not given."""
+        for what, given in (("against", self.against), ("symbol", self.symbol), ("returns", self.returns)):
+            if given is not None:
+                word(what, given)
+        if self.against is None:
+            unused({"symbol": self.symbol, "returns": self.returns, "time_limit": self.time_limit},
+                   "says more of against, which is not given")
+        if self.returns is not None:
+            one_of("returns", self.returns, kinds)
+
+
+def checked(asked: Inspected, samples: int | None, seed: int, digits: int, claim: Claim, plot: bool, everything: bool) -> View:
     """See `Inspection.check`."""
-    from adcli.check.command import (
-        MOST_POINTS,
-        MOST_SECONDS,
-        RETURNS,
-        SAMPLES,
-        TIME_LIMIT,
-        CheckOptions,
-        check_of,
-        differentiated,
-        drawn_points,
-        run,
-        usable_points,
-    )
+    from adcli.check import command
     from adcli.check.report import html_report, record, text_report
-    from adcli.input.arrays import fitting
-    for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
-        if given is not None:
-            word(what, given)
-    found = together(at, values)
-    if against is None:
-        unused({"symbol": symbol, "returns": returns, "time_limit": time_limit}, "says more of against, which is not given")
-    if found:
+    claim.require_sense(command.RETURNS)
+    if asked.point:
         unused({"samples": samples}, "and a point cannot be used together", "leave out one of the two")
-    if returns is not None:
-        one_of("returns", returns, RETURNS)
-    options = CheckOptions(
-        verb="check", samples=whole("samples", SAMPLES if samples is None else samples, 1, MOST_POINTS),
-        seed=whole("seed", seed, 0, 1 << 53),
-        digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
-        time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS),
-        everything=everything, precision=precision, plot=None)
-    primal, inputs = differentiated(plain(program), names(of), names(wrt))
-    check = check_of(primal, inputs, options)
-    said = list[str]()
-    if found:
-        at_points = points(primal, found, MOST_POINTS) if check.scalars else [fitting(primal, whole_point(primal, found))]
-        at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
-    else:
-        at_points, summary = drawn_points(check, options.samples, options.seed)
-    run(check, at_points, heard(said))
-    told = View("check", record(check, summary, float), text_report(check, summary),
-                html_report(check, summary), tuple(said))
-    if plot:
-        from adcli.check.pictured import picture
-        return beside(told, picture(check))
-    return told
+    options = command.CheckOptions(
+        verb="check", samples=whole("samples", command.SAMPLES if samples is None else samples, 1, command.MOST_POINTS),
+        seed=whole("seed", seed, 0, 1 << 53), digits=whole("digits", digits, 17, 100),
+        time_limit=whole("time_limit", command.TIME_LIMIT if claim.time_limit is None else claim.time_limit, 1,
+                         command.MOST_SECONDS),
+        against=claim.against, symbol=claim.symbol, returns=claim.returns, everything=everything,
+        precision=asked.precision, plot=None)
+    primal, inputs = command.differentiated(asked.program, asked.of, asked.wrt)
+    check, said = command.check_of(primal, inputs, options), list[str]()
+    at, summary = command.usable_points(check, checked_points(primal, asked.point, check.scalars, heard(said))) \
+        if asked.point else command.drawn_points(check, options.samples, options.seed)
+    command.run(check, at, heard(said))
+    told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
+    if not plot:
+        return told
+    from adcli.check.pictured import picture
+    return beside(told, picture(check))
+
+
+def checked_points(program: Program, at: Given, scalars: bool, remark: Callable[[object], None]) -> list[dict[str, Any]]:
+    """The points that are given, several for a program of `scalars`."""
+    from adcli.check.command import MOST_POINTS
+    from adcli.input.arrays import fitting
+    found = points(program, at, MOST_POINTS) if scalars else [fitting(program, whole_point(program, at))]
+    return list(within(program.params, found, remark, program.source))
 
 
 def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
@@ -146,20 +139,19 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
     return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
-              limit: bool, precision: str) -> View:
+def explained(asked: Inspected, mode: str, order: int, limit: bool) -> View:
     """See `Inspection.why`."""
     from adcli.output.tensors import point_lists
     from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
     from adcli.why.groups import WhyAt
     forward = one_of("mode", mode, SWEEPS) == "forward"
-    primal, inputs = looked_at(plain(program), names(of), names(wrt))
+    primal, inputs = looked_at(asked.program, asked.of, asked.wrt)
     said = [str(note) for note in primal.notes]
-    real = PRECISIONS[precision]
-    point = rounded_point(given_point(primal, together(at, values), said), real)
-    asked = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit), real)
-    found = groups(asked, point)
-    told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(asked)], html.paragraph)
+    real = PRECISIONS[asked.precision]
+    point = rounded_point(given_point(primal, asked.point, said), real)
+    question = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit), real)
+    found = groups(question, point)
+    told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(question)], html.paragraph)
     at_lists = point_lists(point, lambda x: np.asarray(x).tolist())
     return View("why", {"at": at_lists, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
                 tuple(said))
@@ -167,34 +159,46 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
 
 # ---------------------------------------------------------------- uncertainties
 
-def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
-               correlation: str | Mapping[tuple[str, str], float] | None, covariance: str | Given | None, second_order: bool,
-               monte_carlo: int | str | None, seed: int | None, coverage: float | str | None, narrowest: bool,
-               jobs: int | None, plot: bool) -> View:
+class MonteCarlo(NamedTuple):
+    """Sampling that is asked for: the number of samples, their seed, the kind of interval, and threads; None: by default."""
+
+    samples: int | str | None
+    seed: int | None
+    shortest: bool
+    jobs: int | None
+
+    def number(self, auto: str) -> int | str | None:
+        """The number of samples. AdError where that is none, or the others say more of a sampling that is not asked for."""
+        if self.samples is None:
+            unused({"shortest": self.shortest or None, "seed": self.seed, "jobs": self.jobs}, "needs monte_carlo",
+                   "write monte_carlo=100000")
+            return None
+        if not isinstance(self.samples, str):
+            return whole("monte_carlo", self.samples, 2, 10**10)
+        if self.samples != auto:
+            raise AdError(f"monte_carlo is a number of samples, not '{self.samples}'",
+                          help="write monte_carlo=100000 or 'auto'")
+        return auto
+
+
+def propagated(asked: Inspected, correlation: str | Mapping[tuple[str, str], float] | None, covariance: str | Given | None,
+               second_order: bool, monte_carlo: MonteCarlo, coverage: float | str | None, plot: bool) -> View:
     """See `Inspection.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
     from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
     from adcli.propagate.tables import tables
-    if monte_carlo is None:
-        unused({"shortest": truth("shortest", narrowest) or None, "seed": seed, "jobs": jobs}, "needs monte_carlo",
-               "write monte_carlo=100000")
-    elif isinstance(monte_carlo, str):
-        if monte_carlo != AUTO:
-            raise AdError(f"monte_carlo is a number of samples, not '{monte_carlo}'", help="write monte_carlo=100000 or 'auto'")
-    else:
-        monte_carlo = whole("monte_carlo", monte_carlo, 2, 10**10)
-    wanted = names(of)
+    seed, jobs = monte_carlo.seed, monte_carlo.jobs
     options = PropagateOptions(
-        verb="propagate", form="markdown", of=None if wanted is None else ",".join(wanted),
-        second_order=truth("second_order", second_order), monte_carlo=monte_carlo,
+        verb="propagate", form="markdown", of=None if asked.of is None else ",".join(asked.of),
+        second_order=truth("second_order", second_order), monte_carlo=monte_carlo.number(AUTO),
         seed=whole("seed", 0 if seed is None else seed, 0, 2**63 - 1),
-        coverage=None if coverage is None else str(coverage), shortest=narrowest,
+        coverage=None if coverage is None else str(coverage), shortest=monte_carlo.shortest,
         covariance=covariance_texts(covariance),
         jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
-    point, said = uncertain_point(program, together(at, values), options), list[str]()
+    point, said = uncertain_point(asked.program, asked.point, options), list[str]()
     sampling = options.sampling
-    writer = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), sampling, options,
-                              plain(program), heard(said))
+    writer = prepared_budgets(asked.program.source or NO_TEXT, [point], coefficients(pairs(correlation)), sampling, options,
+                              asked.program, heard(said))
     if plot:
         from adcli.propagate.pictured import keep_samples, picture_of
         keep_samples(writer)
@@ -288,24 +292,24 @@ def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | No
     return ",".join(f"{x}:{y}={one_number(f'{x}:{y}', r)!r}" for (x, y), r in correlation.items())
 
 
-def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
-          tangent: str | Given | None, cotangent: str | Given | None, fold: OneOrMore) -> PictureView:
+def drawn(asked: Inspected, stage: str, tangent: str | Given | None, cotangent: str | Given | None,
+          fold: OneOrMore) -> PictureView:
     """See `Inspection.draw`."""
     from adcli.draw.command import without_adjoints
     from adcli.draw.drawing import DERIVED, DrawnPoint, graph
     word("stage", stage)
-    program, point, said = plain(program), together(at, values), list[str]()
+    program, point, said = asked.program, asked.point, list[str]()
     given = {"tangent": tangent, "cotangent": cotangent}
     if not point:
         unused(given, "needs a point")
-        unused({"wrt": None if stage in DERIVED else wrt}, "needs a point, or stage forward or reverse")
+        unused({"wrt": None if stage in DERIVED else asked.wrt}, "needs a point, or stage forward or reverse")
     if stage in DERIVED:
         unused({kind: x for kind, x in given.items() if kind != DERIVED[stage]}, f"is no seed of stage {stage}")
     folded = names(fold) or ["auto"]
     located = DrawnPoint(given_point(program, point, said), seeds("tangent", tangent), seeds("cotangent", cotangent)) \
         if point else None
-    drawing = graph(program, stage, located, of=names(of), wrt=names(wrt), fold=folded[0] if len(folded) == 1 else folded)
-    if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
+    drawing = graph(program, stage, located, of=asked.of, wrt=asked.wrt, fold=folded[0] if len(folded) == 1 else folded)
+    if point and cotangent is None and (note := without_adjoints(program, stage, asked.of)):
         said.append(worded(note))
     nodes, edges = drawing.graph.nodes, drawing.graph.edges
     data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
@@ -323,14 +327,13 @@ def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
     return known
 
 
-def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, derivatives: int,
-            points: int | None) -> PictureView:
+def plotted(asked: Inspected, derivatives: int, points: int | None) -> PictureView:
     """See `Inspection.plot`."""
     from adcli.plot.command import HIGHEST
     from adcli.plot.plots import picture
-    ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
+    ranges, said = {name: extent(name, x) for name, x in asked.point.items()}, [str(note) for note in asked.program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
-    found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
+    found = picture(asked.program, ranges, asked.of, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
     return picture_view("plot", found, tuple(said))
 
 

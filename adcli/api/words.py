@@ -6,11 +6,12 @@ import inspect
 import re
 import reprlib
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 from adcli.input.points import parts
 from adcli.input.values import has_partials, listed, partials
-from adcli.lang.ir import Param
+from adcli.lang.ir import Param, Program, Result
 from adcli.lang.ir.errors import FRONT, AdError, nearest, plural
 from adcli.lang.ir.errors import missing as missing_package
 from adcli.lang.ir.names import composed
@@ -24,6 +25,24 @@ ALONE = {"at": "the point", "of": "of="}
 FLAGS = re.compile(r"(?:try|write) (second_order|maximize|plot|shortest|all|limit)$")
 OneOrMore = str | Sequence[str] | None
 """Names as 'x,y' or a sequence of them, or None for the default."""
+
+
+class Inspected(NamedTuple):
+    """Subject of an inspection: a program, a point, the outputs and inputs looked at, and the precision of its code."""
+
+    program: Program
+    point: Mapping[str, Any]
+    of: list[str] | None
+    wrt: list[str] | None
+    precision: str
+
+
+def plain(program: Program) -> Program:
+    """A derivative as any program: its seeds are inputs, and its partial derivatives outputs like others."""
+    if not any(p.seed for p in program.params) and not any(r.of for r in program.results):
+        return program
+    return replace(program, params=tuple(replace(p, seed=None) for p in program.params),
+                   results=tuple(Result(r.name, r.atom) for r in program.results))
 
 
 def says_python(cls: Class) -> Class:
