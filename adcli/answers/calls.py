@@ -1,4 +1,4 @@
-"""Arguments of a Function: arrays of real numbers that broadcast, and arrays for the results."""
+"""Calls of a program with arguments of Python: arrays of real numbers that broadcast, and arrays for the results."""
 from __future__ import annotations
 
 import ctypes
