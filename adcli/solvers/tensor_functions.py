@@ -12,8 +12,6 @@ import numpy as np
 
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
-from adcli.lang.derive.entries import hessian_entries, jacobian_entries
-from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
 from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Program, has_tensors
@@ -26,6 +24,7 @@ from adcli.solvers.vectors import Vector
 from adcli.task.entries import EntryPlaces, StatementEntries
 from adcli.task.matrices import element_matrix, output_shapes, read_by_colours, sparse_array
 from adcli.task.native import compiled
+from adcli.task.replays import KeptCode, words_of
 from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
@@ -63,8 +62,9 @@ class TensorVectorFunction(VectorFunction):
         return compiled(program, True, self.precision, self.fast)
 
     @cached_property
-    def value(self) -> Any:
-        return self.code(self.program)
+    def value(self) -> KeptCode:
+        words = ["values", str(self.fast), *words_of(self.program)]
+        return KeptCode(words, self.program.params, self.precision, lambda: self.code(self.program))
 
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:
@@ -231,12 +231,8 @@ class SparseMatrix:
         self.keeps = not computes_subscripts(program)
 
     @cached_property
-    def by_statements(self) -> StatementEntries | None:
-        try:
-            made = (jacobian_entries if self.kind == "jacobian" else hessian_entries)(self.program, self.names)
-        except NoStatements:
-            return None
-        return StatementEntries(self.program, self.kind, self.names, made, self.precision, self.fast)
+    def by_statements(self) -> StatementEntries:
+        return StatementEntries(self.program, self.kind, self.names, self.precision, self.fast)
 
     def at(self, point: Mapping[str, Any], weights: Sequence[Any] = (1.0,)) -> Any:
         """The matrix at a point, a scipy.sparse array. AdError where its pattern is too large."""
@@ -267,7 +263,6 @@ class SparseMatrix:
     def of_places(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any]) -> Vector:
         """The numbers of the entries in these places."""
         if not isinstance(places.source, tuple):
-            assert self.by_statements is not None
             return self.by_statements.numbers(places, point, weights if self.kind == "hessian" else ())
         f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
         reading, order = places.source
@@ -281,8 +276,7 @@ class SparseMatrix:
         key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
         if not self.keeps or self.known[0] != key:
-            made = None if self.by_statements is None else self.by_statements.places(point)
-            self.known = key, made or self.coloured(point)
+            self.known = key, self.by_statements.places(point) or self.coloured(point)
         return self.known[1]
 
     def coloured(self, point: Mapping[str, Any]) -> EntryPlaces:

@@ -2,20 +2,25 @@
 point, and native code that makes them all, statement by statement (`adcli.lang.derive.entries`)."""
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adcli.lang.derive.entries import EntryProgram
+from adcli.codegen.machine.cache import Store, location, to_stderr
+from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
+from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import sizes_at
+from adcli.lang.ir import Param, Var
 from adcli.lang.sizes.binding import shapes
 from adcli.lang.sparsity.number_sets import MOST_AT_ONCE
 from adcli.task.matrices import output_shapes
 from adcli.task.native import compiled
+from adcli.task.replays import KeptCode, point_name, words_of
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
@@ -50,45 +55,107 @@ class EntryPlaces:
 
 
 class StatementEntries:
-    """The Jacobian of all outputs by the elements of the inputs `names`, or the Hessian of their sum with weights."""
+    """The Jacobian of all outputs by the elements of the inputs `names`, or the Hessian of their sum with weights. Nothing is
+    derived where the cache has places and code for the shapes and whole numbers of the first point."""
 
-    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], made: EntryProgram, precision: str = "double",
+    def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double",
                  fast: bool = False) -> None:
-        self.program, self.kind, self.names, self.made = program, kind, list(names), made
+        self.program, self.kind, self.names = program, kind, list(names)
         self.precision, self.fast = precision, fast
+        self.head: EntryHead | None = None
 
     @cached_property
-    def code(self) -> Any:
-        return compiled(self.made.values, True, self.precision, self.fast)
+    def made(self) -> EntryProgram | None:
+        """The programs of entries; None where statements do not make them."""
+        try:
+            return (jacobian_entries if self.kind == "jacobian" else hessian_entries)(self.program, self.names)
+        except NoStatements:
+            return None
+
+    @cached_property
+    def words(self) -> list[str]:
+        return ["entries", self.kind, *self.names, str(self.fast), *words_of(self.program)]
+
+    @cached_property
+    def code(self) -> KeptCode:
+        assert self.head is not None
+
+        def made() -> Any:
+            assert self.made is not None
+            return compiled(self.made.values, True, self.precision, self.fast)
+
+        weights = [Param(Var(name), name) for name in self.head.weights]
+        return KeptCode(self.words, [*self.program.params, *weights], self.precision, made)
 
     def places(self, point: Mapping[str, Any]) -> EntryPlaces | None:
-        """Where entries stand at a point; None where statements have too many points."""
-        sizes = sizes_at(self.program, point)
-        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (self.made.values, self.made.places)) > MOST_AT_ONCE:
+        """Where entries stand at a point; None where statements do not say it, or have too many points."""
+        store, name = Store(location(), to_stderr), ""
+        if self.head is None:
+            name = point_name(["entry places", *self.words], self.program.params, point, integers=True)
+            if (data := store.get(name) if name else None) is not None:
+                self.head, known = unpacked(data, self.kind)
+                return known
+        if self.made is None or (found := self.new_places(self.made, point)) is None:
             return None
-        from scipy.sparse import csr_array
+        self.head = EntryHead(tuple([b.value for b in self.made.blocks]), self.made.weights)
+        if name:
+            store.put(name, packed(self.head, found))
+        return found
+
+    def new_places(self, made: EntryProgram, point: Mapping[str, Any]) -> EntryPlaces | None:
+        """The places, worked out."""
+        sizes = sizes_at(self.program, point)
+        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_AT_ONCE:
+            return None
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
-        i, j, entry = self.every_place(point)
-        key, slot = np.unique(i * max(columns, 1) + j, return_inverse=True)
-        order = np.argsort(slot, kind="stable")
-        starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
-        sums = csr_array((np.ones(len(order)), entry[order].astype(np.int32), starts),
-                         shape=(len(key), int(entry.max(initial=-1)) + 1))
-        return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums, self.kind == "hessian")
-
-    def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, column and number of every entry, of a Hessian in the lower triangle."""
-        i, j, entry = self.made.every_place(point)
+        i, j, entry = made.every_place(point)
         if self.kind == "hessian":
             lower = np.flatnonzero(i >= j)
             i, j, entry = i[lower], j[lower], entry[lower]
-        return i, j, entry
+        key, slot = np.unique(i * max(columns, 1) + j, return_inverse=True)
+        order = np.argsort(slot, kind="stable")
+        starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
+        return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums(starts, entry[order].astype(np.int32)),
+                           self.kind == "hessian")
 
     def numbers(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = ()) -> np.ndarray:
         """The numbers of the entries at a point, where outputs have these weights."""
-        if not self.made.blocks:
+        assert self.head is not None
+        if not self.head.blocks:
             return np.zeros(0)
-        found = self.code({**point, **dict(zip(self.made.weights, weights, strict=True))})
-        every = np.concatenate([np.ravel(found[b.value]) for b in self.made.blocks])
+        found = self.code({**point, **dict(zip(self.head.weights, weights, strict=True))})
+        every = np.concatenate([np.ravel(found[name]) for name in self.head.blocks])
         return np.asarray(places.source @ every[:places.source.shape[1]])
+
+
+class EntryHead(NamedTuple):
+    """The results of the program of values that have entries, in order, and its inputs that are weights."""
+
+    blocks: tuple[str, ...]
+    weights: tuple[str, ...]
+
+
+def sums(starts: np.ndarray, entry: np.ndarray) -> Any:
+    """The sparse matrix that adds up the entries of each place, which lie behind one another."""
+    from scipy.sparse import csr_array
+    return csr_array((np.ones(len(entry)), entry, starts), shape=(len(starts) - 1, int(entry.max(initial=-1)) + 1))
+
+
+def packed(head: EntryHead, places: EntryPlaces) -> bytes:
+    """Places as an entry of the cache: a line of JSON, then the arrays."""
+    arrays = places.i, places.j, places.source.indptr, places.source.indices
+    line = json.dumps([*head, places.shape, [(a.dtype.str, len(a)) for a in arrays]])
+    return b"\n".join([line.encode(), b"".join([a.tobytes() for a in arrays])])
+
+
+def unpacked(data: bytes, kind: MatrixKind) -> tuple[EntryHead, EntryPlaces]:
+    line, _, rest = data.partition(b"\n")
+    blocks, weights, shape, kinds = json.loads(line)
+    arrays, at = [], 0
+    for code, count in kinds:
+        arrays.append(np.frombuffer(rest, code, count, at))
+        at += arrays[-1].nbytes
+    i, j, starts, entry = arrays
+    return (EntryHead(tuple(blocks), tuple(weights)),
+            EntryPlaces((shape[0], shape[1]), i, j, sums(starts, entry), kind == "hessian"))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import cache
+from adcli.codegen.machine.cache import Store, location, sha256, to_stderr
 from adcli.codegen.machine.small import SMALL_BYTES, SmallTensor, blank, packed, place, shape_of, unpacked
 from adcli.codegen.modules.calls import (
     INT64,
@@ -31,7 +32,8 @@ from adcli.codegen.modules.calls import (
     refuse_much,
 )
 from adcli.codegen.rows.compiled import code_name, stored
-from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.errors import AdError, Source, Span
 from adcli.lang.ir.precision import PRECISIONS
 from adcli.task.tasks import Slot, Task, keep_tensors
 
@@ -50,12 +52,12 @@ class Replay(PlannedCode):
     """Code from the cache for one set of shapes, on small tensors and numbers; `results` are the names of what it gives, the
     status as the last."""
 
-    def __init__(self, found: Mapping[str, Any], task: Task, kernel: Any) -> None:
-        params = {p.name: p for p in task.signature.inputs}
+    def __init__(self, found: Mapping[str, Any], inputs: Sequence[Param], precision: str, source: Source | None,
+                 kernel: Any) -> None:
+        params = {p.name: p for p in inputs}
         super().__init__(CallInterface(
             [params[name] for name in found["inputs"]], found["counts"], found["made"], [tuple(c) for c in found["copies"]],
-            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[task.request.precision],
-            task.signature.source), kernel)
+            [(name, None) for name in found["whole"]], found["flag"], found["team"], PRECISIONS[precision], source), kernel)
         self.results: list[str] = found["results"]
         self.shapes: Shapes = tuple(map(tuple, found["given"]))
         outputs = [tuple(shape) for shape in found["outputs"]]
@@ -168,7 +170,8 @@ def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
         return None
     small = task.request.precision == "double" and found["needed"] <= SMALL_BYTES and all(map(prod, found["outputs"])) \
         and all(isinstance(x, float | memoryview) for x in (*point.values(), *task.seeds.values()))
-    return (Replay if small else array_replay())(found, task, kernel)
+    return (Replay if small else array_replay())(found, task.signature.inputs, task.request.precision, task.signature.source,
+                                                 kernel)
 
 
 def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:
@@ -179,15 +182,25 @@ def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seed
 
 
 def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
-    """Keep what a run needs with the shapes of a point, which `kernel` has just computed. Code that calls back into Python, for
-    operations on matrices, is not for this."""
-    if task.slot is None or kernel.caller is not None or not kernel.plans:
+    """Keep what a run needs with the shapes of a point, which `kernel` has just computed."""
+    entry = None if task.slot is None else entry_of(kernel)
+    if task.slot is None or entry is None:
         return
+    counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
+    if task.counts is None:
+        keep_tensors(task, counts)
+    task.slot.store.put(entry_name(task.slot, counts, point, task.seeds), json.dumps(entry).encode())
+
+
+def entry_of(kernel: TensorKernel) -> dict[str, Any] | None:
+    """What a run needs with the shapes that a kernel has planned first. Code that calls back into Python, for operations on
+    matrices, is not for this."""
+    if kernel.caller is not None or not kernel.plans:
+        return None
     from adcli.task.native import code_words
     shapes, plan = next(iter(kernel.plans.items()))
-    counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
     interface, succession = kernel.interface, kernel.succession
-    entry = {
+    return {
         "code": code_name(code_words(kernel.module, succession is not None)),
         "inputs": [p.name for p in interface.inputs], "counts": interface.counts, "made": interface.made,
         "copies": interface.copies, "whole": [name for name, _ in interface.whole], "flag": interface.flag,
@@ -195,6 +208,76 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
         "places": [(n, *place) for n, place in plan.places.items()], "memory": plan.memory, "needed": plan.needed,
         "outputs": plan.outputs, "actions": [(KINDS.index(type(a)), *a) for a in plan.actions], "idle_window": plan.idle_window,
         "instructions": plan.instructions, "worth": succession.worth if succession else 0}
-    if task.counts is None:
-        keep_tensors(task, counts)
-    task.slot.store.put(entry_name(task.slot, counts, point, task.seeds), json.dumps(entry).encode())
+
+
+# ---------------------------------------------------------------- code of a program that need not be there
+
+class KeptCode:
+    """Native code of a program with these inputs: from the cache, which may have it under the `words` for the shapes of the first
+    call; else, and for other shapes, that of `made`."""
+
+    def __init__(self, words: Sequence[str], inputs: Sequence[Param], precision: str, made: Callable[[], TensorKernel]) -> None:
+        self.words, self.inputs, self.precision, self.made = words, inputs, precision, made
+        self.store = Store(location(), to_stderr)
+        self.name: str | None = None
+        self.replay: Replay | None = None
+        self.kept: object = None
+
+    @cached_property
+    def kernel(self) -> TensorKernel:
+        return self.made()
+
+    def __call__(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name."""
+        if self.name is None:
+            self.name = point_name(["kept code", *self.words, self.precision], self.inputs, point)
+            self.replay = self.found()
+        if (replay := self.replay) is not None:
+            try:
+                return replay(point)
+            except Unplanned:
+                self.replay = None
+        found: dict[str, Any] = self.kernel(point)
+        if self.kept is not self.kernel.kernel and len(self.kernel.plans) == 1:
+            self.keep(point)
+        return found
+
+    def found(self) -> Replay | None:
+        """The entry of the cache."""
+        data = self.store.get(self.name) if self.name else None
+        entry = json.loads(data) if data else {}
+        kernel = stored(self.store, entry["code"]) if entry else None
+        return None if kernel is None else array_replay()(entry, self.inputs, self.precision, None, kernel)
+
+    def keep(self, point: Mapping[str, Any]) -> None:
+        """Keep what runs with the shapes of the first call need, if they are those of this one; again once code is made well."""
+        self.kept = self.kernel.kernel
+        same = self.name == point_name(["kept code", *self.words, self.precision], self.inputs, point)
+        if self.name and same and (entry := entry_of(self.kernel)) is not None:
+            self.store.put(self.name, json.dumps(entry).encode())
+
+
+def point_name(words: Sequence[str], inputs: Sequence[Param], point: Mapping[str, Any], integers: bool = False) -> str:
+    """The name of the entry under these words for points of such shapes, with such integers: those that are numbers, or all.
+    Nothing where our own files cannot be read."""
+    given = []
+    for p in inputs:
+        x = point[p.name]
+        told = p.var.integer and (integers or not shape_of(x))
+        given.append([p.name, shape_of(x), sha256(integer_bytes(x)).hex() if told else ""])
+    try:
+        return code_name([*words, json.dumps(given)])
+    except OSError:
+        return ""
+
+
+def integer_bytes(x: Any) -> bytes:
+    import numpy as np
+    return np.asarray(x, np.int64).tobytes()
+
+
+def words_of(program: Program) -> list[str]:
+    """What tells a program from all others: its text, and how its sums may be taken."""
+    from adcli.lang.printing.printer import print_program
+    source = program.source
+    return [print_program(program), str(source and (source.exact_order, source.checkpoint, source.equations))]

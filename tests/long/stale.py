@@ -24,7 +24,8 @@ PLACES = ("lang/ir/primitives.py", "lang/modes/reverse.py", "lang/simplify/simpl
 SMALL = re.compile(r"(?<=[ (])[0-9](?=[ ),])|(?<= )[+*-](?= )|(?<=\()-(?=\w)")
 """What another version may have otherwise: a digit, an operator."""
 LINES = ("grad -e v=tan(x)*softplus(y) --at x=0.3,y=2", "grad -e v=atan2(x,y)+x/y --at x=0.3,y=2",
-         "hessian -e v=exp(x)*y --at x=1,y=2", "grad t.ad --at A=[[1,2],[3,4]]", "jvp -e v=hypot(x,y) --at x=3,y=4 --tangent x=1")
+         "hessian -e v=exp(x)*y --at x=1,y=2", "grad t.ad --at A=[[1,2],[3,4]]", "jvp -e v=hypot(x,y) --at x=3,y=4 --tangent x=1",
+         f"minimize m.ad --at x={[0.5] * 12} --subject-to c<=2".replace(", ", ","))
 RUN = "import sys; sys.path[:0] = [sys.argv.pop(1)]; {}from adcli.__main__ import main; main()"
 OTHER = "from adcli.codegen.machine import veclib; veclib.processor = lambda: {!r}; "
 
@@ -46,12 +47,13 @@ def replay(data: bytes, command: Command) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         trees = [Path(folder, name) for name in ("a", "b")]
         (Path(folder) / "t.ad").write_text("input A(M, N)\nv +=! A(i, j)*tanh(A(i, j))\n")
+        (Path(folder) / "m.ad").write_text("input x(N)\nv +=! (x(i+1) - x(i)**2)**2 + exp(x(i))\nc +=! x(i)**2\noutput v, c\n")
         for tree in trees:
             install(tree)
         changed = edit(trees[1], r)
         for tree in trees:
             plain(tree)
-        answers = [go(folder, tree, line, "--no-cache") for tree in trees]
+        answers = [go(folder, tree, line, cache="none") for tree in trees]   # a relative path is no cache
         order = [*r.choices((0, 1), k=2), 0, 1]
         for i in order:
             if (found := go(folder, trees[i], line)) != answers[i]:
@@ -89,10 +91,10 @@ def plain(tree: Path) -> None:
         os.utime(path, (315532800, 315532800))
 
 
-def go(folder: str, tree: Path, line: list[str], *more: str, processor: str = "") -> tuple[int, str]:
+def go(folder: str, tree: Path, line: list[str], processor: str = "", cache: str | None = None) -> tuple[int, str]:
     """Exit code and answer of a version."""
     before = OTHER.format(processor) if processor else ""
-    environment = {**os.environ, "ADCLI_CACHE_DIR": f"{folder}/cache", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", RUN.format(before), str(tree), *line, *more], cwd=folder, env=environment,
+    environment = {**os.environ, "ADCLI_CACHE_DIR": cache or f"{folder}/cache", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", RUN.format(before), str(tree), *line], cwd=folder, env=environment,
                           capture_output=True, text=True, timeout=100, check=False)
     return done.returncode, done.stdout

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import rosen_hess
 
 import adcli
+from adcli.task import entries
 
 X = np.array([0.3, 1.2, 0.0, 2.5])
 
@@ -66,3 +67,32 @@ def test_a_loop_of_a_million_operations_has_the_matrix_of_its_steps():
 def test_what_is_too_large_says_so():
     with pytest.raises(adcli.AdError, match="the sparsity pattern is too large"):   # and makes no points, of 160 GB
         adcli.compile("input x(N)\nv +=! exp(x(i)*x(j))").jacobian().sparse(x=np.ones(100_000))
+
+
+GATHERED = adcli.compile("input x(N), int32 k(N)\nv +=! (1 + i)*x(i)**4*x(k(i)) + exp(x(i))")
+POINTS = [{"x": np.linspace(0.1, 1, n), "k": (np.arange(n) + shift) % n} for n, shift in [(30, 1), (30, 2), (20, 1), (30, 1)]]
+
+
+def matrices_at_points():
+    """The Hessian at all points, by one function and by a new one at each."""
+    one = GATHERED.hessian()
+    return [h.sparse(at).toarray() for at in POINTS for h in (one, GATHERED.hessian())]
+
+
+def test_entries_that_the_cache_has_are_not_derived_again_and_are_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADCLI_CACHE_DIR", "nowhere")
+    plain = matrices_at_points()
+    assert plain[0] == pytest.approx(GATHERED.hessian()(POINTS[0])["d2v_dx_dx"], rel=1e-14)
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    for _ in range(2):   # while entries come into being, and when they are there
+        assert all(map(np.array_equal, matrices_at_points(), plain))
+    with monkeypatch.context() as nothing:
+        nothing.setattr(entries, "hessian_entries", None)
+        assert np.array_equal(GATHERED.hessian().sparse(POINTS[2]).toarray(), plain[4])
+    with pytest.raises(adcli.AdError, match="out of range"):
+        GATHERED.hessian().sparse({**POINTS[2], "k": np.full(20, 20)})
+    for file in (tmp_path / "cache").iterdir():
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    assert all(map(np.array_equal, matrices_at_points(), plain))
