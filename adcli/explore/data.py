@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf, isfinite
@@ -24,7 +25,7 @@ from adcli.answers.diagnose import described, letter
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
-from adcli.explore.formulas import derivative_labels, lines, rows, source_lines, spelled
+from adcli.explore.formulas import derivative_labels, guarded, lines, rows, source_lines, spelled
 from adcli.explore.sweeps import Shown, shown
 from adcli.lang.analyse.numeric_rules import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
@@ -145,13 +146,25 @@ class Document:
         self.source, self.program, self.programs = source, program, programs
         self.values, self.sizes, self.wrt = values, sizes, wrt
         self.names, self.rules = name_table(program), Rules(program)
+        self.derived = ((TANGENT, programs.tangents), (ADJOINT, programs.adjoints))
         self.called = spelled({"value": programs.primal, "tangent": programs.forward, "adjoint": programs.reverse},
                               programs.seen, len(programs.everything.results) - 1)
-        everyone = {*self.names.values(), *(r.name for r in program.results)}
-        self.owners = {key: {derivative_labels(name, key)["plain"] for name in everyone} for key in (TANGENT, ADJOINT)}
+        for key, places in self.derived:
+            self.name(key, places)
         self.counts = {p.name for p in counts(program)}
         self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
         self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
+
+    def name(self, key: str, places: Mapping[Atom, int]) -> None:
+        """Call each derivative like a value that it is of: in a program of its own another one may have that name."""
+        at = defaultdict[int, list[str]](list)
+        for v, place in places.items():
+            at[place].append(self.names[v])
+        for place, names in at.items():
+            labels = [derivative_labels(name, key) for name in names]
+            if self.called["plain"][place] not in [each["plain"] for each in labels]:
+                for style, label in labels[0].items():
+                    self.called[style][place] = label
 
     def made(self) -> Json:
         return {
@@ -169,15 +182,15 @@ class Document:
         return [number(x, self.sizes) for x in shape_of(atom)]
 
     def derivatives(self, atom: Atom) -> Json:
-        """Where the tangent and the adjoint of a value are found, and what they are called where that is the place of another
-        one, of which they are `copied`."""
-        both = (("tangent", self.programs.tangents), ("adjoint", self.programs.adjoints))
-        found = {key: places[atom] for key, places in both if atom in places}
-        name = self.names[atom] if isinstance(atom, Var) else ""
-        copied = {key: labels for key, place in found.items()
-                  if (labels := derivative_labels(name, key))["plain"] != (owner := self.called["plain"][place])
-                  and owner in self.owners[key]}
-        return {**found, "copied": copied} if copied else found
+        """Where the tangent and the adjoint of a value are found, and its name and formula where no line makes it: it is at the
+        place of another one, of which it is a copy, or exists under a condition."""
+        found = {key: places[atom] for key, places in self.derived if atom in places}
+        name, made = self.names[atom] if isinstance(atom, Var) else "", {}
+        for key, place in found.items():
+            labels = derivative_labels(name, key)
+            if place in self.programs.guards or labels["plain"] != self.called["plain"][place]:
+                made[key] = {"name": labels, "formula": guarded(*self.programs.guards.get(place, ([], place)))}
+        return {**found, "made": made} if made else found
 
     def input(self, p: Param) -> Json:
         given = {"default": p.default, "low": p.low, "high": p.high}

@@ -6,7 +6,7 @@ their own, the adjoints in the order of the reverse sweep.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from adcli.codegen.documents.notation import Label, Unicode
@@ -61,18 +61,19 @@ class FormulaWriter(ScalarWriter):
 
 
 def rows(program: Program, seen: Mapping[Atom, int], derivative: bool) -> list[Json]:
-    """The rows of a program: those of its values, or of its `derivative` lines."""
+    """The rows of a program: those of its values, or of its `derivative` lines. The first line that makes a value has one,
+    not the last, by which it is zero where it does not exist."""
     if has_tensors(program):
         return [tensor_row(line) for line in lines(program, "prefix", seen, "derivative")
                 if line.get("values") and (line["kind"] == "derivative") == derivative]
-    names, found = name_table(program), []
+    names, found = name_table(program), dict[int, Json]()
     first = list(FormulaWriter(program, seen, "plain").rows())
     second = FormulaWriter(program, seen, "unicode", {e for e, _ in first}).rows()
     for (e, plain), (_, unicode) in zip(first, second, strict=True):
-        if (e.group > 0) == derivative and e.outs[0] in seen:
-            found += [{"op": next(iter(origins([e])), None), "name": names[o], "value": seen[o],
-                       "formula": {"plain": plain, "unicode": unicode}} for o in e.outs]
-    return found
+        for o in e.outs if (e.group > 0) == derivative and e.outs[0] in seen else ():
+            found.setdefault(seen[o], {"op": next(iter(origins([e])), None), "name": names[o], "value": seen[o],
+                                       "formula": {"plain": plain, "unicode": unicode}})
+    return [*found.values()]
 
 
 def tensor_row(line: Json) -> Json:
@@ -100,6 +101,14 @@ def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) 
 def derivative_labels(name: str, kind: str) -> Json:
     """The name of the tangent or the adjoint of a value in each style."""
     return {"plain": PREFIXES[kind] + name, "unicode": Unicode(number).label(Label(name), kind)}
+
+
+def guarded(guard: Sequence[tuple[int, bool]], value: int) -> list[str | int]:
+    """The formula of a value under a condition, that truth values hold or, negated, do not; without one it is a copy."""
+    if not guard:
+        return [value]
+    literals = [["" if holds else "not ", place] for place, holds in guard]
+    return [x for i, literal in enumerate(literals) for x in (" and " if i else "", *literal) if x != ""] + [" ? ", value, " : 0"]
 
 
 def marked(name: str, kind: str) -> tuple[str, str]:

@@ -33,8 +33,10 @@ class Shown:
     """The programs of the panes, and `everything`, whose last result is the status.
 
     `seen` has for each variable of a pane the result of `everything` that is its value; `tangents` and `adjoints` those of the
-    tangent and the adjoint of a variable of the primal. `tangent_seeds` and `cotangent_seeds` are the inputs of `everything` that
-    come behind those of the program; a seed that is always 1 is none of them.
+    tangent and the adjoint of a variable of the primal. `guards` says of such a result that no line of a pane makes, as under an
+    arm of a `select`, when it exists (truth values, each as it is or negated), and the result that it is then. `tangent_seeds`
+    and `cotangent_seeds` are the inputs of `everything` that come behind those of the program; a seed that is always 1 is none
+    of them.
     """
 
     primal: Program
@@ -47,6 +49,7 @@ class Shown:
     seen: dict[Atom, int]
     tangents: dict[Atom, int]
     adjoints: dict[Atom, int]
+    guards: dict[int, tuple[list[tuple[int, bool]], int]]
 
 
 def numbered(program: Program) -> Program:
@@ -102,14 +105,19 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
         for v in defined(derived):   # what stands inside of a rule
             if v not in seen:
                 seen[v] = result(as_number(sweep.b, v))
+    lines = {*seen.values()}
+    guards = {found[v]: ([(seen[c], holds) for c, holds in term.guard], seen[term.atom])
+              for sweep, found in ((tangents, of_tangents), (adjoints, of_adjoints)) for v, term in sweep.terms.items()
+              if term.guard and found[v] not in lines}
     rough = with_status(replace(reverse, equations=tuple(adjoints.b.equations)), primal, wrt)
     names = Names.of(rough)
     ends = (*[Result(names.fresh("r"), a) for a in results], Result(names.fresh("status"), rough.results[-1].atom))
     first, second = (seeds_of(sweep, names) for sweep in (tangents, adjoints))
     given = (*[replace(p, seed=None) for p in primal.params], *first.params, *second.params)
     merged = Program(given, (*tangents.b.equations, *rough.equations), ends, program.source)
+    of_primal = {same[v]: k for v, k in of_adjoints.items() if v in same}
     return Shown(primal, forward, reverse, run(reverse, [simplify]), substitute(merged, first.ones | second.ones),
-                 first.params, second.params, seen, of_tangents, {same[v]: k for v, k in of_adjoints.items() if v in same})
+                 first.params, second.params, seen, of_tangents, of_primal, guards)
 
 
 def derivatives(sweep: EmittedSweep, ends: Sequence[Atom], results: Sequence[Result]) -> dict[Atom, Atom]:

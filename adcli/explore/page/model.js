@@ -74,6 +74,8 @@ export function modelOf(doc) {
         way: (state) => WAYS[state.mode],
         named: (slot, state) => doc.names[state.notation][slot],
         formula: (row, state) => spelled(row.formula[state.notation], (slot) => doc.names[state.notation][slot]),
+        made: ({name, formula}, state) =>
+            `${name[state.notation]} = ${spelled(formula, (slot) => doc.names[state.notation][slot])}`,
         statement: (row, state) => statement(row, doc.names[state.notation], state.notation),
         filled: (row, state, values) => spelled(row.formula[state.notation], (slot, alone) => operand(values.at(slot), alone)),
         rows: (state) => rows(doc, inputs, outputs, WAYS[state.mode]),
@@ -149,7 +151,7 @@ function end(x) {
 function about(source) {
     const lines = source.split("\n"), end = lines.findIndex((line) => !line.startsWith("# "));
     const text = lines.slice(0, end < 0 ? lines.length : end).map((line) => line.slice(2).trim()).join(" ");
-    return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+    return /^.*?(?<!\b[A-Z])\.(?= |$)/.exec(text)?.[0] ?? text;   // not at an initial
 }
 
 /** The rows of the evaluation table: inputs, operations, outputs that no operation is called like. */
@@ -158,7 +160,7 @@ function rows(doc, inputs, outputs, way) {
     const primal = new Map(doc.table.primal.map((row) => [row.value, row]));
     const entry = (each, op, word) => ({
         op, name: each.name, value: each.value, constant: each.constant, row: primal.get(each.value), word,
-        derived: each[way] === undefined ? null : {value: each[way], row: derived.get(each[way]), copied: each.copied?.[way]},
+        derived: each[way] === undefined ? null : {value: each[way], row: derived.get(each[way]), made: each.made?.[way]},
     });
     const made = doc.operations.flatMap((operation, k) => operation.outs.map((out) => entry(out, k, operation.name)));
     const names = new Set(made.map((each) => each.name));

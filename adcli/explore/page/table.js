@@ -39,9 +39,9 @@ function row(model, state, each) {
     }];
 }
 
-/** What makes a tangent or an adjoint: a line of the derivative, another one that it is a copy of, or the seed. */
-function origin(model, state, {value, row: by, copied}) {
-    if (copied) return `${copied[state.notation]} = ${model.named(value, state)}`;
+/** What makes a tangent or an adjoint: a line of the derivative, a copy of another one or, under a condition, the seed. */
+function origin(model, state, {value, row: by, made}) {
+    if (made) return model.made(made, state);
     return by ? model.statement(by, state) : `${model.named(value, state)}, the seed`;
 }
 

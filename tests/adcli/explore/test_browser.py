@@ -270,6 +270,9 @@ def test_every_row_says_where_its_derivative_comes_from(browser, folder):
         assert len(parts) == len(set(parts)), parts
     made.click("input[value=forward]")
     assert made.texts("[data-pane=table] td.derived.formula")[:2] == ["ẋ, the seed", "ẏ, the seed"]
+    made = page(browser, folder, "-e", "v = x > 0 ? x*y : 0", "--at", "x=1,y=2")
+    origins = made.texts("[data-pane=table] td.derived.formula")
+    assert origins == ["x̄ = i1 ? x̄2 : 0", "ȳ = x × v̄", "", "ī2 = i1 ? v̄ : 0", "v̄, the seed"]
     made.quiet()
 
 
@@ -413,12 +416,12 @@ def test_what_is_not_finite_is_marked_and_explained(browser, folder):
 
 def test_hostile_names_and_comments_are_text(browser, folder):
     source = folder / "<img src=x onerror=alert(1)>.ad"
-    source.write_text("# <script>document.title = 'had'</script>. More.\n"
+    source.write_text("# <script>document.title = 'had'</script> of J. Doe. More.\n"
                       "__proto__ = 2*x  # <b onclick=alert(1)>\nv = __proto__*x\n", encoding="utf-8")
     made = page(browser, folder, source, "--at", "x=3")
     made.press("END")
     assert browser.title == source.name and made.text("h1") == source.name
-    assert made.text("#about") == "<script>document.title = 'had'</script>."
+    assert made.text("#about") == "<script>document.title = 'had'</script> of J. Doe."
     assert made.results == {"v": "18", "∂v/∂x": "12"}
     assert made.run("return document.querySelectorAll('img, b[onclick], h1 *').length") == 0
     made.quiet()

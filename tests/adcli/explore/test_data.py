@@ -38,6 +38,7 @@ from session_seed import drawn, half
 
 from adcli.explore import data
 from adcli.explore.data import document
+from adcli.explore.formulas import derivative_labels
 from adcli.explore.sweeps import defined
 from adcli.why.causes import Words
 
@@ -150,7 +151,7 @@ def test_beyond_a_limit_there_is_a_fault_with_its_fix(monkeypatch) -> None:
 def test_what_a_sweep_ends_with_is_a_line_of_its_program() -> None:
     """Also where it is let in under a condition only, and where nothing reaches an input."""
     made = page("input x, y, z\nv = x > 0 ? sqrt(x) * y : 2")
-    rows = {row["name"]: row["value"] for row in made["table"]["adjoint"] + made["table"]["tangent"]}
+    rows = {made["names"]["plain"][row["value"]]: row["value"] for row in made["table"]["adjoint"] + made["table"]["tangent"]}
     assert [rows[f"d_d{x['name']}"] for x in made["inputs"][:2]] == [x["adjoint"] for x in made["inputs"][:2]]
     assert rows["dv"] == made["outputs"][0]["tangent"] and "adjoint" not in made["inputs"][2]
 
@@ -387,6 +388,34 @@ def test_what_a_derivative_is_a_copy_of() -> None:
     """Values whose adjoints are one have the place of one of them, and say so."""
     made = page("a = 2*x\nb = a + y\nc = b - 1\nv = sin(c) + 3")
     outs = {out["name"]: out for operation in made["operations"] for out in operation["outs"]}
-    assert outs["b"]["copied"] == {"adjoint": {"plain": "d_db", "unicode": "b̄"}}
-    assert made["names"]["plain"][outs["b"]["adjoint"]] == made["names"]["plain"][outs["c"]["adjoint"]] == "d_dc"
-    assert outs["c"]["copied"] == {"tangent": {"plain": "dc", "unicode": "ċ"}}
+    place = outs["b"]["adjoint"]
+    assert outs["b"]["made"] == {"adjoint": {"name": {"plain": "d_db", "unicode": "b̄"}, "formula": [place]}}
+    assert place == outs["c"]["adjoint"] and made["names"]["plain"][place] == "d_dc"
+    assert outs["c"]["made"]["tangent"]["name"] == {"plain": "dc", "unicode": "ċ"}
+
+
+ARMS = ("v = x > 0 ? x*y : 0", "v = x < 1 ? sin(x) : cos(x) + log(y)", "v = max(x, y)*clamp(x, 0, y)",
+        "u = x\nu = u*x\nu = u + x\nv = u")
+
+
+@pytest.mark.parametrize("text", [*[p.read_text() for p in SCALARS], *AWKWARD, *ARMS], ids=lambda text: text[:30])
+def test_every_derivative_has_one_origin_that_names_others(text) -> None:
+    """A line of the sweep, a copy, a condition, or the seed; and no value is called like another one that makes it."""
+    try:
+        made = page(text)
+    except AdError:   # a loop
+        return
+    names = made["names"]["plain"]
+    for way, ends in (("tangent", made["inputs"]), ("adjoint", made["outputs"])):
+        rows = {row["value"]: row for row in made["table"][way]}
+        assert len(rows) == len(made["table"][way])
+        for each in [*made["inputs"], *(out for operation in made["operations"] for out in operation["outs"])]:
+            said = each.get("made", {}).get(way)
+            own = derivative_labels(each["name"], way)["plain"]
+            if way not in each:
+                continue
+            place = each[way]
+            assert said or place in rows or place in [end.get(way) for end in ends]
+            left = said["name"]["plain"] if said else names[place]
+            read = said["formula"] if said else rows[place]["formula"]["plain"] if place in rows else []
+            assert left == own and own not in [names[x] for x in read if isinstance(x, int)], (way, left, read)
