@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,13 +90,20 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         made = empty_columns(len(outputs), rows, real.char)
         return dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)), True
 
+    spread = filling(defaults, real)
+    return quick
+
+
+def filling(defaults: Mapping[str, float], real: np.dtype) -> Callable[[dict[str, Any], tuple[int, ...]], dict[str, Any] | None]:
+    """Function that makes arrays where there are numbers; None where there are none, or something else."""
+    single, empty = real.char == "f", np.empty
+
     def spread(given: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any] | None:
-        """Arrays where there are numbers; None where there are none, or something else."""
         found, numbers = {**defaults, **given}, 0
         for name, x in found.items():
             kind = type(x)
             if kind is float or kind is np.float64 or kind is real.type or (kind is int and -EXACT < x < EXACT):
-                if code == "f" and kind is not real.type and abs(x) >= FIRST_TOO_LARGE:
+                if single and kind is not real.type and abs(x) >= FIRST_TOO_LARGE:
                     return None
                 found[name] = column = empty(shape, real)
                 column.fill(x)
@@ -105,7 +112,7 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
                 return None
         return found if numbers else None
 
-    return quick
+    return spread
 
 
 def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,

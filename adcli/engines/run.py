@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 from adcli.answers.reporter import Reporter
 from adcli.input.settings import ResultOptions
@@ -21,9 +22,8 @@ from adcli.output.streams import Progress, packed_destination, require_parquet, 
 from adcli.rows.manifest import DoneParts, Entry, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables
-from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
+from adcli.rows.sum_report import Summed, SumReport, other_shapes
 from adcli.rows.sum_run import require_shapes
-from adcli.rows.sums import Sums
 from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
@@ -128,12 +128,11 @@ class PartsRun:
     def _write_sums(self) -> None:
         """Add up what the parts have added up, in their order."""
         entries = self.kept.in_order()
-        total, shapes = added(entries)
-        require_shapes(self._name, shapes)
-        names = sum_names(self.task.signature, self.options)
+        summed = added(entries)
+        require_shapes(self._name, summed.shapes)
         first = entries[0]
-        report = SumReport(self.task, self.options, names, total, first["separator"], first["comma"], self.reporter, shapes)
-        with packed_destination(self.options.output, self.options.document and bool(names.groups)) as out:
+        report = SumReport(self.task, self.options, summed, first["separator"], first["comma"], self.reporter)
+        with packed_destination(self.options.output, self.options.document and bool(report.names.groups)) as out:
             report.write(out)
 
     @property
@@ -206,27 +205,28 @@ class PartsRun:
             say(f"{self._name}: {plural(len(self.failed), 'part')} of {len(self.parts)} failed{more}, the rest is done{again}")
 
 
-def added(entries: Sequence[Entry]) -> tuple[Sums, Shapes | None]:
-    """The sums of parts, and their shapes, those of the first part that has rows. BadTable where another one has other shapes."""
-    total, shapes = sums_of(entries[0])
+def added(entries: Sequence[Entry]) -> Summed:
+    """The sums of parts, with the shapes of the first part that has rows. BadTable where another one has other shapes."""
+    total = sums_of(entries[0])
     for entry in entries[1:]:
-        sums, there = sums_of(entry)
-        if shapes == {}:
-            total, shapes = sums, there
-        elif there == {}:
+        found = sums_of(entry)
+        if total.shapes == {}:
+            total = found
+        elif found.shapes == {}:
             continue
-        elif shapes != there:
-            assert shapes and there
-            raise BadTable(f"{one_line(entry['source'])}: {other_shapes(shapes, there)}")
+        elif total.shapes != found.shapes:
+            assert total.shapes and found.shapes
+            raise BadTable(f"{one_line(entry['source'])}: {other_shapes(total.shapes, found.shapes)}")
         else:
-            total.merge(sums)
-    return total, shapes
+            sums: Any = total.sums   # with groups or without, as those of all parts
+            sums.merge(found.sums)
+    return total
 
 
-def sums_of(entry: Entry) -> tuple[Sums, Shapes | None]:
-    """The sums of a part, and their shapes."""
+def sums_of(entry: Entry) -> Summed:
+    """The sums of a part."""
     shapes = entry["shapes"]
-    return unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()}
+    return Summed(unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()})
 
 
 class PartsBar:

@@ -25,7 +25,7 @@ from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS
 
 if TYPE_CHECKING:
-    from adcli.propagate.monte_carlo import ModelVerdict, Sampled, Told
+    from adcli.propagate.monte_carlo import Sampled, Told
 
 ROUNDING = 1e-15
 """Of the contributions of inputs to a value, what rounding may move."""
@@ -204,16 +204,17 @@ class Budgets:
         elif output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):
             self.say(f"note: to first order, no uncertain input changes {v} here;"
                      " try ⟦--second-order⟧ or ⟦--monte-carlo 100000⟧")
-        verdicts = [i.agreement for i in (output.wider, output.interval) if i and i.agreement]
-        if sampled and verdicts:
-            self.judge(v, verdicts[-1], verdicts[0] if output.wider else None, samples, sampled, all_normal, smooth)
+        if sampled and output.verdicts:
+            self.judge(output, samples, all_normal, smooth)
         if sampled and self.sampling and self.sampling.samples is None and not sampled.stable:
             self.say(f"note: {samples} samples did not make the figures of {v} stable; its distribution may have heavy tails")
 
-    def judge(self, v: str, linear: ModelVerdict, quadratic: ModelVerdict | None, samples: int, sampled: Sampled, curved: bool,
-              smooth: bool) -> None:
+    def judge(self, output: OutputBudget, samples: int, curved: bool, smooth: bool) -> None:
         """Say what Monte Carlo thinks of the models, where it is not simply that the linear one is good enough. The second order
         may help where all inputs are normal, so that only what is `curved` can be wrong with the linear one."""
+        v, sampled, linear = output.name, output.sampled, output.verdicts[-1]
+        quadratic = output.verdicts[0] if output.wider else None
+        assert sampled is not None, "a verdict is on samples"
         if linear.verdict == "differs":
             otherwise = "use the Monte Carlo figures"
             better = {None: "it is not smooth" if not smooth else "try ⟦--second-order⟧" if curved else otherwise,

@@ -72,6 +72,11 @@ class OutputBudget:
     wider: CoverageInterval | None = None
     sampled: Sampled | None = None
 
+    @property
+    def verdicts(self) -> list[ModelVerdict]:
+        """Comparisons of the models with samples: of the quadratic one, then of the linear one."""
+        return [i.agreement for i in (self.wider, self.interval) if i and i.agreement]
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -289,6 +294,16 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
         yield json_text(record(budget, lambda x: json_number(x, number))) + "\n"
 
 
+def interval_record(of: CoverageInterval, written: Callable[[float], object]) -> dict[str, Any]:
+    """A coverage interval as an object, with the verdict of samples on it."""
+    found: dict[str, Any] = {"k": written(of.k), "U": written(of.expanded), "low": written(of.low), "high": written(of.high)}
+    if of.agreement:
+        tolerance, low, high, verdict = of.agreement
+        found["monte_carlo"] = {"tolerance": written(tolerance), "low_off": written(low), "high_off": written(high),
+                                "verdict": verdict}
+    return found
+
+
 def record(budget: Budget, written: Callable[[float], object]) -> dict[str, Any]:
     """Everything known at a point; `written` is a number as it stands there."""
     def numbers(found: Mapping[str, float]) -> dict[str, object]:
@@ -296,13 +311,6 @@ def record(budget: Budget, written: Callable[[float], object]) -> dict[str, Any]
 
     def pairs(found: Correlations) -> dict[str, object]:
         return {f"{v}:{w}": written(r) for (v, w), r in found.items()}
-
-    def interval(of: CoverageInterval) -> dict[str, object]:
-        record: dict[str, object] = numbers({"k": of.k, "U": of.expanded, "low": of.low, "high": of.high})
-        if of.agreement:
-            tolerance, low, high, verdict = of.agreement
-            record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}
-        return record
 
     outputs = budget.outputs
     found: dict[str, Any] = {"at": numbers(budget.at), "spread": numbers(budget.u),
@@ -316,11 +324,11 @@ def record(budget: Budget, written: Callable[[float], object]) -> dict[str, Any]
         found["correlation"] = pairs(budget.correlations)
     if budget.sampling:
         found["coverage"] = budget.sampling.coverage
-        found["interval"] = {o.name: interval(o.interval) for o in outputs if o.interval}
+        found["interval"] = {o.name: interval_record(o.interval, written) for o in outputs if o.interval}
     if any(o.quadratic for o in outputs):
         found["second_order"] = {
             o.name: {**numbers(dict(zip(("mean", "u"), o.quadratic, strict=True))),
-                     **({"interval": interval(o.wider)} if o.wider else {})} for o in outputs if o.quadratic}
+                     **({"interval": interval_record(o.wider, written)} if o.wider else {})} for o in outputs if o.quadratic}
     if budget.sampling and any(o.sampled for o in outputs):
         found["monte_carlo"] = {
             "samples": budget.samples, "seed": budget.sampling.seed,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.overlap import threads
 from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
@@ -53,6 +53,16 @@ class Done:
     sums: AnySums | None = None
     typed: ColumnBlock | None = None
     rest: Iterable[Done] = ()
+
+
+class ComputedRows(NamedTuple):
+    """Rows with the columns of all inputs, results and status levels, and the place of each row in its block."""
+
+    rows: Rows
+    columns: Mapping[str, Sequence[float]]
+    results: Sequence[Sequence[Any]]
+    levels: Sequence[float]
+    places: Sequence[int]
 
 
 class Work:
@@ -209,8 +219,9 @@ class Work:
             kept, told = self._kept(whole)
             piece = whole if len(kept) == len(part) else whole.only(kept)
             at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
-            yield self._written(piece, told, at, [[column[i] for i in kept] for column in results], [levels[i] for i in kept],
-                                block, [part[i] for i in kept])
+            computed = ComputedRows(piece, at, [[column[i] for i in kept] for column in results], [levels[i] for i in kept],
+                                    [part[i] for i in kept])
+            yield self._written(computed, told, block)
 
     def _computed(self, rows: Rows, columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[list[list[Any]], list[float]]]:
         """The results of rows, a column each, and their levels: of some rows after the other."""
@@ -228,9 +239,9 @@ class Work:
             return range(min(rows.faults)), faults[:1]
         return [i for i in kept if i not in rows.faults] if faults and self.policy == "skip" else kept, faults
 
-    def _written(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
-              results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
-        """Rows with their results, which are those at `places` of the block."""
+    def _written(self, computed: ComputedRows, faults: list[tuple[int, Fault]], block: bytes) -> Done:
+        """Rows of a block with their results."""
+        rows, columns, results, levels, places = computed
         words = self._words(levels, rows.faults) if self.words else None
         rough = [i for i in self._rough(results, levels) if self.strict or i not in rows.faults]
         told = next((i for i in rough if i not in rows.faults), None)

@@ -33,6 +33,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of results by their names."""
 
 
+class Summed(NamedTuple):
+    """The sums, and the shapes of what was added where that has shapes, each element with a sum of its own; of no rows none."""
+
+    sums: AnySums
+    shapes: Shapes | None = None
+
+
 def other_shapes(known: Shapes, found: Shapes) -> str:
     """The fault of results that have other shapes than those before."""
     name = next(name for name in known if known[name] != found[name])
@@ -86,15 +93,15 @@ class SumRow(NamedTuple):
 
 class SumReport:
     """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
-    `reporter` is told what is not finite although all rows are. `shapes` are those of the results of a program with
-    tensors, whose elements have a sum each."""
+    `reporter` is told what is not finite although all rows are."""
 
-    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: AnySums, separator: str, comma: bool,
-                 reporter: Reporter, shapes: Shapes | None = None) -> None:
-        self.task, self.options, self.names, self.total = task, options, names, total
+    def __init__(self, task: Task, options: ResultOptions, summed: Summed, separator: str, comma: bool,
+                 reporter: Reporter) -> None:
+        self.task, self.options, (self.total, shapes) = task, options, summed
+        self.names = names = sum_names(task.signature, options)
         self.separator, self.comma, self.reporter = separator, comma, reporter
         weights = [] if names.weights is None else [names.weights]
-        self.shapes: Shapes = dict.fromkeys(total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
+        self.shapes: Shapes = dict.fromkeys(self.total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)

@@ -15,7 +15,7 @@ from adcli.output.streams import packed_destination
 from adcli.rows.blocks import Done, Work
 from adcli.rows.reading import Reading
 from adcli.rows.stream import TableRun
-from adcli.rows.sum_report import Shapes, SumReport, sum_names
+from adcli.rows.sum_report import Shapes, Summed, SumReport, sum_names
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.summing import SumBlocks, Summing, rough_rows
 from adcli.rows.sums import Sums
@@ -25,7 +25,7 @@ from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.grouped_sums import AnySums
+    pass
 
 POINTS_AT_ONCE = 1 << 15
 """Points of a grid that are made at a time."""
@@ -66,7 +66,7 @@ class SumRun(TableRun):
         assert isinstance(self.first.work, Summing)
         self.total = self.first.work.added(self.total, done)
 
-    def summed(self) -> tuple[AnySums, Shapes | None]:
+    def summed(self) -> Summed:
         """The sums of all rows, and their shapes."""
         assert isinstance(self.first.work, Summing)
         self._write(lambda data: None)
@@ -74,11 +74,9 @@ class SumRun(TableRun):
         return self.first.work.summed(self.total)
 
     def write(self, out: BinaryIO) -> None:
-        total, shapes = self.summed()
-        require_shapes(self.name, shapes)
-        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.reporter,
-                           shapes)
-        report.write(out)
+        summed = self.summed()
+        require_shapes(self.name, summed.shapes)
+        SumReport(self.task, self.asked, summed, self.form.separator.decode(), self.form.comma, self.reporter).write(out)
 
 
 def require_shapes(name: str, shapes: Shapes | None) -> None:
@@ -106,7 +104,7 @@ def over_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     if first:
         which = f"the first of {many} such points of {total.rows}" if many > 1 else f"1 of {plural(total.rows, 'point')}"
         tell(first, which, options, reporter)
-    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False, reporter)
+    report = SumReport(task, options, Summed(total), "\t" if options.form == "tsv" else ",", False, reporter)
     with packed_destination(options.output) as out:
         report.write(out)
     return reporter.conclude(options.strict)

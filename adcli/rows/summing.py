@@ -17,7 +17,7 @@ from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.sum_report import Shapes, sum_names, weighted_by
+from adcli.rows.sum_report import Summed, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.sums import Sums
 from adcli.tables.appended import slices
@@ -94,8 +94,8 @@ class Summing(Work, ABC):
         """The sums of the rows so far, None of none, with those of a block; faults that are found in it go to the block."""
 
     @abstractmethod
-    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
-        """The sums, and the shapes of what was added, where that has shapes: of no rows there are none."""
+    def summed(self, total: Any) -> Summed:
+        """The sums of all rows."""
 
 
 class SumBlocks(Summing):
@@ -114,11 +114,11 @@ class SumBlocks(Summing):
         total.merge(done.sums)
         return total
 
-    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
+    def summed(self, total: Any) -> Summed:
         if total is None and self.grouped:
             from adcli.rows.grouped_sums import GroupedSums
             total = GroupedSums(self.adder.names, self.adder.factors)
-        return Sums(self.adder.names) if total is None else total, None
+        return Summed(Sums(self.adder.names) if total is None else total)
 
     def _in_arrays(self, lines: Any, block: Any) -> Done:
         count = len(lines)
@@ -132,7 +132,8 @@ class SumBlocks(Summing):
             sums: AnySums = self.adder.add_groups(columns, count, keys, numbers, weights)
         else:
             sums = self.adder.add_columns(columns, count, weights)
-        return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
+        rough = self._first_rough(sums, columns, range(count), block)
+        return Done(b"", count, count, [], *rough, self._outside_arrays(columns), sums)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
         kept, faults = self._kept(rows)
@@ -145,16 +146,14 @@ class SumBlocks(Summing):
             sums: AnySums = self.adder.add_groups(columns, count, [tuple(json.loads(text)) for text in known], numbers, weights)
         else:
             sums = self.adder.add_columns(columns, count, weights)
-        return self._done(sums, columns, self._outside(columns, ()), kept, rows.lines, faults, block)
+        rough = self._first_rough(sums, columns, kept, block)
+        return Done(b"", count, rows.lines, faults, *rough, self._outside(columns, ()), sums)
 
-    def _done(self, sums: AnySums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
-              faults: list[tuple[int, Fault]], block: Any) -> Done:
-        rows = len(kept)
-        many, first = self._first_rough(columns, kept, block) if sums.rough(self.strict) else (0, None)
-        return Done(b"", rows, lines, faults, many, first, outside, sums)
-
-    def _first_rough(self, columns: Mapping[str, Any], kept: Sequence[int], block: Any) -> tuple[int, tuple[int, Row]]:
+    def _first_rough(self, sums: AnySums, columns: Mapping[str, Any], kept: Sequence[int],
+                     block: Any) -> tuple[int, tuple[int, Row] | None]:
         """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
+        if not sums.rough(self.strict):
+            return 0, None
         many, first, row = rough_rows(self.task, self.constant, columns, len(kept), self.strict)
         line = kept[first] if not isinstance(block, bytes) else next(islice(self.table.split(block), kept[first], None))[1]
         return many, (line, row)

@@ -25,8 +25,8 @@ from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.sizes.binding import bind
 from adcli.output.streams import say
-from adcli.rows.blocks import Done, Work
-from adcli.rows.sum_report import Shapes, other_shapes
+from adcli.rows.blocks import ComputedRows, Done, Work
+from adcli.rows.sum_report import Summed, other_shapes
 from adcli.rows.sum_work import ArraySums
 from adcli.rows.summing import Summing
 from adcli.rows.sums import Key, Sums
@@ -34,7 +34,7 @@ from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.grouped_sums import AnySums
+    pass
 
 BLOCK = 1 << 16
 """Bytes of a block."""
@@ -161,8 +161,8 @@ class RowsToSum(Done):
 class TensorSumWork(Summing, TensorWork):
     """From the bytes of rows to their results."""
 
-    def _written(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
-                 results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
+    def _written(self, computed: ComputedRows, faults: list[tuple[int, Fault]], block: bytes) -> Done:
+        rows, columns, results, levels, places = computed
         weights = next((c for p, c in zip(self.table.inputs, rows.columns, strict=True) if p.name == self.weights), None)
         found = [SummedRow(rows.places[i], tuple(json.loads(text)) if self.grouped else (),
                            None if weights is None else float(weights[i]), [c[i] for c in results], int(levels[i]))
@@ -185,5 +185,5 @@ class TensorSumWork(Summing, TensorWork):
         done.faults.sort(key=lambda fault: fault[0])
         return total
 
-    def summed(self, total: Any) -> tuple[AnySums, Shapes | None]:
-        return (total.sums(), total.shapes) if total else (Sums(()), {})
+    def summed(self, total: Any) -> Summed:
+        return Summed(total.sums(), total.shapes) if total else Summed(Sums(()), {})
