@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adcli.lang.ir import Program
-from adcli.lang.ir.precision import PRECISIONS, Precision
+from adcli.lang.operations.precision import PRECISIONS, Precision
 
 
 @dataclass(frozen=True, slots=True)

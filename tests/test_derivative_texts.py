@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.sum_order import contracted

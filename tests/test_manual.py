@@ -84,8 +84,8 @@ def test_the_primitive_that_is_added_as_an_example(monkeypatch):
 def test_the_primitive_of_the_example_passes_every_table_test():
     """To third order, at special points, by every mode and back end: what the tests of all rows ask of it as of these."""
     files = ["tests/test_laws.py", "tests/test_accuracy.py", "tests/test_orders.py", "tests/test_conventions.py",
-             "tests/test_conformance.py", "tests/lang/ir", "tests/lang/derive", "tests/lang/analyse/test_exact_zeros.py",
-             "tests/lang/analyse/test_enclosure.py", "tests/codegen/rows"]
+             "tests/test_conformance.py", "tests/lang/ir", "tests/lang/operations", "tests/lang/derive",
+             "tests/lang/analyse/test_exact_zeros.py", "tests/lang/analyse/test_enclosure.py", "tests/codegen/rows"]
     chosen = "sech or test_every_operation_at"
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "manuals_row", "-k", chosen, "-n0", "--no-header", *files],
                           cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "tests/helpers")}, capture_output=True, text=True,

@@ -38,7 +38,7 @@ TESTED_AS = {
     "lang/lower/test_loops.py": (
         "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/printing/loop_plan"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),
-    "lang/modes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),
+    "lang/modes/test_comprehension_rules.py": ("lang/operations/comprehension", "lang/operations/elementwise"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
     "lang/passes/test_status.py": ("lang/passes/status_places", "lang/passes/status_tensors"),
     "lang/derive/test_derivatives.py": ("lang/derive/cost", "lang/derive/sweep_plans"),
@@ -46,7 +46,7 @@ TESTED_AS = {
     "lang/derive/test_entries.py": ("adcli/task/entries", "lang/derive/linear_statements"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
-    "lang/analyse/test_differences.py": ("lang/analyse/decisions", "lang/analyse/precise_differences"),
+    "lang/verify/test_differences.py": ("lang/verify/decisions", "lang/verify/precise_differences"),
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions"),
@@ -60,10 +60,10 @@ TESTED_AS = {
                                                 "codegen/scripts/rust"),
     "codegen/rows/test_tiers.py": ("codegen/rows/tier_up",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
-    "codegen/rows/test_direct.py": ("codegen/rows/call*",),
+    "codegen/builtins/test_direct.py": ("codegen/builtins/call*",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
-    "adcli/check/test_check_faults.py": ("lang/analyse/wrong_rules",),
+    "adcli/check/test_check_faults.py": ("lang/verify/wrong_rules",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
     "adcli/test_main.py": ("adcli/__main__",),
     # A room of the command line is one step of every verb, or one verb, and is tested as a whole.

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adcli.codegen.builtins.direct import Quick, never, with_arrays
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
 from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.codegen.machine.workers import PROBE
-from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.ir.precision import FIRST_TOO_LARGE
+from adcli.lang.operations.precision import FIRST_TOO_LARGE
 
 if TYPE_CHECKING:
     from adcli.codegen.modules.runtime import TensorKernel

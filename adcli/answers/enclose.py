@@ -107,7 +107,7 @@ def watched(known: Enclosure, task: Task, reporter: Reporter) -> None:
 
 def refuse_until(program: Program) -> None:
     """AdError where a loop ends at `until`: how many steps it takes may differ within a box, and from exact arithmetic."""
-    from adcli.lang.ir.recurrence import Recurrence
+    from adcli.lang.operations.recurrence import Recurrence
     for e in program.equations:
         if isinstance(e.op, Recurrence) and e.op.until is not None:
             raise AdError("--enclose needs a number of steps that no value decides; this loop ends at 'until'", e.span,
@@ -117,9 +117,9 @@ def refuse_until(program: Program) -> None:
 def refuse_computed_subscripts(program: Program) -> None:
     """AdError where a subscript is computed, as by argmax=!: which element it reads or writes may differ within a box, and from
     exact arithmetic."""
-    from adcli.lang.ir.comprehension import Comprehension, nested_reads
-    from adcli.lang.ir.matrix import MatrixOperation
-    from adcli.lang.ir.recurrence import Recurrence, whole_statements
+    from adcli.lang.operations.comprehension import Comprehension, nested_reads
+    from adcli.lang.operations.matrix import MatrixOperation
+    from adcli.lang.operations.recurrence import Recurrence, whole_statements
     given = {p.var for p in program.params if p.var.integer}
     for e in chain.from_iterable(whole_statements(e) if isinstance(e.op, Recurrence) else (e,) for e in program.equations):
         if not isinstance(e.op, Comprehension | MatrixOperation):
@@ -134,7 +134,7 @@ def refuse_computed_subscripts(program: Program) -> None:
 
 def refuse_undecided(whole: NumbersAt, box: GivenBox) -> None:
     """AdError where an operation on a matrix has no value at the middle, or is not proven to have one on the whole box."""
-    from adcli.lang.ir.matrix import NoValue
+    from adcli.lang.operations.matrix import NoValue
     thin = all(lo == hi for lo, hi in box.values())
     for e in whole.program.equations:
         if isinstance(e.op, NoValue):

@@ -11,7 +11,7 @@ from adcli.codegen.machine.kernel import run
 from adcli.input.nested import arrays_of
 from adcli.lang.ir import Program, Result, Var
 from adcli.lang.ir.errors import AdError, Unfit
-from adcli.lang.ir.precision import PRECISIONS, SINGLE, Precision
+from adcli.lang.operations.precision import PRECISIONS, SINGLE, Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
@@ -188,9 +188,9 @@ def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str],
     import numpy as np
 
     from adcli.input.arrays import filled
-    from adcli.lang.ir.recurrence import Recurrence  # none in a warm run of numbers
     from adcli.lang.modes.forward import jvp_with_sweep
     from adcli.lang.modes.reverse import vjp_with_sweep
+    from adcli.lang.operations.recurrence import Recurrence  # none in a warm run of numbers
     from adcli.task.native import native
     derived, sweep = vjp_with_sweep(program, wrt, list(seeds)) if reverse else jvp_with_sweep(program, wrt)
     inside = {o for e in program.equations if reverse and isinstance(e.op, Recurrence) for o in e.outs}

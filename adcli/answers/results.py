@@ -11,7 +11,7 @@ from adcli.answers.reporter import Reporter
 from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text

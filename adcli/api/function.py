@@ -19,7 +19,7 @@ from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
 from adcli.task.derive import chosen, derived
 from adcli.task.native import compiled
@@ -29,7 +29,7 @@ from adcli.task.verbs import VERBS, MatrixKind
 if TYPE_CHECKING:
     import numpy as np
 
-    from adcli.codegen.rows.direct import Quick
+    from adcli.codegen.builtins.direct import Quick
     from adcli.solvers.tensor_functions import SparseMatrix
 
 LOOP = 10
@@ -302,7 +302,7 @@ class Function(Inspection, Solving, Batching):
 
     def _direct(self) -> tuple[Quick, Quick]:
         """The kernel as builtin functions of numbers and of arrays by name."""
-        from adcli.codegen.rows.direct import by_name
+        from adcli.codegen.builtins.direct import by_name
         return by_name(self.kernel(), self.inputs, self.outputs, self._defaults(), len(self._program.equations))
 
     def _defaults(self) -> dict[str, float]:
@@ -332,7 +332,7 @@ class Function(Inspection, Solving, Batching):
     def kernel(self) -> Kernel:
         """The native code of a program of scalars, compiled at the first call."""
         if self._tensors:
-            from adcli.lang.ir.elementwise import needs_scalars
+            from adcli.lang.operations.elementwise import needs_scalars
             raise needs_scalars(self._program, "kernel()", "call the Function itself: it takes and gives arrays")
         kernel: Kernel = self._made()
         return kernel

@@ -18,7 +18,7 @@ from adcli.input.points import complete, parts, within
 from adcli.input.values import value
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural, worded
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.output import html
 from adcli.output.numbers import shortest
 from adcli.task.derive import looked_at

@@ -23,11 +23,11 @@ from adcli.check.tally import Blame, Compared, Tally
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import Bounded, Rounding
-from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
 from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian, partial_name
 from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import tensor_of
+from adcli.lang.verify.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
 
 MOST = 1 << 22
 """Numbers that one call may return."""

@@ -20,10 +20,10 @@ from adcli.command.options import (
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
 from adcli.input.settings import Options
 from adcli.lang.ir import Program
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.output.streams import columns_of, packed_destination, say
 from adcli.task.rules import require_fit
 

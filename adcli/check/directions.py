@@ -16,16 +16,16 @@ from adcli.check.methods import MARGIN, in_precision
 from adcli.check.tally import Tally
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.input.points import Point
-from adcli.lang.analyse.differences import Quotient, extrapolated
 from adcli.lang.analyse.rounding import ULP, Bounded
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import tangent_program
+from adcli.lang.verify.differences import Quotient, extrapolated
 from adcli.task.native import native
 
 PERTURBED, LAST_BITS = 2, 2

@@ -25,8 +25,8 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, atom_of, element, elements, written_out
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.names import tensor_of
-from adcli.lang.ir.precision import DOUBLE, Precision
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds

@@ -21,14 +21,14 @@ from adcli.check.subject import EntryKey, Seen, Subject, evaluated, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
-from adcli.lang.analyse.differences import UNRESOLVED
 from adcli.lang.analyse.rounding import Bounded, Rounding
 from adcli.lang.evaluate import precise_arithmetic
 from adcli.lang.ir.errors import install
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.verify.differences import UNRESOLVED
 
 if TYPE_CHECKING:
-    from adcli.lang.analyse.taylor_remainder import Remainder
+    from adcli.lang.verify.taylor_remainder import Remainder
 
 MARGIN = 2.0
 """The error bound is of first order; so many times it is allowed."""
@@ -145,7 +145,7 @@ def by_differences(subject: Subject, s: Seen, wrts: Sequence[tuple[str, ...]], k
 
 def quotients(subject: Subject, s: Seen, wrt: tuple[str, ...], local: bool) -> dict[EntryKey, Settled]:
     """The derivatives of all outputs by some inputs that multiple precision settles."""
-    from adcli.lang.analyse.precise_differences import derivative
+    from adcli.lang.verify.precise_differences import derivative
     exact, sizes = precise_arithmetic(30).constant, subject.sizes(s)
     lengths = [subject.length(s, x, local) for x in wrt]
     enough = {n: nothing_left(s.reverse[n, wrt], sizes[n], [exact(h) for h in lengths]) for n in subject.some_of}
@@ -171,7 +171,7 @@ def against_native(s: Seen, key: EntryKey, settled: Settled) -> list[tuple[float
 def by_rules(subject: Subject, s: Seen, known: dict[EntryKey, Settled]) -> dict[EntryKey, tuple[float, float, float]]:
     """The entries `known` from the derivative program itself in multiple precision, where nothing is lost by rounding, as they
     should be, and the difference that is allowed."""
-    from adcli.lang.analyse.precise_differences import same_as_program
+    from adcli.lang.verify.precise_differences import same_as_program
     wanted = {subject.name(k): (want, EXACTLY * abs(want) + apart + BELOW_ROUNDING * tamed(s.reverse[k]))
               for k, (want, apart) in known.items()}
     found = same_as_program(subject.reverse.program, s.at, wanted)
@@ -253,7 +253,7 @@ def taylor(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
 
 def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) -> dict[str, Remainder | None]:
     """Taylor remainders of every output along a direction."""
-    from adcli.lang.analyse.taylor_remainder import remainders
+    from adcli.lang.verify.taylor_remainder import remainders
     machine = expand(subject.primal)
     rounding = Rounding(machine, s.at, near=True, arithmetic=NATIVE)
     noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}

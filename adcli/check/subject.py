@@ -17,17 +17,17 @@ from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
-from adcli.lang.analyse.decisions import decided
-from adcli.lang.analyse.local_scale import DIGITS, local_scale, size_of
 from adcli.lang.analyse.numeric_sweeps import dependent
 from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, precise_arithmetic
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.verify.decisions import decided
+from adcli.lang.verify.local_scale import DIGITS, local_scale, size_of
 
 Job = TypeVar("Job")
 EntryKey = tuple[str, tuple[str, ...]]

@@ -16,8 +16,8 @@ from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import DOUBLE
 from adcli.output.numbers import Number
 
 if TYPE_CHECKING:

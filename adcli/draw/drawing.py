@@ -13,8 +13,8 @@ from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
 from adcli.codegen.documents.svg import listing, svg
 from adcli.lang.ir import Program, has_tensors, shape_of
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError, install, nearest
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import prune

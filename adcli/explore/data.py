@@ -30,16 +30,16 @@ from adcli.explore.sweeps import Shown, shown
 from adcli.lang.analyse.numeric_rules import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, shape_of
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.build import Builder, many
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.primitives import select
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule, told
 from adcli.lang.lower.frontend import parse_source
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number
 from adcli.task.derive import chosen

@@ -18,10 +18,10 @@ from adcli.input.points import Point
 from adcli.input.sampling import SPREADS, drawn_number
 from adcli.lang.ir import Atom, Param, Program, Var
 from adcli.lang.ir.affine import Affine, atoms
-from adcli.lang.ir.comprehension import Read
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, accesses, bound_names
-from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.operations.comprehension import Read
+from adcli.lang.operations.matrix import Boxed, accesses, bound_names
+from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.sizes.binding import Sizes, bind, counts, number
 from adcli.lang.sizes.in_bounds import prove
 from adcli.lang.sizes.step_order import prove_steps

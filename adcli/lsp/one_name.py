@@ -14,13 +14,13 @@ from typing import NamedTuple
 from adcli.lang.analyse.enclosure import FloatBounds, enclose
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
-from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.affine import shape_text, text
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import lower, prelude
 from adcli.lang.lower.program import is_function
+from adcli.lang.operations.activity import active_values, with_outputs
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import prune

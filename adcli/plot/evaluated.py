@@ -11,8 +11,8 @@ from adcli.codegen.machine.arrays import run_arrays
 from adcli.lang.analyse.special_places import Telltale, quantities
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Program
-from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
+from adcli.lang.operations.activity import outputs_to_differentiate, with_outputs
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
 from adcli.task.native import compiled

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from adcli.input.points import GridRange, checked, combined, complete, parts, ranks, typed, unknown_name, within
 from adcli.lang.ir import Equation, Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.output.numbers import shortest
 
 POINTS = (401, 101)

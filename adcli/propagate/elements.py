@@ -18,10 +18,10 @@ from adcli.lang.derive.uncertainty import MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation
 from adcli.lang.evaluate.recording import element
 from adcli.lang.ir import Param, Program
-from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed, tensor_of
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.activity import inputs_to_differentiate
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.propagate.given import GivenPoint
 from adcli.task.derive import chosen
 

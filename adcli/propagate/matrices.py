@@ -20,9 +20,9 @@ from adcli.lang.derive.uncertainty import CANCELLED, MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation, Figure, cholesky, figures
 from adcli.lang.evaluate.recording import elements
 from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import Names, tensor_of
+from adcli.lang.operations.activity import active_values
 from adcli.output.layout import Row
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.elements import named_elements

@@ -15,10 +15,10 @@ import numpy as np
 
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
-from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
+from adcli.lang.operations.activity import outputs_to_differentiate, with_outputs
 
 COMPARISON = re.compile(r"<=|>=|==|<|>|=")
 HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"

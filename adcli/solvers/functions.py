@@ -17,17 +17,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from adcli.codegen.builtins.direct import Gathered, of_vector
 from adcli.codegen.machine.cache import Store, location, to_stderr
-from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors, shape_of
-from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
+from adcli.lang.operations.activity import inputs_to_differentiate
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.status import with_status
 from adcli.solvers.vectors import Components, Vector
 from adcli.task.derive import DerivedProgram
@@ -307,7 +307,7 @@ def weighted(b: Builder, value: Atom, weight: Var) -> Expr:
     """The sum of the elements of a value, each times its weight."""
     if not weight.shape:
         return b.expr(value) * b.expr(weight)
-    from adcli.lang.ir.elementwise import computed, every_element
+    from adcli.lang.operations.elementwise import computed, every_element
     ranges, here = every_element(weight.shape)
     return computed(b, Comprehension(ranges=ranges, reduction="+"), lambda x, w: x * w, [(value, here), (weight, here)])
 

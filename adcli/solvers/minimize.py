@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from adcli.lang.ir import Program
-from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
+from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.solvers.conditions import StatedCondition, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from adcli.lang.ir import Program
-from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
 from adcli.solvers.solution import (

@@ -95,7 +95,7 @@ def emitted(program: Program, options: SolveOptions) -> int:
     from adcli.lang.derive.derivatives import jacobian
     from adcli.lang.derive.implicit import sensitivities
     from adcli.lang.ir import has_tensors
-    from adcli.lang.ir.activity import inputs_to_differentiate
+    from adcli.lang.operations.activity import inputs_to_differentiate
     from adcli.solvers.conditions import with_equations
     from adcli.task.derive import DerivedProgram
     from adcli.task.emit import emit

@@ -16,7 +16,7 @@ from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeate
 from adcli.lang.evaluate.unfolding import length, unfolded
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum

@@ -42,7 +42,7 @@ class Dialect:
         """True if finite numbers are finite in the precision, too; False if one is infinite."""
         if not self.single:
             return True
-        from adcli.lang.ir.precision import FIRST_TOO_LARGE
+        from adcli.lang.operations.precision import FIRST_TOO_LARGE
         return all(not abs(x) >= FIRST_TOO_LARGE for x in column)
 
     def is_empty(self, text: bytes) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import DerivationStep, requested
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.lower.frontend import parse_source
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.task.request import Request, Signature, columns
 from adcli.task.verbs import VERBS, Asked
 

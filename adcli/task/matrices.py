@@ -18,8 +18,8 @@ from adcli.input.nested import element
 from adcli.lang.derive.derivatives import one_output
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.records import paused
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.sparsity.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.sparsity.sparsity import Pattern
 from adcli.output.numbers import Number, shortest

@@ -12,8 +12,8 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.rows.compiled import kept_or_made
 from adcli.lang.ir import has_tensors
-from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.records import paused
+from adcli.lang.operations.precision import PRECISIONS
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.kernel import EntryPoint, Kernel

@@ -34,7 +34,7 @@ from adcli.codegen.modules.calls import (
 from adcli.codegen.rows.compiled import code_name, stored
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Source, Span
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.task.tasks import Slot, Task, keep_tensors
 
 if TYPE_CHECKING:

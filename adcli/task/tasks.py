@@ -121,7 +121,7 @@ class Task:
         except NoExecutableMemory as refused:
             from adcli.codegen.rows.compiled import Interpreted
             cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
-            from adcli.lang.ir.precision import PRECISIONS
+            from adcli.lang.operations.precision import PRECISIONS
             return Interpreted(self.expanded, PRECISIONS[self.request.precision])
 
     @cached_property
@@ -150,8 +150,8 @@ class Task:
         from adcli.codegen.machine.veclib import host, lanes
         from adcli.codegen.rows import jit
         from adcli.codegen.rows.compiled import kernel_texts
-        from adcli.lang.ir.precision import PRECISIONS
         from adcli.lang.ir.records import paused
+        from adcli.lang.operations.precision import PRECISIONS
         with paused():
             real = PRECISIONS[self.request.precision]
             texts = kernel_texts(self.expanded, lanes(real.bytes), host(), self.request.fast, real)

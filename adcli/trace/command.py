@@ -39,7 +39,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import LEVELS, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.simplify.simplify import prune

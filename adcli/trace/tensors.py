@@ -23,8 +23,8 @@ from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of
 from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import name_table, tensor_of
-from adcli.lang.ir.precision import Precision
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.precision import Precision
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.task.native import native

@@ -32,7 +32,7 @@ from adcli.command.usage import OTHER, WHERE, Command, WholeNumber
 from adcli.input.points import one_point
 from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.output.streams import columns_of, packed_destination, say
 from adcli.output.wrap import fitted, table
 from adcli.verbs.timing import Timing, best, headline, timed

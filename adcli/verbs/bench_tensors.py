@@ -16,7 +16,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.input.sampled_tensors import FittingSizes, require_fitting, subscript_limits
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.sizes.binding import bind, number
 from adcli.output.wrap import table
 from adcli.task.native import HASTE, native

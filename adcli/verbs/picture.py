@@ -33,8 +33,8 @@ def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
     from adcli.lang.derive.derivatives import one_output
     from adcli.lang.ir import has_tensors
-    from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.lang.lower.frontend import parse_source
+    from adcli.lang.operations.activity import inputs_to_differentiate
     from adcli.lang.simplify.simplify import simplify
     from adcli.lang.sparsity.sparsity import hessian_pattern, jacobian_pattern
     from adcli.task.derive import chosen

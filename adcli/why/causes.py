@@ -10,9 +10,9 @@ from adcli.answers.diagnose import described, few, fixed, letter, shown, some
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.errors import Source
-from adcli.lang.ir.matrix import NoValue
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.matrix import NoValue
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.output.numbers import number_format
 
 LONGEST = 40

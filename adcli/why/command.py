@@ -27,8 +27,8 @@ from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import excerpt
-from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.lower.frontend import parse_source
+from adcli.lang.operations.precision import PRECISIONS
 from adcli.output.layout import Row
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import heading as heading_of_point

@@ -16,9 +16,9 @@ from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.evaluate import Arithmetic
 from adcli.lang.ir import Atom, Program, has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.names import name_table, tensor_of
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.matrix import NoValue
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.why.causes import Words
 

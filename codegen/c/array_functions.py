@@ -23,7 +23,7 @@ from adcli.codegen.c.source import FAST_MATH, CFunction, block
 from adcli.codegen.c.spelling import language
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.notation import INDENT, UNARY, enclosed
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 
 def tensor_source(program: Program, name: str, fast: bool = False, precision: Precision = DOUBLE) -> CFunction:

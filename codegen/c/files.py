@@ -36,7 +36,7 @@ from adcli.codegen.emission import EmitOptions
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.ir import Lit, Program, Result, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import SINGLE, Precision
+from adcli.lang.operations.precision import SINGLE, Precision
 from adcli.lang.passes.pipeline import evaluation_program
 
 Entry = tuple[int, int, int]

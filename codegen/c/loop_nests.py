@@ -19,9 +19,9 @@ from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
-from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.printing.comprehension_printer import BoxText, ComprehensionText, MatrixText
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}

@@ -3,7 +3,7 @@
 Elimination is Gauss's with the pivot of greatest absolute value in its column, Cholesky's by rows, and substitution, as textbooks
 have them (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 4.2 and 3.1). LAPACK takes sums in another order: results
 differ in their last digits, as far as the condition of the matrix lets them. Where an operation is not defined all elements are
-NaN, as `adcli.lang.ir.matrix` says.
+NaN, as `adcli.lang.operations.matrix` says.
 """
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.sizes.binding import counts
 from adcli.lang.sizes.in_bounds import LARGEST_WHOLE

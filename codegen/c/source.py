@@ -21,7 +21,7 @@ from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, alon
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INDENT
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 FAST_MATH = ("#ifdef __FAST_MATH__",
              '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',

@@ -13,7 +13,7 @@ from adcli.codegen.c.language import Language, counting, letters, spelled, words
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
              "===": COMPARISON, "!==": COMPARISON, "&&": INFIX["and"][1], "||": OR, "%": PRODUCT}

@@ -29,13 +29,13 @@ from adcli.codegen.documents.notation import Latex, latex_names, spelled_out
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Index, atoms
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Subscript
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, enclosed
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Subscript
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.printing.scalar_printer import ScalarWriter
 

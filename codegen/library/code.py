@@ -26,8 +26,8 @@ from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.platforms import EXTREMA, Platform, for_processor, platform
 from adcli.codegen.rows.point import function
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError, missing
+from adcli.lang.operations.elementwise import needs_scalars
 
 LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
 """The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier

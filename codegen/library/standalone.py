@@ -27,11 +27,11 @@ from adcli.codegen.nests.steps import ModuleStep, divided
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.modes.systems import distributed
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.sizes.all_sizes import Condition, SizeConditions
 from adcli.lang.sizes.binding import counts
 

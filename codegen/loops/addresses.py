@@ -15,8 +15,8 @@ from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, slope, without
-from adcli.lang.ir.comprehension import Read, Subscript
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.comprehension import Read, Subscript
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 
 @dataclass(frozen=True, slots=True)

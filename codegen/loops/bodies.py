@@ -14,8 +14,8 @@ from adcli.codegen.nests.schedule import CONSECUTIVE, STILL, STRIDED, IndexPower
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
-from adcli.lang.ir.comprehension import BodySource, Read
 from adcli.lang.ir.primitives import INDEX_POWER
+from adcli.lang.operations.comprehension import BodySource, Read
 
 
 @dataclass(slots=True)

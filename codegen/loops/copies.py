@@ -8,7 +8,7 @@ from adcli.codegen.loops.frames import Placed
 from adcli.codegen.nests.schedule import GROUP, LONG_SUM, PIECE
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index
-from adcli.lang.ir.comprehension import Range, Read
+from adcli.lang.operations.comprehension import Range, Read
 
 
 class Copies(Addresses):

@@ -15,8 +15,8 @@ from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
-from adcli.lang.ir.comprehension import Comprehension, Subscript, constant_body
-from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
+from adcli.lang.operations.matrix import MatrixOperation, matrix_extent, trailing
 
 ALGORITHMS = """
 def undefined(count, x):

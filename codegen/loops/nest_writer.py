@@ -23,8 +23,8 @@ from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
-from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL
 
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""

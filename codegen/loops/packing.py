@@ -16,7 +16,7 @@ from functools import partial
 from adcli.codegen.loops.bodies import BodyWriter
 from adcli.codegen.loops.index_loops import IndexLoops
 from adcli.codegen.nests.schedule import BAND
-from adcli.lang.ir.comprehension import Range, Read
+from adcli.lang.operations.comprehension import Range, Read
 
 
 def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Equation, Lit
-from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import DOUBLE
 
 if TYPE_CHECKING:
     from adcli.codegen.loops.addresses import Addresses

@@ -24,9 +24,9 @@ from adcli.codegen.nests.recurrences import Place, StepLoop, place
 from adcli.codegen.nests.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import AffineAtom, affine, greatest, least
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
-from adcli.lang.ir.matrix import accesses
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import accesses
 
 NOWHERE = "%nowhere"
 """A place for what is stored where a condition does not hold."""

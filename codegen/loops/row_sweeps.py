@@ -10,7 +10,7 @@ from adcli.codegen.loops.nest_writer import NestWriter
 from adcli.codegen.nests.row_sweeps import ELEMENTS, ROW_SUM, RowSweep, one_nest
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import Index
-from adcli.lang.ir.comprehension import NEUTRAL
+from adcli.lang.operations.comprehension import NEUTRAL
 
 
 class SweepWriter(NestWriter):

@@ -37,10 +37,10 @@ from adcli.codegen.machine.workers import Mailbox, lead
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import Note, Source, Span, plural
 from adcli.lang.ir.limits import quantity
-from adcli.lang.ir.precision import Precision
+from adcli.lang.operations.precision import Precision
 
 if TYPE_CHECKING:
-    from adcli.codegen.rows.direct import Quick
+    from adcli.codegen.builtins.direct import Quick
 
 PLANS = 64
 """Sets of shapes whose plans are kept."""

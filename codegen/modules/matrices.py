@@ -18,7 +18,7 @@ from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value
-from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import MatrixOperation, matrix_extent, trailing
 from adcli.lang.sizes.binding import number
 
 if TYPE_CHECKING:

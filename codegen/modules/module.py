@@ -38,11 +38,11 @@ from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided,
 from adcli.codegen.nests.stepwise import StepPart
 from adcli.codegen.rows.flushing import here
 from adcli.lang.ir import Atom, Equation, Program, Var
-from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.matrix import bound_names
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.modes.systems import distributed
+from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import bound_names
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.sizes.binding import counts
 
 FLAG = 6

@@ -25,8 +25,8 @@ from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.steps import ModuleStep
 from adcli.lang.ir import Equation, Lit, Program, Var
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension
-from adcli.lang.ir.precision import DOUBLE, Precision, placing_constants
+from adcli.lang.operations.comprehension import NEUTRAL, Comprehension
+from adcli.lang.operations.precision import DOUBLE, Precision, placing_constants
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",

@@ -10,6 +10,8 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
+from adcli.codegen.builtins.call_layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
+from adcli.codegen.builtins.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel
@@ -18,15 +20,13 @@ from adcli.codegen.modules.matrices import CALLED, MatrixCaller
 from adcli.codegen.modules.module import FLAG, TensorModule
 from adcli.codegen.modules.module_text import emit, written
 from adcli.codegen.modules.plans import CallPlanner, named
-from adcli.codegen.rows.call_layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.rows.compiled import linked
-from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
 from adcli.codegen.rows.tier_up import TierUp
 from adcli.lang.ir import Lit, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.records import paused
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.sizes.binding import counts, elements, no_subscript
 
 HASTY_FROM = 20_000

@@ -23,9 +23,9 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
-from adcli.lang.ir.elementwise import compact, moved
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
+from adcli.lang.operations.elementwise import compact, moved
+from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.simplify.simplify import identity
 
 Key = tuple[object, ...]

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Index
-from adcli.lang.ir.comprehension import Comprehension, atoms_in, whole_values
-from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import Comprehension, atoms_in, whole_values
+from adcli.lang.operations.precision import Precision
+from adcli.lang.operations.recurrence import Recurrence
 
 MUL, ADD, SUB, DIV, NEG = (TABLE[name] for name in ("mul", "add", "sub", "div", "neg"))
 FUSED = replace(TABLE["fma"], llvm="llvm.fmuladd")

@@ -19,9 +19,9 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
-from adcli.lang.ir.elementwise import compact, moved
-from adcli.lang.ir.reductions import in_sums
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
+from adcli.lang.operations.elementwise import compact, moved
+from adcli.lang.operations.reductions import in_sums
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.simplify.simplify_tensors import normal
 

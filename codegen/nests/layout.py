@@ -14,10 +14,10 @@ from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, 
 from adcli.codegen.nests.rings import with_rings
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import arguments, compact
-from adcli.lang.ir.matrix import MatrixOperation, matrix_extent
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.elementwise import arguments, compact
+from adcli.lang.operations.matrix import MatrixOperation, matrix_extent
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 
 SCRATCH = ("solve", "inverse", "logdet")

@@ -18,10 +18,10 @@ from adcli.codegen.nests.schedule_search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
-from adcli.lang.ir.elementwise import every_element, filled, moved
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, accesses
-from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place, whole_statements
+from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
+from adcli.lang.operations.elementwise import every_element, filled, moved
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, accesses
+from adcli.lang.operations.recurrence import Recurrence, at_one_step, step_place, whole_statements
 
 T = TypeVar("T")
 Ring = tuple[int, int]

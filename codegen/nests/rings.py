@@ -12,9 +12,9 @@ from dataclasses import replace
 from adcli.codegen.nests.recurrences import Ring, assigned, covers, in_registers, in_ring, step_loop, used_outside
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.affine import Affine, affine
-from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.matrix import accesses
-from adcli.lang.ir.recurrence import Recurrence, step_place
+from adcli.lang.operations.comprehension import Comprehension, Subscript
+from adcli.lang.operations.matrix import accesses
+from adcli.lang.operations.recurrence import Recurrence, step_place
 
 
 def with_rings(program: Program, registers: bool = False, whole: Collection[Atom] = ()) -> Program:

@@ -24,8 +24,8 @@ from math import prod
 from adcli.codegen.nests.schedule import Schedule, StepBlock, indices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.matrix import elements_read
+from adcli.lang.operations.comprehension import Comprehension, Subscript
+from adcli.lang.operations.matrix import elements_read
 from adcli.lang.sizes.binding import number
 
 NEAR, STILL_NEAR = 1 << 16, 1 << 19

@@ -20,8 +20,8 @@ from adcli.codegen.nests.row_blocks import RowStep, Touched
 from adcli.codegen.nests.schedule import Schedule, StepBlock
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.simplify.simplify import identity
 
 ROWS = 4

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, Index, atoms, linear, slope
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, fixed_indices
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, atoms_in, fixed_indices
 
 SHARED_EVENLY = 16
 """Values of an index beyond which it is shared, whatever stands inside of it."""

@@ -7,7 +7,7 @@ from math import prod
 from adcli.codegen.nests.schedule import CONSECUTIVE, LONG_SUM, STILL, Schedule, indices, movement
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.affine import Affine, Index, bounds
-from adcli.lang.ir.comprehension import Read
+from adcli.lang.operations.comprehension import Read
 from adcli.lang.sizes.binding import number
 
 REMAINDER_ROW = 3.0

@@ -30,8 +30,8 @@ from adcli.codegen.nests.schedule import (
 from adcli.codegen.nests.schedule_cost import per_point
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted, without
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
 from adcli.lang.ir.primitives import INDEX_POWER
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
 from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
 MOST_FORMS, MOST_SCHEDULES, MOST_TILES = 3, 3, 2

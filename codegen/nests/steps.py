@@ -25,9 +25,9 @@ from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, atoms_in, covers
-from adcli.lang.ir.matrix import MatrixOperation, covered_points
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, atoms_in, covers
+from adcli.lang.operations.matrix import MatrixOperation, covered_points
+from adcli.lang.operations.recurrence import Recurrence
 
 
 @dataclass(slots=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import Comprehension, Subscript, fixed_indices
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
-from adcli.lang.ir.recurrence import Recurrence, step_offset, whole_statements
+from adcli.lang.operations.comprehension import Comprehension, Subscript, fixed_indices
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, elements_read
+from adcli.lang.operations.recurrence import Recurrence, step_offset, whole_statements
 
 PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
 """Kinds of steps of a module: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same

@@ -6,6 +6,5 @@ and changes from the one to the other while rows come.
 `expand` writes out what no machine has, `instructions` says what an operation becomes, `parts` cuts long programs, `llvm`
 writes the kernel, `long_kernel` that of a long program, `point` the function of one point, and `jit` makes code of the text.
 Code for the machines in `platforms` is made by `cross_compile`; these two files alone touch llvmlite.binding and ask what
-machine they are on: the same arguments give the same text everywhere. `calls` writes builtin functions of Python around a
-kernel, and `direct` makes them. Comprehensions are not known here.
+machine they are on: the same arguments give the same text everywhere. Comprehensions are not known here.
 """

@@ -17,8 +17,8 @@ from adcli.codegen.machine.tape import END, HEADER, RESULT, Tape, reals
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.llvm import compile_length
 from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 OPERATIONS: dict[Primitive, int] = {
     op: number for number, op in enumerate((op for op in TABLE.values() if (op.llvm or op.libm) and op.name not in DEFINITIONS),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
     from adcli.codegen.rows.long_kernel import LongKernel
     from adcli.lang.ir import Program
-    from adcli.lang.ir.precision import Precision
+    from adcli.lang.operations.precision import Precision
 
 
 @paused()
@@ -27,7 +27,7 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold), `fast` as
     --fast-math says; carried out by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
-    from adcli.lang.ir.precision import PRECISIONS
+    from adcli.lang.operations.precision import PRECISIONS
     real = PRECISIONS[precision]
     kernel = kernel_texts(program, lanes or veclib.lanes(real.bytes), library or veclib.host(), fast, real)
     texts = tuple(kernel.texts) if store else kernel.texts

@@ -11,8 +11,8 @@ import struct
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows.flushing import FLUSHING, flushed
 from adcli.lang.ir import Primitive
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import max_, min_, select
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 DEFINITIONS = {
     "fmax": lambda x, y: select(y != y, x, select(x != x, y, max_(x, y))),

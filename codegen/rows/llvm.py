@@ -20,8 +20,8 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, counts
-from adcli.lang.ir.precision import DOUBLE, Precision, placing_constants
 from adcli.lang.ir.records import value_record
+from adcli.lang.operations.precision import DOUBLE, Precision, placing_constants
 
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")

@@ -19,7 +19,7 @@ from adcli.codegen.rows.instructions import Instructions
 from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, calling, head
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 GROUP = 8
 """Parts that one text has."""

@@ -15,8 +15,8 @@ from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import Kernel, Pointers, pointers
 from adcli.lang.evaluate import Arithmetic, rounded_arithmetic
 from adcli.lang.ir import Equation, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 
 @cache

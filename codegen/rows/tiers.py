@@ -71,7 +71,7 @@ def recorded(program: Program, precision: str = "double") -> Tape:
     from adcli.codegen.rows.bytecode import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
-    from adcli.lang.ir.precision import PRECISIONS, placing_constants
+    from adcli.lang.operations.precision import PRECISIONS, placing_constants
     with placing_constants(program, PRECISIONS[precision]):
         return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
@@ -95,7 +95,7 @@ def made_interpreter(lanes: int, code: str) -> tuple[EntryPoint, bytes]:
     """Its code, made anew."""
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.bytecode import interpreter_text
-    from adcli.lang.ir.precision import PRECISIONS
+    from adcli.lang.operations.precision import PRECISIONS
     text, entry = interpreter_text(lanes, veclib.host(), next(p for p in PRECISIONS.values() if p.code == code))
     return entry, jit.object_code(text)
 

@@ -20,9 +20,9 @@ from adcli.codegen.nests.layout import elements
 from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative
-from adcli.lang.ir.comprehension import BodySource, Subscript, atoms_in, fixed_indices
-from adcli.lang.ir.matrix import accesses
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
+from adcli.lang.operations.comprehension import BodySource, Subscript, atoms_in, fixed_indices
+from adcli.lang.operations.matrix import accesses
 from adcli.lang.sizes.proofs import proved
 
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}

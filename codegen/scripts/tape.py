@@ -6,7 +6,7 @@
     op        ::= k, operation k; −1 − k, comprehension k
 
 Inputs have the first slots, in order, and every equation defines the next. Sizes are numbers. A comprehension is what
-`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`; elements start as
+`adcli.lang.operations.comprehension` says, its body a tape of its own, indices by their positions in `ranges`; elements start as
 `neutral` and are combined by the operation `combine`, the last one staying where that is null:
 
     affine    ::= number | {c: constant, t: [[index | {floor: [affine, divisor]} | {least: [affine …]} | {greatest: [affine …]}
@@ -26,8 +26,8 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, text
-from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.reductions import in_sums
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
+from adcli.lang.operations.reductions import in_sums
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.simplify.simplify import simplify

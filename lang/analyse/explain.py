@@ -20,9 +20,9 @@ from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, m
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, precise_arithmetic, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
-from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.activity import active_values
+from adcli.lang.operations.matrix import NoValue
 
 ZERO_DIGITS = 400
 ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unverified"

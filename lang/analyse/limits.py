@@ -25,9 +25,9 @@ from adcli.lang.analyse.right_digits import decimal
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
 from adcli.lang.ir import Program, Var
-from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.rounded import meant
+from adcli.lang.operations.activity import with_outputs
 from adcli.lang.simplify.simplify import prune, simplify
 
 DEPTHS = (1200, 1800, 2700)

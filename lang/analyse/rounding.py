@@ -16,9 +16,9 @@ from typing import Any
 
 from adcli.lang.evaluate import FLOAT, Arithmetic, precise_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 ULP = 2.0 ** -52
 LEAST_MOVE = 2.0 ** -22

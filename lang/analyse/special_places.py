@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import POLE, Equation, Program, Result
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.activity import active_values
 from adcli.lang.simplify.simplify import simplify
 
 ROUND, COS, TAN, SUB = (TABLE[name] for name in ("round", "cos", "tan", "sub"))

@@ -12,11 +12,11 @@ from functools import cache
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Primitive, Program, counts
-from adcli.lang.ir.activity import union
 from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule, shared_rule
+from adcli.lang.operations.activity import union
 
 DUP = TABLE["dup"]
 FUNCTION, DIVISION = 8, 3

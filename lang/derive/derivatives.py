@@ -14,13 +14,19 @@ from dataclasses import dataclass, field, replace
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_of
-from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import paused, value_record
 from adcli.lang.modes.forward import jvp, strip_seeds
+from adcli.lang.operations.activity import (
+    PartialKey,
+    inputs_to_differentiate,
+    outputs_named,
+    outputs_to_differentiate,
+    with_outputs,
+)
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
 from adcli.lang.simplify.simplify import simplify
 

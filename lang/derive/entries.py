@@ -31,14 +31,14 @@ from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, product
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, corner, identity_body
-from adcli.lang.ir.elementwise import compact, every_element, filled
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of, corner, identity_body
+from adcli.lang.operations.elementwise import compact, every_element, filled
 from adcli.lang.passes.pipeline import run
 from adcli.lang.simplify.simplify import simplify
 

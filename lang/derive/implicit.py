@@ -12,11 +12,11 @@ from adcli.lang.derive.derivatives import jacobian
 from adcli.lang.ir import Atom, Lit, Program, Result
 from adcli.lang.ir.affine import Affine, affine, product, text
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Read, identity_body
-from adcli.lang.ir.elementwise import Shape, computed, elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
+from adcli.lang.operations.comprehension import Comprehension, Read, identity_body
+from adcli.lang.operations.elementwise import Shape, computed, elementwise, emit, every_element, filled, shape_of
+from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.simplify.simplify import simplify
 
 

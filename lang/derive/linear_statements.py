@@ -19,15 +19,15 @@ from dataclasses import dataclass, field, replace
 
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, least, slope, substituted, without
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, needed_guards
-from adcli.lang.ir.elementwise import every_element, filled
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 from adcli.lang.modes.comprehension_rules import cleared, may_meet
+from adcli.lang.operations.activity import active_values
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, needed_guards
+from adcli.lang.operations.elementwise import every_element, filled
 from adcli.lang.simplify.simplify import prune
 
 ADD, MUL, DUP, SELECT = TABLE["add"], TABLE["mul"], TABLE["dup"], TABLE["select"]

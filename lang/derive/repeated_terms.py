@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of
-from adcli.lang.ir.elementwise import filled
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of
+from adcli.lang.operations.elementwise import filled
 
 ADD, SUB, NEG, MUL = TABLE["add"], TABLE["sub"], TABLE["neg"], TABLE["mul"]
 LONGEST = 200

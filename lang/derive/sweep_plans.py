@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
 from adcli.lang.ir import Atom, Equation, Program, Shape, Var, has_tensors, operations, shape_of
-from adcli.lang.ir.activity import active_values, masks, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.records import value_record
 from adcli.lang.modes import forward, reverse
 from adcli.lang.modes.guards import constant
+from adcli.lang.operations.activity import active_values, masks, with_outputs
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sparsity.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.sparsity.sparsity import Pattern, is_passed_through, jacobian_pattern, symmetric, transposed

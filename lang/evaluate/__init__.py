@@ -18,11 +18,11 @@ from typing import Any
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.build import composed
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.precision import Precision
+from adcli.lang.operations.recurrence import Recurrence
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, value
-from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.reductions import written_out
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.operations.reductions import written_out
 from adcli.lang.sizes.binding import bind, elements, no_subscript, number
 from adcli.lang.sizes.in_bounds import prove
 from adcli.lang.sizes.step_order import prove_steps

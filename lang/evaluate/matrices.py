@@ -17,7 +17,7 @@ from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import MatrixOperation
+from adcli.lang.operations.matrix import MatrixOperation
 
 INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.matrix import MatrixOperation, no_value
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import folded, meaning
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL
+from adcli.lang.operations.matrix import MatrixOperation, no_value
 
 STOP = TABLE["stop"]
 NEUTRAL_OF = {COMBINED_BY[symbol]: x for symbol, x in NEUTRAL.items() if symbol in COMBINED_BY}

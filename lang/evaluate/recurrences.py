@@ -1,6 +1,6 @@
 """Evaluation of recurrences: step after step, in each all statements in their order, which write into the histories.
 
-The meaning is that of the docstring of `adcli.lang.ir.recurrence`, with nothing in it that is quick.
+The meaning is that of the docstring of `adcli.lang.operations.recurrence`, with nothing in it that is quick.
 """
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Know
 from adcli.lang.evaluate.matrices import written_matrices
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import value
-from adcli.lang.ir.matrix import MatrixOperation
-from adcli.lang.ir.recurrence import at_one_step
-from adcli.lang.ir.reductions import written_out
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import at_one_step
+from adcli.lang.operations.reductions import written_out
 
 
 def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate) -> list[Any]:

@@ -14,7 +14,7 @@ SMALL = 64
 
 
 def value(name: str, m: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-    """The operation of this name of `adcli.lang.ir.matrix`; `b` is for those with a right-hand side."""
+    """The operation of this name of `adcli.lang.operations.matrix`; `b` is for those with a right-hand side."""
     if name == "cholesky":
         return factor(m)
     if name == "logdet":

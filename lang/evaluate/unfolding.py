@@ -18,9 +18,9 @@ from adcli.lang.evaluate.comprehensions import as_value, bound
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, Pivots, atom_of, element, elements
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import value
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.matrix import MatrixOperation, matrix_extent
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.matrix import MatrixOperation, matrix_extent
+from adcli.lang.operations.recurrence import Recurrence
 
 MOST_OPERATIONS = 400_000
 """Operations on numbers that are written out: about a second and some 200 MB."""

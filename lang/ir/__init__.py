@@ -3,8 +3,8 @@
     program  ::= params, equations, results
     equation ::= outs = op(args)              (with the source span it came from)
     op       ::= primitive                    a row of the table, on rank-0 values
-               | comprehension                lang/ir/comprehension.py, on tensors
-               | recurrence                   lang/ir/recurrence.py: statements run in the order of an index
+               | comprehension                lang/operations/comprehension.py, on tensors
+               | recurrence                   lang/operations/recurrence.py: statements run in the order of an index
     atom     ::= Var | Lit
 
 Everything here is immutable. A `Var` is known by identity; its name is a hint for printing and never compared. A pass is

@@ -92,7 +92,7 @@ def require_numbers(op: Primitive, args: tuple[Atom, ...]) -> None:
         if a.shape:
             name = (a.name if isinstance(a, Var) else None) or "an operand"
             raise TypeError(f"{op.name} is an operation on numbers, and {name} is a tensor: "
-                            "see elementwise in adcli.lang.ir.elementwise")
+                            "see elementwise in adcli.lang.operations.elementwise")
 
 
 class Expr:

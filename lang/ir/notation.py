@@ -29,8 +29,8 @@ MATRIX_CALLS = {
     "inverse": ("A", "inverse matrix"),
     "transpose": ("A", "rows as columns"),
 }
-"""The operations on matrices that a program may call (`adcli.lang.ir.matrix`): arguments and a line for each. Every one needs a
-matrix first."""
+"""The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. Every one
+needs a matrix first."""
 SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
             **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
             **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}

@@ -13,21 +13,7 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, text, weight
-from adcli.lang.ir.comprehension import (
-    MOST_DIMENSIONS,
-    NEUTRAL,
-    Agreement,
-    Comprehension,
-    Read,
-    Subscript,
-    all_fixed,
-    covers,
-    identity_body,
-    needed_guards,
-    with_index_powers,
-)
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.ir.matrix import Boxed
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -49,6 +35,20 @@ from adcli.lang.lower.reductions import combination, compacted, first_place, upd
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import operands
 from adcli.lang.lower.uninitialised_reads import check_elements
+from adcli.lang.operations.comprehension import (
+    MOST_DIMENSIONS,
+    NEUTRAL,
+    Agreement,
+    Comprehension,
+    Read,
+    Subscript,
+    all_fixed,
+    covers,
+    identity_body,
+    needed_guards,
+    with_index_powers,
+)
+from adcli.lang.operations.matrix import Boxed
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
 from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.in_bounds import larger_shape

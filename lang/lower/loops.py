@@ -14,12 +14,9 @@ from typing import TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import SOLVES, Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of, size_of
 from adcli.lang.lower.desugar import Ending, flat
@@ -29,6 +26,9 @@ from adcli.lang.lower.reductions import Made, common_guards, kept_points
 from adcli.lang.lower.scope import POISON, EquationScope, node_name
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.uninitialised_reads import check_elements
+from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
+from adcli.lang.operations.matrix import SOLVES, Boxed
+from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.syntax.tree import (

@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import (
     COMBINED_BY,
     Comprehension,
     Range,
@@ -26,12 +27,11 @@ from adcli.lang.ir.comprehension import (
     implied,
     needed_guards,
 )
-from adcli.lang.ir.primitives import TABLE
 
 
 def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
     """Without sources that only restrict ranges or that the body does not use."""
-    from adcli.lang.ir.elementwise import compact
+    from adcli.lang.operations.elementwise import compact
     op, kept = compact(op, tuple(args))
     return op, list(kept)
 
@@ -48,7 +48,7 @@ def updated(op: Comprehension, args: list[Atom], onto: Atom) -> tuple[Comprehens
 
 def combination(op: Comprehension, onto: Atom, fresh: Atom) -> tuple[Comprehension, list[Atom]]:
     """The elementwise product, or log-sum-exp, of what was there and a reduction."""
-    from adcli.lang.ir.elementwise import every_element
+    from adcli.lang.operations.elementwise import every_element
     ranges, here = every_element(op.shape)
     x, y, z = Var("x"), Var("y"), Var("z")
     row = TABLE[COMBINED_BY[op.reduction]]

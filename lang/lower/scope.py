@@ -42,7 +42,7 @@ from adcli.lang.syntax.tree import (
 
 if TYPE_CHECKING:   # only for programs with tensors
     from adcli.lang.ir.affine import Affine
-    from adcli.lang.ir.comprehension import Agreement
+    from adcli.lang.operations.comprehension import Agreement
     from adcli.lang.sizes.histories import Gappy, WrittenElements
 
 HIDDEN = ("pown", "dup")

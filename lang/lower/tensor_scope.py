@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine
-from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
@@ -34,6 +33,7 @@ from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.uninitialised_reads import check_elements
+from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.sizes.ranges import Domain, outside
 from adcli.lang.syntax.tree import (
     Assign,

@@ -30,7 +30,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import (
     Affine,
     Index,
@@ -43,7 +42,11 @@ from adcli.lang.ir.affine import (
     without,
 )
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
+from adcli.lang.modes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
+from adcli.lang.operations.activity import active_values
+from adcli.lang.operations.comprehension import (
     BodySource,
     Comprehension,
     Read,
@@ -57,11 +60,8 @@ from adcli.lang.ir.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled
-from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
-from adcli.lang.ir.reductions import in_a_row, running
-from adcli.lang.modes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
+from adcli.lang.operations.elementwise import elementwise, emit, every_element, filled
+from adcli.lang.operations.reductions import in_a_row, running
 from adcli.lang.simplify.simplify import simplify
 
 NE, DUP, MUL, SELECT = TABLE["ne"], TABLE["dup"], TABLE["mul"], TABLE["select"]

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
-from adcli.lang.ir.activity import masks, needed_values, positions
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.modes.guards import ONE, Term, contributions, result
+from adcli.lang.operations.activity import masks, needed_values, positions
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]

@@ -13,10 +13,10 @@ from operator import itemgetter
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, When, WrittenLine, apply, many, mapped
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
 from adcli.lang.ir.rule_programs import Statics, by_operation
+from adcli.lang.operations.precision import SINGLE
 from adcli.lang.simplify.simplify import simplify
 
 Guard = tuple[tuple[Var, bool], ...]
@@ -362,12 +362,12 @@ def constant(b: Builder, shape: Shape, value: float) -> Atom:
     """A number, or a tensor of which every element is that number."""
     if not shape:
         return Lit(value)
-    from adcli.lang.ir.elementwise import filled  # only for tensors
+    from adcli.lang.operations.elementwise import filled  # only for tensors
     return filled(b, shape, value)
 
 
 def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr:
     """The function of numbers on every element."""
-    from adcli.lang.ir.elementwise import elementwise as on_every_element  # only for tensors
+    from adcli.lang.operations.elementwise import elementwise as on_every_element  # only for tensors
     return on_every_element(b, function, *atoms)
 

@@ -25,12 +25,12 @@ from operator import add
 from adcli.lang.ir import Atom, Equation, Lit, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed
-from adcli.lang.ir.elementwise import Element, computed, every_element
-from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
 from adcli.lang.modes.comprehension_rules import corner
 from adcli.lang.modes.guards import Guard, Term, total
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, all_fixed
+from adcli.lang.operations.elementwise import Element, computed, every_element
+from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 
 Subscripts = tuple[Subscript, ...]
 

@@ -19,7 +19,12 @@ from typing import NamedTuple
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.modes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
+from adcli.lang.modes.guards import Term, gate, present
+from adcli.lang.modes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
+from adcli.lang.modes.systems import UNWRITTEN, StepSystem
+from adcli.lang.operations.comprehension import (
     Comprehension,
     Range,
     Read,
@@ -29,14 +34,9 @@ from adcli.lang.ir.comprehension import (
     constant_body,
     identity_body,
 )
-from adcli.lang.ir.elementwise import compact, emit, every_element, filled
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, active_histories, amended, step_places, whole_statements, without_onto
-from adcli.lang.modes.comprehension_rules import PullBack, PushForward, chooses, pulled, pulled_at, pushed
-from adcli.lang.modes.guards import Term, gate, present
-from adcli.lang.modes.matrix_rules import pulled_matrix, pulled_matrix_at, pushed_matrix
-from adcli.lang.modes.systems import UNWRITTEN, StepSystem
+from adcli.lang.operations.elementwise import compact, emit, every_element, filled
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, elements_read
+from adcli.lang.operations.recurrence import Recurrence, active_histories, amended, step_places, whole_statements, without_onto
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.histories import Box, box_of, missing
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from operator import itemgetter
 
 from adcli.lang.ir import Atom, Equation, Program, Result, Var, has_tensors, shape_of
-from adcli.lang.ir.activity import active_values, masks, positions, union
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.names import Names
@@ -20,6 +19,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.modes.duplicate import copied_values, copy_name, serving
 from adcli.lang.modes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
 from adcli.lang.modes.guards import Term, add, contribution, infinite_values, result, total
+from adcli.lang.operations.activity import active_values, masks, positions, union
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]

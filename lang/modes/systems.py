@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed, covers
-from adcli.lang.ir.elementwise import compact, filled
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.matrix import Boxed, elements_read
-from adcli.lang.ir.recurrence import Recurrence, signature_of, step_offset, step_place, step_places, whole_statements
+from adcli.lang.operations.comprehension import Comprehension, Range, Subscript, all_fixed, covers
+from adcli.lang.operations.elementwise import compact, filled
+from adcli.lang.operations.matrix import Boxed, elements_read
+from adcli.lang.operations.recurrence import Recurrence, signature_of, step_offset, step_place, step_places, whole_statements
 
 UNWRITTEN = Lit(0.0)
 """The initial value of a history that nothing has written."""

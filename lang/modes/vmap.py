@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.operations.comprehension import (
     BodySource,
     Comprehension,
     Range,
@@ -28,10 +29,9 @@ from adcli.lang.ir.comprehension import (
     covers,
     identity_body,
 )
-from adcli.lang.ir.elementwise import compact, computed, every_element, filled
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
-from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.elementwise import compact, computed, every_element, filled
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.simplify.simplify_tensors import read_form
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adcli.lang.ir import Primitive, Program, operations
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.simplify.simplify import simplify
 
 Pass = Callable[[Program], Program]

@@ -16,14 +16,14 @@ from typing import NamedTuple
 from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.elementwise import computed, elementwise, every_element
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import abs_, select
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.comprehension_rules import BodyBuilder
 from adcli.lang.modes.guards import truth
 from adcli.lang.modes.matrix_rules import matrices
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
+from adcli.lang.operations.elementwise import computed, elementwise, every_element
+from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.passes.status import (
     SELECT,
     Activity,

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
-from adcli.lang.ir.activity import active_values, moved_results
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, nested_reads
-from adcli.lang.ir.elementwise import computed, elementwise, emit, every_element, filled
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
 from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.modes.guards import Guard, flag, restrict, truth
 from adcli.lang.modes.matrix_rules import spread
 from adcli.lang.modes.systems import UNWRITTEN, StepSystem
+from adcli.lang.operations.activity import active_values, moved_results
+from adcli.lang.operations.comprehension import Comprehension, Read, all_fixed, nested_reads
+from adcli.lang.operations.elementwise import computed, elementwise, emit, every_element, filled
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
 from adcli.lang.passes.status import (
     Activity,
     Levels,

@@ -11,16 +11,16 @@ from functools import reduce
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
-from adcli.lang.ir.elementwise import compact, elementwise, emit
-from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
 from adcli.lang.modes.comprehension_rules import BodyBuilder
 from adcli.lang.modes.guards import can_be_infinite
 from adcli.lang.modes.matrix_rules import spread
 from adcli.lang.modes.recurrence_rules import everywhere
 from adcli.lang.modes.systems import StepSystem
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
+from adcli.lang.operations.elementwise import compact, elementwise, emit
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
 from adcli.lang.passes.zero_seeds import Gate, Present
 from adcli.lang.simplify.nonzero_domains import follows, without_index
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, bound_names
+from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.printing.guarded_reads import BodyReads
 from adcli.lang.printing.loop_plan import planned, single, started, told
 from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain

@@ -7,7 +7,7 @@ from itertools import chain
 
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Affine, Extreme, affine, nested
-from adcli.lang.ir.comprehension import BodySource, Read, nested_reads
+from adcli.lang.operations.comprehension import BodySource, Read, nested_reads
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, compared, under
 
 GuardedRead = tuple[Read, Where]

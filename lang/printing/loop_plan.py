@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
-from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.matrix import Boxed, elements_read
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.operations.comprehension import Comprehension, Subscript
+from adcli.lang.operations.matrix import Boxed, elements_read
+from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.sizes.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
-from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, atoms_in, body_of, fixed_indices
-from adcli.lang.ir.forms import term_form
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.comprehension import Comprehension, Read, all_fixed, atoms_in, body_of, fixed_indices
+from adcli.lang.operations.forms import term_form
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.simplify.sum_parts import NEG, calls
 
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
-from adcli.lang.ir.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, needed_guards
-from adcli.lang.ir.elementwise import every_element
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, whole_statements, without_onto
+from adcli.lang.operations.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, needed_guards
+from adcli.lang.operations.elementwise import every_element
+from adcli.lang.operations.recurrence import Recurrence, whole_statements, without_onto
 
 NE, AND, SELECT = TABLE["ne"], TABLE["and"], TABLE["select"]
 PLACES = tuple([Index(f"d{k}") for k in range(32)])

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from adcli.lang.ir import Atom, Equation
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import (
+from adcli.lang.operations.comprehension import (
     Comprehension,
     Range,
     Read,
@@ -28,8 +28,8 @@ from adcli.lang.ir.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.ir.elementwise import compact, emit
-from adcli.lang.ir.reductions import running
+from adcli.lang.operations.elementwise import compact, emit
+from adcli.lang.operations.reductions import running
 from adcli.lang.simplify.sum_parts import reads_inside
 
 

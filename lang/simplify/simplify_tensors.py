@@ -11,12 +11,12 @@ from functools import partial
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, body_of, covers, needed_guards
-from adcli.lang.ir.elementwise import compact
-from adcli.lang.ir.forms import loop_form
-from adcli.lang.ir.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.ir.primitives import select
-from adcli.lang.ir.recurrence import Recurrence, signature_of, whole_statements
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, body_of, covers, needed_guards
+from adcli.lang.operations.elementwise import compact
+from adcli.lang.operations.forms import loop_form
+from adcli.lang.operations.matrix import Boxed, MatrixOperation, elements_read
+from adcli.lang.operations.recurrence import Recurrence, signature_of, whole_statements
 from adcli.lang.simplify.nonzero_domains import (
     Limited,
     Support,

@@ -35,9 +35,9 @@ from math import isfinite, prod
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, in_reading_order
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.recurrence import Recurrence, at_one_step
+from adcli.lang.operations.comprehension import Agreement, Comprehension, Read, in_reading_order
+from adcli.lang.operations.recurrence import Recurrence, at_one_step
 from adcli.lang.simplify.marginal_sums import MarginalSums
 from adcli.lang.simplify.running_sums import linear
 from adcli.lang.simplify.sum_parts import (

@@ -11,7 +11,9 @@ from operator import or_
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import value_record
+from adcli.lang.operations.comprehension import (
     BodySource,
     Comprehension,
     Range,
@@ -23,9 +25,7 @@ from adcli.lang.ir.comprehension import (
     in_reading_order,
     nested_reads,
 )
-from adcli.lang.ir.elementwise import compact
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.records import value_record
+from adcli.lang.operations.elementwise import compact
 from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
 ADD, SUB, MUL, DIV, NEG = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg"))

@@ -29,9 +29,9 @@ from adcli.lang.ir.affine import (
     text,
 )
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, accesses
 from adcli.lang.ir.records import value_record
-from adcli.lang.ir.recurrence import Recurrence, meetings, with_statements
+from adcli.lang.operations.matrix import Boxed, accesses
+from adcli.lang.operations.recurrence import Recurrence, meetings, with_statements
 from adcli.lang.sizes.in_bounds import divisors, expressions
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.sizes.ranges import Access, Domain, ends_in_doubt

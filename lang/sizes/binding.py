@@ -16,11 +16,11 @@ from adcli.lang.ir.affine import (
     text,
     value,
 )
-from adcli.lang.ir.comprehension import atoms_in
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import with_statements
+from adcli.lang.operations.comprehension import atoms_in
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.operations.recurrence import with_statements
 
 DUP = TABLE["dup"]
 BYTES = 8

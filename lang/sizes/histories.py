@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, greatest, never_negative, substituted
-from adcli.lang.ir.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript
-from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.records import value_record
+from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript
+from adcli.lang.operations.matrix import Boxed
 
 Interval = tuple[Affine, Affine]
 

@@ -35,10 +35,10 @@ from adcli.lang.ir.affine import (
     value,
     without,
 )
-from adcli.lang.ir.comprehension import Read, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed, accesses
-from adcli.lang.ir.recurrence import Recurrence, whole_statements, with_statements
+from adcli.lang.operations.comprehension import Read, Subscript
+from adcli.lang.operations.matrix import Boxed, accesses
+from adcli.lang.operations.recurrence import Recurrence, whole_statements, with_statements
 from adcli.lang.sizes.binding import number, shapes
 from adcli.lang.sizes.proofs import Coefficients, Constraint, Ends, IndexBox, infeasible
 

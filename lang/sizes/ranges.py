@@ -30,9 +30,9 @@ from adcli.lang.ir.affine import (
     text,
     without,
 )
-from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Fix, Source, Span
 from adcli.lang.ir.records import value_record
+from adcli.lang.operations.comprehension import Agreement, Range
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD, Where, joint, known_where
 from adcli.lang.sizes.proofs import proved
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, substituted, text
-from adcli.lang.ir.comprehension import Range
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.recurrence import Meeting, Recurrence, meetings
+from adcli.lang.operations.comprehension import Range
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings
 from adcli.lang.sizes.binding import number
 from adcli.lang.sizes.in_bounds import Quotients, constraint
 from adcli.lang.sizes.proofs import Constraint, eliminated, infeasible

@@ -28,10 +28,10 @@ from adcli.lang.evaluate.comprehensions import Known, numbers, points, subscript
 from adcli.lang.evaluate.unfolding import box_points
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, value, without
-from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence, active_histories, at_one_step, whole_statements
+from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, active_histories, at_one_step, whole_statements
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sparsity.number_sets import MOST_AT_ONCE, TooMany
 from adcli.lang.sparsity.sparsity import hessian_pattern, interactions, jacobian_pattern, passing

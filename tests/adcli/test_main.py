@@ -295,7 +295,7 @@ STATEMENTS_OF_TENSORS = {f"adcli.lang.{name}" for name in (
     (["grad", "-e", "x*sin(y)", "--at", "x=2,y=5"], {"numpy", "polars", "queue", *STATEMENTS_OF_TENSORS}),
     (["jvp", "-e", "x*y", "--emit", "text"], {"numpy", "llvmlite", "polars"}),
     (["show", "-e", "x*y", "--stage", "reverse"], {"numpy", "llvmlite", "polars", "adcli.editors.kinds", "adcli.output.wrap",
-                                                          "adcli.lang.ir.comprehension", *STATEMENTS_OF_TENSORS}),
+                                                          "adcli.lang.operations.comprehension", *STATEMENTS_OF_TENSORS}),
     (["check", "-e", "x*x", "--at", "x=2"], {"polars", "adcli.output.html", "adcli.pictures"}),
     (["propagate", "-e", "x", "--at", "x=2±1"], {"polars", "adcli.output.html", "adcli.pictures"}),
     (["grad", "--help"], {"numpy", "llvmlite", "lark", "polars"}),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from adcli.codegen.c.source import PART_SIZE, source
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.ir import Program
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 CC = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wdouble-promotion", "-Wconversion", "-Werror", "-ffp-contract=off"]

@@ -16,9 +16,9 @@ from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program, tangent_program
 from adcli.lang.sizes.all_sizes import size_conditions
 from adcli.lang.sizes.binding import bind, counts

@@ -18,9 +18,9 @@ import numpy as np
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr, apply
-from adcli.lang.ir.comprehension import Comprehension, Range, Read
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import Comprehension, Range, Read
 
 # ---------------------------------------------------------------- the data
 

@@ -21,8 +21,8 @@ from adcli.codegen.rows.instructions import Instructions
 from adcli.codegen.scripts.tape import tape
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import DOUBLE
 from back_ends import on_tape
 from c_programs import CC, run_in_c
 from c_tensors import Point as TensorPoint

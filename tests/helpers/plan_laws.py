@@ -22,7 +22,7 @@ from adcli.codegen.modules.segments import Action, Run, in_order, started
 from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.stepwise import SUM, StepAccess, StepPart
 from adcli.lang.ir import Program, Var
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.sizes.binding import number
 
 WIDTH = 8

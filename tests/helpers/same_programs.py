@@ -3,8 +3,8 @@ whatever order ranges and sources stand."""
 from __future__ import annotations
 
 from adcli.lang.ir import Atom, Lit, Program, Var
-from adcli.lang.ir.forms import form_of, loop_form
-from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.operations.forms import form_of, loop_form
+from adcli.lang.operations.recurrence import Recurrence
 
 
 def equal(p: Program, q: Program) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read
+from adcli.lang.operations.comprehension import Comprehension, Range, Read
 
 
 class Tensors:

@@ -14,9 +14,9 @@ from collections import Counter
 import laws
 import mutations
 from adcli.lang.ir import Program, Var
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.source import decode
 from harness import Finding, Tell, announce

@@ -35,8 +35,8 @@ from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
 from adcli.lang.ir.notation import ATOM, Piece
-from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import DOUBLE
 
 ROWS = 1 << 15
 APART = 24

@@ -25,9 +25,9 @@ import numpy as np
 from adcli.codegen.machine.kernel import processors
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.ir import Program
-from adcli.lang.ir.precision import PRECISIONS, Precision
 from adcli.lang.ir.primitives import exp, log, relu, sigmoid
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import PRECISIONS, Precision
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.simplify.simplify import simplify
 

@@ -240,7 +240,7 @@ def large_hessians() -> Iterator[Job]:
 
 def tensors(seconds: float) -> Iterator[Job]:
     """Gradients of programs with tensors, in milliseconds."""
-    from adcli.lang.ir.precision import PRECISIONS
+    from adcli.lang.operations.precision import PRECISIONS
     from bench_tensors import measured
     for title, (name, size) in zip(OF_TENSORS, TENSORS.values(), strict=True):
         line = next(x for x in measured(name, size, seconds, "JAX", 1, PRECISIONS["double"], False) if " gradient " in x)

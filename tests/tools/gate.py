@@ -33,7 +33,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from adcli.lang.ir.activity import inputs_to_differentiate
+from adcli.lang.operations.activity import inputs_to_differentiate
 
 import adcli
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from adcli.lang.ir.precision import SINGLE
+from adcli.lang.operations.precision import SINGLE
 from command import adcli, numbers, succeeds
 
 SINGLES = ("--precision", "single")

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from adcli.lang.ir.precision import SINGLE
+from adcli.lang.operations.precision import SINGLE
 
 import adcli
 

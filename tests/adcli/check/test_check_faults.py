@@ -4,13 +4,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
-from adcli.lang.analyse.wrong_rules import culprit
 from adcli.lang.ir.build import When, apply
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import forward, reverse
 from adcli.lang.modes.guards import Term
 from adcli.lang.passes import pipeline
+from adcli.lang.verify.wrong_rules import culprit
 from command import adcli, succeeds
 from planted_faults import planted, wrong_rule
 from session_seed import half

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from adcli.lang.analyse import precise_differences
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import comprehension_rules, recurrence_rules
 from adcli.lang.passes import pipeline
+from adcli.lang.verify import precise_differences
 from command import adcli, succeeds
 from planted_faults import wrong_rule
 

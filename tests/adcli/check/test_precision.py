@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.lang.ir import Program
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import SINGLE
 from command import Ended, adcli
 from one_operation import REAL, program, samples
 from session_seed import half

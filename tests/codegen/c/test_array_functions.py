@@ -14,8 +14,8 @@ from adcli.codegen.emission import EmitOptions
 from adcli.codegen.library.code import object_file
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, SINGLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import DOUBLE, SINGLE
 from c_programs import CC, WARNINGS
 from c_tensors import agree, derivatives, expected, run_tensors
 from native_tensors import assert_same_bits

@@ -16,9 +16,9 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Primitive, Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import SINGLE
 from back_ends import same
 from c_programs import CC, WARNINGS, run_in_c
 from compare_corpus import cases

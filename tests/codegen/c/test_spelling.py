@@ -7,7 +7,7 @@ import re
 import pytest
 from adcli.codegen.c.language import Helpers
 from adcli.codegen.c.spelling import KEYWORDS, LANGUAGE, MATHS, identifier, language, number
-from adcli.lang.ir.precision import DOUBLE
+from adcli.lang.operations.precision import DOUBLE
 from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law

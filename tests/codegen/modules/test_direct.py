@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from adcli.codegen.builtins import direct
 from adcli.codegen.modules import calls, plans
-from adcli.codegen.rows import direct
 from outcomes import outcome
 from session_seed import drawn
 from side_by_side import in_threads

@@ -10,8 +10,8 @@ from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic, rounded_arithmetic
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import SINGLE
 from adcli.lang.passes.pipeline import evaluation_program
 from session_seed import half
 

@@ -13,10 +13,10 @@ from adcli.codegen.nests.fusion import joined, needed
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.systems import distributed
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import evaluation_program
 from native_tensors import assert_same_bits
 from places import ROOT

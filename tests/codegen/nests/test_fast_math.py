@@ -15,10 +15,10 @@ from adcli.codegen.nests.fast_math import FUSED, with_fast_math
 from adcli.codegen.rows.flushing import FLUSHING, here
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, PRECISIONS, Precision
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.precision import DOUBLE, PRECISIONS, Precision
 from adcli.lang.passes.pipeline import adjoints, evaluation_program
 from adcli.lang.sizes.binding import number
 from native_tensors import assert_same_bits

@@ -9,8 +9,8 @@ from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.codegen.nests import schedule, steps
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import assert_same_bits, everywhere

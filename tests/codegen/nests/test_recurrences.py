@@ -10,8 +10,8 @@ from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.recurrences import one_holds
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere

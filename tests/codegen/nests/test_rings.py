@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.rings import with_rings
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.recurrence import Recurrence
 
 NETWORK = """input x(T, N), W(N, N), h0(N)
 h(0, n) = h0(n)

@@ -10,8 +10,8 @@ from adcli.codegen.nests import row_sweeps
 from adcli.codegen.nests.row_sweeps import one_nest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
-from adcli.lang.ir.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.passes.pipeline import adjoint_program
 from bench_tensors import LAYER_NORM
 from far_rows import far, whole_numbers

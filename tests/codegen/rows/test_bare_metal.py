@@ -6,7 +6,7 @@ import struct
 import subprocess
 
 import pytest
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 from command import succeeds
 from engines import program
 

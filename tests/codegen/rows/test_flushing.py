@@ -7,8 +7,8 @@ from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.flushing import FLUSHING, able, flushed, here
-from adcli.lang.ir.precision import PRECISIONS, Precision
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import PRECISIONS, Precision
 
 
 @pytest.mark.skipif(not here(), reason="nothing is known that makes numbers 0 on this processor")

@@ -8,8 +8,8 @@ import polars
 import pytest
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import Interpreted, compile_program
-from adcli.lang.ir.precision import DOUBLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import DOUBLE
 from places import ROOT
 
 REFUSE = """

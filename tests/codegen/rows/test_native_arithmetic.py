@@ -8,9 +8,9 @@ from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Param, Program, Result, Var
-from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import PRECISIONS
 from session_seed import drawn
 
 from adcli.task.native import compiled

@@ -18,8 +18,8 @@ from adcli.codegen.rows.long_kernel import LongKernel
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, rounded_arithmetic
 from adcli.lang.ir import Atom, Param, Primitive, Program, Result, Var, substitute
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.precision import SINGLE
 from back_ends import bits
 from multiple_precision import mpmath_arithmetic
 from native_programs import everything, long_program

@@ -11,8 +11,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.evaluate.comprehensions import bound
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.recurrence import Recurrence
 from pages import in_node
 from random_comprehensions import sample
 from script_programs import NODE

@@ -7,8 +7,8 @@ from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, rounded_arithmetic
-from adcli.lang.ir.precision import SINGLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.precision import SINGLE
 from multiple_precision import mpmath_arithmetic
 from session_seed import fixed
 

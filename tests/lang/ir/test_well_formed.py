@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.comprehension import Read
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import Read
 from comprehension_samples import convolution, with_op
 from well_formed import CheckError, check, check_linear
 

@@ -9,10 +9,10 @@ import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, value
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.index_conditions import GuardedCall, PlaceComparisons, Spans
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD

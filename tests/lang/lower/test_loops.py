@@ -7,8 +7,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.recurrence import Recurrence, step_place
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.printing.printer import STYLES, print_program
 from random_loops import plain, random_loop

@@ -11,12 +11,12 @@ from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient, hessian, hvp
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit, Program, Result
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import comprehension_rules as tensor_rules
 from adcli.lang.modes.forward import jvp
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.elementwise import emit
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.systems import distributed
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.printing.printer import print_program
 from loop_programs import LOOPS, given

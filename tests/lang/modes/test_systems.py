@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.comprehension import Comprehension, Range, constant_body
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.systems import apart, covers_a_step
+from adcli.lang.operations.comprehension import Comprehension, Range, constant_body
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.printing.printer import print_program
 from loop_programs import LOOPS

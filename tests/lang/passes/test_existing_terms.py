@@ -9,9 +9,9 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import zero_seeds_tensors
 from adcli.lang.passes.zero_seeds_tensors import in_parts
 from planted_faults import caught

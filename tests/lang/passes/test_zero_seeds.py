@@ -9,8 +9,8 @@ import pytest
 from adcli.lang.derive.derivatives import hvp
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import zero_seeds as seeds
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.zero_seeds import drop_zero_seeds

@@ -9,9 +9,9 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import value
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program

@@ -7,8 +7,8 @@ from random import Random
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, value
-from adcli.lang.ir.comprehension import BodySource, Read
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.comprehension import BodySource, Read
 from adcli.lang.printing.guarded_reads import BodyReads
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNTOLD, Where
 from session_seed import drawn

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit, Program, Result, notation
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.status import with_status
 from adcli.lang.printing.printer import STYLES, print_program

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
-from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from same_programs import equal

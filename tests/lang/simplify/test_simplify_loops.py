@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from adcli.lang.ir import Equation, Program, Result, Var
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify

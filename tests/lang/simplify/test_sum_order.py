@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, Result, Var
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.sum_order import contracted

@@ -8,10 +8,10 @@ from math import prod
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, nested, text, value
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.matrix import bound_names
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension
+from adcli.lang.operations.matrix import bound_names
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 from adcli.lang.sizes.binding import number

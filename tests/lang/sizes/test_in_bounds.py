@@ -8,9 +8,9 @@ import pytest
 from adcli.lang.evaluate.comprehensions import bound
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, substituted, value
-from adcli.lang.ir.comprehension import Agreement, Read
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Agreement, Read
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.sizes.binding import bind, memory, shapes
 from adcli.lang.sizes.in_bounds import interval, prove

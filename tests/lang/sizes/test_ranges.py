@@ -6,9 +6,9 @@ import itertools
 import pytest
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, text, value
-from adcli.lang.ir.comprehension import Comprehension, all_fixed
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension, all_fixed
 from adcli.lang.sizes.ranges import Access, Given, infer
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -5,10 +5,10 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
+from adcli.lang.operations.recurrence import Recurrence, signature_of
 from loop_programs import LOOPS
 from well_formed import CheckError, check
 

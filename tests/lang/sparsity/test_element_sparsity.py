@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate.unfolding import unfolded
 from adcli.lang.ir import Program, shape_of
-from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.activity import with_outputs
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sparsity import number_sets
 from adcli.lang.sparsity.element_sparsity import ElementSweep, hessian_elements, jacobian_elements

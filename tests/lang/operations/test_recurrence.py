@@ -1,8 +1,8 @@
 """A recurrence as data: its statements as operations over all steps, and at one step."""
 from adcli.lang.ir import Equation, Lit, Param, Var
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.recurrence import Recurrence, at_one_step, signature_of, step_place, whole_statements
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
+from adcli.lang.operations.recurrence import Recurrence, at_one_step, signature_of, step_place, whole_statements
 
 STEPS = affine("T")
 

@@ -1,10 +1,10 @@
 """Operations on matrices as data."""
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.comprehension import Range, Read
-from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, trailing
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.comprehension import Range, Read
+from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, trailing
 
 
 def test_arguments_that_are_not_used_are_left_out():

@@ -17,7 +17,9 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, expanded, product
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import (
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE, abs_, exp, log, select
+from adcli.lang.operations.comprehension import (
     COMBINED_BY,
     NEUTRAL,
     Comprehension,
@@ -31,10 +33,8 @@ from adcli.lang.ir.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.ir.elementwise import emit, every_element
-from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE, abs_, exp, log, select
-from adcli.lang.ir.recurrence import Recurrence, signature_of
+from adcli.lang.operations.elementwise import emit, every_element
+from adcli.lang.operations.recurrence import Recurrence, signature_of
 
 INF = float("inf")
 

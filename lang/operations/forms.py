@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
-from adcli.lang.ir.matrix import Boxed, MatrixOperation
-from adcli.lang.ir.recurrence import Recurrence, step_place
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, step_place
 
 Form = tuple[tuple[object, ...], list[Atom]]
 """A hashable form, equal for equal operations, and the arguments in the order in which it names them."""

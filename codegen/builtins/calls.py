@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adcli.codegen.machine.kernel import CACHE_LINE
-from adcli.codegen.rows.call_layout import (
+from adcli.codegen.builtins.call_layout import (
     COUNT,
     DATA,
     DIMENSIONS,
@@ -35,9 +34,10 @@ from adcli.codegen.rows.call_layout import (
     WHOLES,
     WRITABLE,
 )
-from adcli.codegen.rows.call_writer import CallWriter
+from adcli.codegen.builtins.call_writer import CallWriter
+from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.llvm import head
-from adcli.lang.ir.precision import DOUBLE, Precision
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""

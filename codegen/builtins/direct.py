@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.rows.call_layout import (
+from adcli.codegen.builtins.call_layout import (
     API,
     CONTENT,
     DATA,
@@ -29,8 +28,9 @@ from adcli.codegen.rows.call_layout import (
     TYPE,
     WRITABLE,
 )
+from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows.compiled import same_for_all
-from adcli.lang.ir.precision import PRECISIONS
+from adcli.lang.operations.precision import PRECISIONS
 
 PATIENCE = 20_000
 """Equations times rows that are computed with Python's lock held: about ten microseconds. A single row counts as a block."""
@@ -268,7 +268,7 @@ def known_python() -> bool:
 def compiled(code: str) -> Kernel:
     """The module for numbers with this letter, whose text is written only where the cache does not have it."""
     def text() -> str:
-        from adcli.codegen.rows import calls
+        from adcli.codegen.builtins import calls
         return calls.text(next(p for p in PRECISIONS.values() if p.code == code))
 
     return same_for_all(f"calls {code}", EntryPoint(NAME, 1, 0, 0, 0, ()), text, keep=True)

@@ -25,9 +25,9 @@ from typing import ClassVar, NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
-from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.matrix import Boxed, BoxedOp, elements_read
 from adcli.lang.ir.records import named_record
+from adcli.lang.operations.comprehension import Comprehension, Subscript
+from adcli.lang.operations.matrix import Boxed, BoxedOp, elements_read
 
 
 @named_record

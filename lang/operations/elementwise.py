@@ -11,8 +11,17 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, on_tensors, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body, nested_reads
 from adcli.lang.ir.errors import AdError
+from adcli.lang.operations.comprehension import (
+    BodySource,
+    Comprehension,
+    Range,
+    Read,
+    Subscript,
+    body_of,
+    constant_body,
+    nested_reads,
+)
 
 NAMES = "ijklmn"
 Element = tuple[Atom, tuple[Subscript, ...]]

@@ -29,8 +29,8 @@ from typing import ClassVar, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, atoms
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.ir.records import named_record
+from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.lang.analyse.wrong_terms import Difference, contributions, explains, told
 from adcli.lang.lower.frontend import parse
+from adcli.lang.verify.wrong_terms import Difference, contributions, explains, told
 
 
 def test_a_contribution_is_what_runs_through_an_argument():

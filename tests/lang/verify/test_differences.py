@@ -4,9 +4,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.lang.analyse.differences import extrapolated
-from adcli.lang.analyse.precise_differences import derivative
 from adcli.lang.evaluate import evaluate
+from adcli.lang.verify.differences import extrapolated
+from adcli.lang.verify.precise_differences import derivative
 from one_operation import REAL, samples
 from one_operation import program as one_operation
 

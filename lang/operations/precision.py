@@ -99,8 +99,8 @@ def placing_constants(program: Program, precision: Precision) -> Iterator[None]:
 
 def first_without_number(equations: Iterable[Equation], precision: Precision) -> Span | None:
     """The place of the first operation, those inside of tensors too, with a constant that the precision has no number for."""
-    from adcli.lang.ir.comprehension import Comprehension  # start-up: only what is refused is asked
-    from adcli.lang.ir.recurrence import Recurrence
+    from adcli.lang.operations.comprehension import Comprehension  # start-up: only what is refused is asked
+    from adcli.lang.operations.recurrence import Recurrence
     for e in equations:
         if isinstance(e.op, Recurrence):
             span = first_without_number(e.op.statements, precision)

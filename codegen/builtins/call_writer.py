@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from adcli.codegen.rows.call_layout import API, CONTENT, OBJECTS, PLAN, TYPE
+from adcli.codegen.builtins.call_layout import API, CONTENT, OBJECTS, PLAN, TYPE
 from adcli.codegen.rows.instructions import bits
-from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, Precision
+from adcli.lang.operations.precision import DOUBLE, FIRST_TOO_LARGE, Precision
 
 HOLDS = 2
 """References by which an array is held: with one, NumPy lets another thread resize it that has taken it out of its dictionary."""

@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adcli.lang.analyse.decisions import decided
 from adcli.lang.evaluate import every_value, precise_arithmetic, read
 from adcli.lang.ir import Program
+from adcli.lang.verify.decisions import decided
 
 ODD_PART = 1e-12
 """A part of a change by which the two sides differ, below which that may be rounding."""

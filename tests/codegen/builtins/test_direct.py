@@ -18,12 +18,13 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from adcli.codegen.builtins import calls, direct
+from adcli.codegen.builtins.call_layout import API
 from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
-from adcli.codegen.rows import calls, direct, jit, tiers
-from adcli.codegen.rows.call_layout import API
+from adcli.codegen.rows import jit, tiers
 from adcli.codegen.rows.compiled import Interpreted
-from adcli.lang.ir.precision import DOUBLE, SINGLE
+from adcli.lang.operations.precision import DOUBLE, SINGLE
 from outcomes import outcome
 from session_seed import drawn
 from side_by_side import in_threads

@@ -16,8 +16,8 @@ from fractions import Fraction
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Atom, Equation, Program, Result
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.activity import active_values
 
 MATCH = 1e-9
 """Relative difference up to which a contribution explains a difference."""

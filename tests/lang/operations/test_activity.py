@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.ir.activity import active_values, inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.activity import active_values, inputs_to_differentiate, outputs_to_differentiate, with_outputs
 
 PROGRAM = parse("param k = 2\ns = x*y\nu = s + k\nw = z > 0 ? s : z")
 

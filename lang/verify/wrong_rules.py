@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcli.lang.analyse.numeric_rules import by_rule
-from adcli.lang.analyse.precise_differences import Standing, settled
 from adcli.lang.evaluate import Arithmetic, every_value, precise_arithmetic, read
 from adcli.lang.ir import Equation, Program
-from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations.activity import active_values
+from adcli.lang.verify.precise_differences import Standing, settled
 
 RULE_DIGITS = 60
 WRONG_FROM = 1e-11

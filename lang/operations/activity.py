@@ -105,7 +105,7 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
 def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
     """The results of an equation that depend on active values, some of which it reads."""
     if e.op.tensors:
-        from adcli.lang.ir.recurrence import Recurrence, active_histories  # only for programs with tensors
+        from adcli.lang.operations.recurrence import Recurrence, active_histories  # only for programs with tensors
         if isinstance(e.op, Recurrence):
             return active_histories(e, active)
     return [x for x in e.outs if not x.whole]
@@ -113,7 +113,7 @@ def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
 
 def moved_results(e: Equation, moved: Collection[Atom]) -> Iterable[Atom]:
     """The results of an operation on tensors that move with the values `moved`, some of which it reads, other than by steps."""
-    from adcli.lang.ir.comprehension import Comprehension  # only for programs with tensors
+    from adcli.lang.operations.comprehension import Comprehension  # only for programs with tensors
     op = e.op
     if isinstance(op, Comprehension) and (op.onto is None or e.args[op.onto] not in moved):
         own = [op.body.params[k].name for k, s in op.reads() if e.args[s.arg] in moved]

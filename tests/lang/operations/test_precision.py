@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.precision import DOUBLE, FIRST_TOO_LARGE, SINGLE
+from adcli.lang.operations.precision import DOUBLE, FIRST_TOO_LARGE, SINGLE
 from back_ends import bits
 from session_seed import drawn
 
