@@ -46,7 +46,6 @@ TESTED_AS = {
     "lang/derive/test_entries.py": ("adcli/task/entries", "lang/derive/linear_statements"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
-    "lang/verify/test_differences.py": ("lang/verify/decisions", "lang/verify/precise_differences"),
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions"),
@@ -63,7 +62,6 @@ TESTED_AS = {
     "codegen/builtins/test_direct.py": ("codegen/builtins/call*",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
-    "adcli/check/test_check_faults.py": ("lang/verify/wrong_rules",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
     "adcli/test_main.py": ("adcli/__main__",),
     # A room of the command line is one step of every verb, or one verb, and is tested as a whole.

@@ -27,7 +27,7 @@ from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian
 from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import tensor_of
-from adcli.lang.verify.wrong_terms import Difference, WrongTerm, explains, told, wrong_term
+from adcli.lang.verify.culprits import Difference, WrongTerm, explains, told, wrong_term
 
 MOST = 1 << 22
 """Numbers that one call may return."""

@@ -145,7 +145,7 @@ def by_differences(subject: Subject, s: Seen, wrts: Sequence[tuple[str, ...]], k
 
 def quotients(subject: Subject, s: Seen, wrt: tuple[str, ...], local: bool) -> dict[EntryKey, Settled]:
     """The derivatives of all outputs by some inputs that multiple precision settles."""
-    from adcli.lang.verify.precise_differences import derivative
+    from adcli.lang.verify.differences import derivative
     exact, sizes = precise_arithmetic(30).constant, subject.sizes(s)
     lengths = [subject.length(s, x, local) for x in wrt]
     enough = {n: nothing_left(s.reverse[n, wrt], sizes[n], [exact(h) for h in lengths]) for n in subject.some_of}
@@ -171,7 +171,7 @@ def against_native(s: Seen, key: EntryKey, settled: Settled) -> list[tuple[float
 def by_rules(subject: Subject, s: Seen, known: dict[EntryKey, Settled]) -> dict[EntryKey, tuple[float, float, float]]:
     """The entries `known` from the derivative program itself in multiple precision, where nothing is lost by rounding, as they
     should be, and the difference that is allowed."""
-    from adcli.lang.verify.precise_differences import same_as_program
+    from adcli.lang.verify.differences import same_as_program
     wanted = {subject.name(k): (want, EXACTLY * abs(want) + apart + BELOW_ROUNDING * tamed(s.reverse[k]))
               for k, (want, apart) in known.items()}
     found = same_as_program(subject.reverse.program, s.at, wanted)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adcli.check.against import Against
     from adcli.check.directions import DirectionalCheck
     from adcli.check.elements import TensorDerivatives
-    from adcli.lang.verify.wrong_rules import Culprit
+    from adcli.lang.verify.culprits import Culprit
 
 OVERHEAD = 200
 """Further cost of a point, in operations."""
@@ -203,7 +203,7 @@ class Check:
         subject = next((s for s in self.subjects if any(seen.at == at for seen in s.seen)), None)
         if subject is None or not has_precision():
             return None
-        from adcli.lang.verify.wrong_rules import culprit
+        from adcli.lang.verify.culprits import culprit
         return culprit(subject.primal, at, subject.wrt)
 
 

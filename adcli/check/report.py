@@ -15,7 +15,7 @@ from adcli.output.wrap import fitted, table
 if TYPE_CHECKING:
     from adcli.check.points import Check
     from adcli.check.tally import Compared, Tally
-    from adcli.lang.verify.wrong_rules import Culprit
+    from adcli.lang.verify.culprits import Culprit
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"

@@ -26,8 +26,7 @@ from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.verify.decisions import decided
-from adcli.lang.verify.local_scale import DIGITS, local_scale, size_of
+from adcli.lang.verify.local_scale import DIGITS, decided, local_scale, size_of
 
 Job = TypeVar("Job")
 EntryKey = tuple[str, tuple[str, ...]]

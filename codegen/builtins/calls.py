@@ -8,7 +8,7 @@
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
 Only what is no Exception, such as an interrupt while a key is compared, is raised at once.
-Such a builtin is bound to a plan, bytes whose words `call_layout` names. All addresses are among them, those of Python's own
+Such a builtin is bound to a plan, bytes whose words `call_writer` names. All addresses are among them, those of Python's own
 functions too, so the code is the same for every program and every process, and can be kept. For each precision there is one.
 
 Memory for a call comes from the heap, so no call knows of another. Objects are held as long as they are used, and where there is
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adcli.codegen.builtins.call_layout import (
+from adcli.codegen.builtins.call_writer import (
     COUNT,
     DATA,
     DIMENSIONS,
@@ -33,8 +33,8 @@ from adcli.codegen.builtins.call_layout import (
     SHAPE,
     WHOLES,
     WRITABLE,
+    CallWriter,
 )
-from adcli.codegen.builtins.call_writer import CallWriter
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.llvm import head
 from adcli.lang.operations.precision import DOUBLE, Precision

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.builtins.call_layout import (
+from adcli.codegen.builtins.call_writer import (
     API,
     CONTENT,
     DATA,
@@ -49,7 +49,7 @@ class Plan(bytes):
 
 
 class Gathered(NamedTuple):
-    """How a vector goes into a kernel, and what of its results goes where: see `call_layout`."""
+    """How a vector goes into a kernel, and what of its results goes where: see `call_writer`."""
 
     components: int
     origins: Sequence[int]
@@ -59,7 +59,7 @@ class Gathered(NamedTuple):
 
 
 class ShapedValue(NamedTuple):
-    """An input or a result of nests, of a kind of `call_layout`: rank and extents, or the value of a COUNT, and bytes."""
+    """An input or a result of nests, of a kind of `call_writer`: rank and extents, or the value of a COUNT, and bytes."""
 
     kind: int
     shape: tuple[int, ...]
@@ -67,7 +67,7 @@ class ShapedValue(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Inputs and results of nests for one set of shapes, and what is run: see `call_layout`."""
+    """Inputs and results of nests for one set of shapes, and what is run: see `call_writer`."""
 
     columns: Sequence[ShapedValue]
     actions: Sequence[tuple[int, int, int]]
@@ -179,7 +179,7 @@ def builtins(code: str = "d") -> Callable[[str, Plan], Quick] | None:
 
 
 def with_arrays(code: str = "d") -> bool:
-    """Let builtins know NumPy; False where its arrays are not as `call_layout` has them."""
+    """Let builtins know NumPy; False where its arrays are not as `call_writer` has them."""
     return once(_with_arrays, code)
 
 
@@ -257,7 +257,7 @@ def pointed(function: Any) -> int:
 
 
 def known_python() -> bool:
-    """True if objects lie in memory as `call_layout` has them: CPython for 64 bits, with its lock."""
+    """True if objects lie in memory as `call_writer` has them: CPython for 64 bits, with its lock."""
     if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     word, number = Plan(b"words of a plan."), 1.5

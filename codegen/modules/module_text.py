@@ -10,10 +10,9 @@ from adcli.codegen.loops.boxes import each_box
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.loops.linear_algebra import functions as matrix_functions
 from adcli.codegen.loops.linear_algebra import matrix_step
-from adcli.codegen.loops.nest_writer import NestWriter
+from adcli.codegen.loops.nest_writer import NestWriter, SweepWriter
 from adcli.codegen.loops.packing import write_hoisted
 from adcli.codegen.loops.registers import RegisterLoop
-from adcli.codegen.loops.row_sweeps import SweepWriter
 from adcli.codegen.loops.thread_pool import YIELD, functions
 from adcli.codegen.machine import veclib
 from adcli.codegen.modules.matrices import CALLED, OWN, called

@@ -12,8 +12,8 @@ from typing import Any
 
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
 from adcli.lang.ir import Program
-from adcli.lang.verify.decisions import decided
-from adcli.lang.verify.precise_differences import spare_digits
+from adcli.lang.verify.differences import spare_digits
+from adcli.lang.verify.local_scale import decided
 
 REMAINDER_DIGITS = 90
 RELATIVE_STEPS = (1e-10, 1e-14, 1e-18)

@@ -10,7 +10,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import forward, reverse
 from adcli.lang.modes.guards import Term
 from adcli.lang.passes import pipeline
-from adcli.lang.verify.wrong_rules import culprit
+from adcli.lang.verify.culprits import culprit
 from command import adcli, succeeds
 from planted_faults import planted, wrong_rule
 from session_seed import half

@@ -9,7 +9,7 @@ import pytest
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import comprehension_rules, recurrence_rules
 from adcli.lang.passes import pipeline
-from adcli.lang.verify import precise_differences
+from adcli.lang.verify import differences
 from command import adcli, succeeds
 from planted_faults import wrong_rule
 
@@ -63,8 +63,8 @@ def test_where_no_path_leads_entries_are_0_and_ask_no_precision(monkeypatch: pyt
         asked.extend(directions[0])
         return ask(program, at, directions, *rest)
 
-    ask = precise_differences.derivative
-    monkeypatch.setattr(precise_differences, "derivative", derivative)
+    ask = differences.derivative
+    monkeypatch.setattr(differences, "derivative", derivative)
     text = "input A(N, N), s; v = A(0, 1) * s; w = exp(s)"
     out = succeeds("check", "-e", text, "--at", f"A={[[2.0 + i + j for j in range(20)] for i in range(20)]},s=0.5").out
     assert sorted(asked) == ["A(0, 1)", "s"]

@@ -5,8 +5,7 @@ import math
 
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.verify.differences import extrapolated
-from adcli.lang.verify.precise_differences import derivative
+from adcli.lang.verify.differences import derivative, extrapolated
 from one_operation import REAL, samples
 from one_operation import program as one_operation
 

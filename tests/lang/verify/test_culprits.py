@@ -5,7 +5,7 @@ import math
 
 import pytest
 from adcli.lang.lower.frontend import parse
-from adcli.lang.verify.wrong_terms import Difference, contributions, explains, told
+from adcli.lang.verify.culprits import Difference, contributions, explains, told
 
 
 def test_a_contribution_is_what_runs_through_an_argument():
