@@ -79,6 +79,8 @@ def command(options: MinimizeOptions) -> int:
         remark(note)
     require_point(program.params, options.at)
     points = list(located(program.params, options.at, remark, program.source))
+    from adcli.solvers.vectors import load_scipy
+    load_scipy()
     from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import advice, minimize, stated
     from adcli.solvers.optimality import outside

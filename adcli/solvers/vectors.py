@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,23 @@ import numpy as np
 from adcli.lang.ir.errors import AdError
 
 Vector = np.ndarray
+UNREAD = "f2py", "testing", "ma", "polynomial", "ctypeslib"
+"""Packages of NumPy that take as long to load as all of scipy.sparse, which copies every name of NumPy and uses none of these."""
+
+
+def load_scipy() -> None:
+    """Import scipy.sparse without these packages: for a process of our own, in which nobody else looks at NumPy meanwhile."""
+    if find_spec("scipy") is None:
+        return
+    absent = [name for name in UNREAD if name not in vars(np)]
+    for name in absent:
+        setattr(np, name, None)
+    try:
+        import_module("scipy.sparse")
+    finally:
+        for name in absent:
+            if vars(np)[name] is None:
+                delattr(np, name)
 
 
 class Components:
