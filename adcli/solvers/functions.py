@@ -18,11 +18,10 @@ from typing import Any, Self
 import numpy as np
 
 from adcli.codegen.builtins.direct import Gathered, of_vector
-from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors, shape_of
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
@@ -75,16 +74,16 @@ class VectorFunction(Components, ABC):
         other.__dict__.pop("ranges", None)
         return other
 
-    @cached_property
+    @property
+    @abstractmethod
     def watched(self) -> Task:
-        """The gradient with the status of scalar outputs, for what `status` says of a point."""
-        scalars = [r.name for r in self.program.results if not shape_of(r.atom)]
-        primal = replace(self.program, results=tuple(r for r in self.program.results if r.name in scalars))
-        gradient = derivatives.gradient(primal, self.names, None, "reverse")
-        worked = DerivedProgram(primal, gradient, list(self.names))
-        code = None if has_tensors(primal) else compiled(with_status(gradient, primal, worked.wrt), keep=True)
-        return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
-                    worked=worked, linked=code, store=Store(location(), to_stderr))
+        """All outputs with the status, for what `status` says of a point."""
+
+    @property
+    def request(self) -> Request:
+        """Derivatives of the outputs, as notes on a point speak of them."""
+        primal = self.program
+        return Request("grad", primal.source or Source("<text>", ""), [r.name for r in primal.results], self.names)
 
     def start(self, point: Mapping[str, Any]) -> Vector:
         """The vector of a point where a solver can begin. AdError where it is empty or not finite."""
@@ -202,6 +201,13 @@ class ScalarVectorFunction(VectorFunction):
         other = super().elsewhere(point)
         other.bound, other.products = {}, (b"-", None)
         return other
+
+    @cached_property
+    def watched(self) -> Task:
+        """The outputs and their gradients with the status."""
+        worked = DerivedProgram(self.program, derivatives.gradient(self.program, self.names, None, "reverse"), self.names)
+        code = compiled(with_status(worked.program, self.program, self.names), keep=True)
+        return Task(self.request, worked.signature, worked=worked, linked=code)
 
     @cached_property
     def machine(self) -> Program:

@@ -257,10 +257,11 @@ def is_removable(problem: Problem, found: Assessment) -> bool:
     """True if second derivatives on all sides of a point agree, so that a kink there says nothing."""
     e = Evaluations(problem, problem.start)
     y = found.x / e.scale
+    if e.second(y) is None:
+        return False
     with np.errstate(all="ignore"):
-        here = e.derivatives(y)
-        return here.hess is not None and agreed(
-            e.derivatives, here, np.maximum(np.abs(y), 1.0), e.sign * np.nan_to_num(found.multipliers)) is not None
+        return agreed(e.derivatives, e.derivatives(y), np.maximum(np.abs(y), 1.0),
+                      e.sign * np.nan_to_num(found.multipliers)) is not None
 
 
 def finished(e: Evaluations, found: Assessment, solver: str, iterations: int, message: str, bad: Vector | None) -> Optimum:

@@ -21,10 +21,12 @@ from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
 from adcli.solvers.vectors import Vector
+from adcli.task.derive import DerivedProgram
 from adcli.task.entries import EntryPlaces, StatementEntries
 from adcli.task.matrices import element_matrix, output_shapes, read_by_colours, sparse_array
 from adcli.task.native import compiled
-from adcli.task.replays import KeptCode, words_of
+from adcli.task.replays import KeptCode, slot_of, words_of
+from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
@@ -65,6 +67,14 @@ class TensorVectorFunction(VectorFunction):
     def value(self) -> KeptCode:
         words = ["values", str(self.fast), *words_of(self.program)]
         return KeptCode(words, self.program.params, self.precision, lambda: self.code(self.program))
+
+    @cached_property
+    def watched(self) -> Task:
+        """The outputs with the status, from the cache where it has their code."""
+        worked = DerivedProgram(self.program, self.program, self.names)
+        sizes = [p.name for p in self.program.params if p.var.integer and not p.var.shape]
+        return Task(self.request, worked.signature, worked=worked, counts=sizes,
+                    slot=slot_of(["watched", *self.names, *words_of(self.program)]))
 
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:

@@ -186,9 +186,9 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
     entry = None if task.slot is None else entry_of(kernel)
     if task.slot is None or entry is None:
         return
-    counts = [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts]
-    if task.counts is None:
-        keep_tensors(task, counts)
+    counts = task.counts
+    if counts is None:
+        keep_tensors(task, counts := [p.name for k, p in enumerate(kernel.program.params) if k in kernel.counts])
     task.slot.store.put(entry_name(task.slot, counts, point, task.seeds), json.dumps(entry).encode())
 
 
@@ -265,15 +265,21 @@ def point_name(words: Sequence[str], inputs: Sequence[Param], point: Mapping[str
         x = point[p.name]
         told = p.var.integer and (integers or not shape_of(x))
         given.append([p.name, shape_of(x), sha256(integer_bytes(x)).hex() if told else ""])
-    try:
-        return code_name([*words, json.dumps(given)])
-    except OSError:
-        return ""
+    slot = slot_of([*words, json.dumps(given)])
+    return slot.key if slot else ""
 
 
 def integer_bytes(x: Any) -> bytes:
     import numpy as np
     return np.asarray(x, np.int64).tobytes()
+
+
+def slot_of(words: Sequence[str]) -> Slot | None:
+    """The place for one entry under these words; None where our own files cannot be read."""
+    try:
+        return Slot(Store(location(), to_stderr), code_name(words))
+    except OSError:
+        return None
 
 
 def words_of(program: Program) -> list[str]:

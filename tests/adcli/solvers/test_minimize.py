@@ -19,6 +19,7 @@ from adcli.solvers.interior import PACKAGES
 from adcli.solvers.minimize import SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 from adcli.solvers.optimality import multipliers
+from adcli.solvers.vectors import UNREAD
 
 PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 150]
 ROSENBROCK = "v = (1 - x)**2 + 100*(y - x**2)**2"
@@ -58,6 +59,10 @@ NOT_SHOWN = [   # program, point, options, verdict, and a piece of what is said
     ("v = x*y", {"x": 0.5, "y": 0.0}, {}, "not stationary", "not stationary"),
     ("v = abs(x - 1/3) + y**2", {"x": 1.0, "y": 2.0}, {"solver": "L-BFGS-B"}, "not stationary|not smooth",
      "kink|not stationary"),
+    ("v = (x - y)**2 - x - y; c = min(x, y); output v, c", {"x": 0.0, "y": 0.0}, {"subject_to": ["c <= 0"]}, "not smooth",
+     "kink"),   # v falls where one of both is positive
+    ("input x(N, 2); v +=! (x(i,0) - x(i,1))**2 - x(i,0) - x(i,1); c(i) = min(x(i,0), x(i,1)); output v, c",
+     {"x": np.zeros((3, 2))}, {"subject_to": ["c <= 0"]}, "not smooth", "kink"),
     ("v = log(x) + y**2", {"x": -1.0, "y": 2.0}, {}, "not finite", "not finite"),
     ("v = x + y", {"x": 0.0, "y": 0.0}, {"subject_to": ["x**2 + y**2 <= 1", "x + y >= 5"], "solver": "SLSQP"},
      "infeasible", "do not hold"),
@@ -437,3 +442,11 @@ def test_a_large_problem_without_a_fit_solver_says_which_to_install(n, has, note
     said = minimize.advice(problem, "auto")
     assert said is None if note is None else said.startswith(note) and "pip install pounce-solver" in said
     assert minimize.advice(problem, "SLSQP") is None
+
+
+def test_what_is_not_loaded_with_scipy_can_be_loaded_later():
+    script = ("from adcli.solvers.vectors import UNREAD, load_scipy; import sys, numpy; load_scipy(); load_scipy()\n"
+              "assert not {f'numpy.{name}' for name in UNREAD} & {*sys.modules}\n"
+              "import scipy.optimize; print(*[getattr(numpy, name).__name__ for name in UNREAD])")
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said.split() == [f"numpy.{name}" for name in UNREAD]
