@@ -42,7 +42,6 @@ TESTED_AS = {
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
     "lang/passes/test_status.py": ("lang/passes/status_places", "lang/passes/status_tensors"),
     "lang/derive/test_derivatives.py": ("lang/derive/cost", "lang/derive/sweep_plans"),
-    "lang/sparsity/test_element_sparsity.py": ("lang/sparsity/element_flows",),
     "lang/derive/test_entries.py": ("adcli/task/entries", "lang/derive/linear_statements"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),

@@ -17,7 +17,6 @@ from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import sizes_at
 from adcli.lang.ir import Param, Var
 from adcli.lang.sizes.binding import shapes
-from adcli.lang.sparsity.number_sets import MOST_AT_ONCE
 from adcli.task.matrices import output_shapes
 from adcli.task.native import compiled
 from adcli.task.replays import KeptCode, point_name, words_of
@@ -25,6 +24,9 @@ from adcli.task.replays import KeptCode, point_name, words_of
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
     from adcli.task.verbs import MatrixKind
+
+MOST_ELEMENTS = 1 << 25
+"""Of all values on the way to entries; beyond, memory could end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,7 @@ class StatementEntries:
     def new_places(self, made: EntryProgram, point: Mapping[str, Any]) -> EntryPlaces | None:
         """The places, worked out."""
         sizes = sizes_at(self.program, point)
-        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_AT_ONCE:
+        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_ELEMENTS:
             return None
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))

@@ -1,50 +1,62 @@
 """Sparsity patterns of programs with tensors, by elements, at the sizes of a point.
 
-They are found from what the statements hand on between elements (`adcli.lang.sparsity.element_flows`), by the sweeps of
-`adcli.lang.sparsity.sparsity` over whole arrays of them. Under a product every term meets every other, under a log-sum-exp itself
-too. In a loop a step that finds what the one before it has found has the same sets, and these are not made again.
+What statements hand on between elements is listed as edges, in the order in which they are carried out: a statement at every
+point of its box, one of a loop at every step. Sets of inputs go along them as they do along the equations of a program of numbers
+(`adcli.lang.sparsity.sparsity`), which is also where it is found what a body depends on; conditions on indices are decided first.
+A Hessian is the Jacobian of the adjoints.
+
+Of an operation on matrices every element of the result depends on every element that is read of the matrix, since all are NaN
+where it is not defined, and of the column of the right-hand side. What it reads goes through elements of its own between (hubs),
+so that n² elements that depend on n² others are 2 n² edges.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.lang.evaluate import every_value, numpy_arithmetic
-from adcli.lang.evaluate.comprehensions import as_value, bound
-from adcli.lang.ir import Atom, Program, Var
+from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, points, subscripts_at
+from adcli.lang.evaluate.unfolding import box_points
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.activity import with_outputs
+from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import Recurrence, active_histories, whole_statements
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
-from adcli.lang.sparsity.element_flows import MEETING, Block, Flow, FlowsOnce, KnownPoint, LoopFlows, Stage, flows_of
-from adcli.lang.sparsity.number_sets import EMPTY, MOST_AT_ONCE, NumberSets, TooMany
-from adcli.lang.sparsity.sparsity import Pattern, symmetric, transposed
+from adcli.lang.sparsity.sparsity import Pattern, jacobian_pattern, passing, pattern_by, symmetric
+
+MOST_EDGES = 1 << 24
+"""Between elements: half a gigabyte with what they are made from."""
+BLOCK = 1 << 16
+"""Edges that are gone along at once."""
+FORGOTTEN = -1
+"""In the place of an element that an edge comes from: that it goes to is written afresh."""
+ONE_SIDE = {"solve_lower": np.greater_equal, "solve_upper": np.less_equal}
+"""Of operations that do not read the whole matrix, how the row of what they read compares with its column."""
 
 
 def jacobian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> Pattern:
     """The pattern of the Jacobian of all outputs at a point, which has every input: a row for every element of every output,
     columns are the elements of the inputs `wrt`, one input after another. AdError where it is too large."""
-    program = simplify(program)
-    try:
-        return ElementSweep(program, at, wrt).jacobian([r.atom for r in program.results])
-    except TooMany:
-        raise _too_large() from None
+    return ElementEdges(simplify(program), at, wrt).jacobian([r.name for r in program.results])
 
 
 def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> Pattern:
     """The pattern of the Hessian of the one output, a number, at a point: rows and columns are the elements of the inputs.
     AdError where it is too large."""
-    program = simplify(program)
-    try:
-        return ElementSweep(program, at, wrt).hessian(program.results[0].atom)
-    except TooMany:
-        raise _too_large() from None
-
-
-def _too_large() -> AdError:
-    return AdError(f"the sparsity pattern is too large: more than {MOST_AT_ONCE:,} entries, or elements that one statement reads",
-                   help="give smaller tensors, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
+    swept = simplify(vjp(duplicate(simplify(program)), wrt, [program.results[0].name]))
+    cotangent, = swept.params[len(program.params):]
+    adjoints = [r.name for r in swept.results[-len(wrt):]]
+    of = dict(zip([p.name for p in program.params if p.name in wrt], adjoints, strict=True))
+    rows = ElementEdges(simplify(with_outputs(swept, adjoints)), {**at, cotangent.name: 1.0}, wrt)
+    return symmetric(rows.jacobian([of[name] for name in wrt]))
 
 
 def computes_subscripts(program: Program) -> bool:
@@ -52,160 +64,220 @@ def computes_subscripts(program: Program) -> bool:
     return any(o.whole for e in program.equations for o in e.outs)
 
 
-class ElementSweep:
-    """The flows of a program in order, of what depends on the inputs `wrt`; `columns` is the number of their elements."""
+class Edges(NamedTuple):
+    """Edges to elements `to` from elements `source`, each of a point of a box."""
+
+    to: np.ndarray
+    source: np.ndarray
+    point: np.ndarray
+
+
+class ElementEdges:
+    """The edges of a program at a point, of what depends on the inputs `wrt`. Elements are known by their numbers."""
 
     def __init__(self, program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> None:
-        values = {p.var: as_value(p, at[p.name], numpy_arithmetic()) if p.var.shape else at[p.name] for p in program.params}
-        sizes: Mapping[Any, int] = bound(program, values)
+        self.program = program
+        self.values = {p.var: as_value(p, at[p.name], numpy_arithmetic()) if p.var.shape else at[p.name] for p in program.params}
+        self.sizes: dict[Any, int] = dict(bound(program, self.values).items())
+        self.shapes = shapes(program, self.sizes)
         if computes_subscripts(program):
-            values = every_value(program, at, numpy_arithmetic())
-        self.here = KnownPoint(values, sizes, shapes(program, sizes))
-        given = {p.name: p.var for p in program.params}
-        self.inputs, self.columns = dict[Var, int](), 0
-        for name in wrt:
-            self.inputs[given[name]] = self.columns
-            self.columns += self.here.count(given[name])
-        self.parts, active = list[FlowsOnce | LoopFlows](), set[Atom](self.inputs)
+            self.values = every_value(program, at, numpy_arithmetic())
+        self.first, self.elements, self.count = dict[Var, int](), 0, 0
+        self.edges: list[tuple[np.ndarray, np.ndarray]] = []
+        self.inputs = [program.param(name).var for name in wrt]
+        self.active: set[Atom] = {*self.inputs}
         for e in program.equations:
-            for part in flows_of(e, active, self.here):
-                self.parts.append(part)
-                active.update(out for out, reads, _ in part.links() if reads)
-        known = dict.fromkeys([*self.inputs, *[r.atom for r in program.results],
-                               *[a for part in self.parts for out, reads, _ in part.links() for a in (out, *reads)]])
-        ends = np.cumsum([self.here.count(a) for a in known]).tolist()
-        self.offsets, self.elements = dict(zip(known, [0, *ends], strict=False)), ends[-1]
+            if not (e.op.truth or self.active.isdisjoint(e.args)):
+                self.enter(e)
 
-    def jacobian(self, results: Sequence[Atom]) -> Pattern:
-        """Sets of inputs go forward, or where these are too large sets of results go backward."""
-        try:
-            within = self.domains({r for r in results if isinstance(r, Var)})
-            return within.sets.pattern(np.concatenate([within[r] for r in results]))
-        except TooMany:
-            return self.by_columns(results)
+    def jacobian(self, results: Sequence[str]) -> Pattern:
+        """The pattern of these results: sets of inputs go forward, or sets of results backward, whichever are fewer."""
+        columns = [k for x in self.inputs for k in self.every(x).tolist()]
+        by = {r.name: r.atom for r in self.program.results}
+        rows = [k for name in results for k in self.every(by[name]).tolist()]
+        return pattern_by(rows, columns, self.pushed, self.pulled)
 
-    def domains(self, wanted: set[Var]) -> ElementSets:
-        """The columns that each element of the `wanted` values depends on."""
-        for part in reversed(self.parts):
-            links, before = list(part.links()), -1
-            while before < len(wanted):   # statements of a loop depend on one another in a circle
-                before = len(wanted)
-                wanted = wanted.union(*[reads for out, reads, _ in links if out in wanted])
-        within = ElementSets(NumberSets(self.columns), self)
-        for x, first in self.inputs.items():
-            within[x][:] = within.sets.single(first, self.here.count(x))
-        for part in self.parts:
-            if any(out in wanted for out, _, _ in part.links()):
-                for stage in part.stages(self.offsets):
-                    with within.over(stage) as blocks:
-                        for block in blocks:
-                            within.forget(block)
-                            for f in block:
-                                within.add(f.out, f.to, [within[a][elements] for a, elements in f.reads])
-        return within
+    def every(self, a: Atom) -> np.ndarray:
+        """The numbers of the elements of a value; a constant is an element that nothing leads to."""
+        if isinstance(a, Lit) or a not in self.first:
+            count = math.prod(self.shapes[a]) if isinstance(a, Var) else 1
+            found = self.fresh(count)
+            if isinstance(a, Var):
+                self.first[a] = self.elements - count
+            return found
+        return self.first[a] + np.arange(math.prod(self.shapes[a]))
 
-    def by_columns(self, results: Sequence[Atom]) -> Pattern:
-        """The pattern of a Jacobian by sets of results that go backward."""
-        rows = sum(self.here.count(r) for r in results)
-        reached, first = ElementSets(NumberSets(rows), self), 0
-        for r in results:
-            every = np.arange(self.here.count(r))
-            reached.add(r, every, [reached.sets.single(first, len(every))])
-            first += len(every)
-        for stage in self.backward():
-            with reached.over(stage) as blocks:
-                for block in reversed(blocks):
-                    for f in block:
-                        after = reached[f.out][f.to]
-                        for a, elements in f.reads:
-                            reached.add(a, elements, [after])
-                    reached.forget(block)
-        return transposed(reached.sets.pattern(np.concatenate([reached[x] for x in self.inputs])), rows)
+    def fresh(self, count: int) -> np.ndarray:
+        """The numbers of so many more elements."""
+        self.elements += count
+        return np.arange(self.elements - count, self.elements)
 
-    def hessian(self, result: Atom) -> Pattern:
-        """By the sets of columns that adjoints depend on, as `hessian_pattern` finds them. Elements without an adjoint are those
-        that the result does not depend on."""
-        within = self.domains({a for part in self.parts for _, _, met in part.links() for a in met})
-        adjoint = ElementSets(within.sets, self, NEEDLESS)
-        adjoint[result][:] = EMPTY
-        for stage in self.backward():
-            with adjoint.over(stage, within) as blocks:
-                for block in reversed(blocks):
-                    self.pull(block, within, adjoint)
-                    adjoint.forget(block)
-        return symmetric(within.sets.pattern(np.concatenate([adjoint[x] for x in self.inputs])))
+    # ---- along the edges
 
-    def pull(self, block: Block, within: ElementSets, adjoint: ElementSets) -> None:
-        """Hand the columns that adjoints of results depend on to what a block reads, with what its derivatives depend on."""
-        block = [f if (some := adjoint[f.out][f.to] != NEEDLESS).all() else f.over(some) for f in block]
-        for f, beside in zip(block, self.other_terms(block, within), strict=True):
-            after = [adjoint[f.out][f.to], *beside]
-            for (a, elements), met in zip(f.reads, f.meetings, strict=True):
-                adjoint.add(a, elements, [*after, *[within[b][at] for b, at in (f.reads[q] for q in met)]])
+    def pushed(self, seeds: Mapping[int, int]) -> dict[int, int]:
+        """For each element that any of these depends on them, the sets of those that it depends on."""
+        sets = self.seeded(seeds)
+        for ends, sources in self.edges:
+            for k in range(0, len(ends), BLOCK):
+                for to, source in zip(ends[k:k + BLOCK].tolist(), sources[k:k + BLOCK].tolist(), strict=True):
+                    if source == FORGOTTEN:
+                        sets[to] = 0
+                    elif bits := sets[source]:
+                        sets[to] |= bits
+        return dict(enumerate(sets))
 
-    def other_terms(self, block: Sequence[Flow], within: ElementSets) -> list[list[np.ndarray]]:
-        """For each flow to a value the columns that the terms depend on which each of its own meets, if any."""
-        if block[0].reduction not in MEETING:
-            return [[] for _ in block]
-        every = [within[f.out][f.to] for f in block]
-        if block[0].reduction == "*":   # a column that one term alone depends on does not meet it
-            sets = within.sets
-            own = [sets.members(sets.unions(np.tile(np.arange(len(f.to)), len(f.reads)), np.concatenate(
-                [within[a][at] for a, at in f.reads]), len(f.to))) for f in block]
-            keys = [f.to[place] * self.columns + members for f, (place, members) in zip(block, own, strict=True)]
-            different, times = np.unique(np.concatenate(keys), return_counts=True)
-            for k, (place, members) in enumerate(own):
-                alone = times[np.searchsorted(different, keys[k])] == 1
-                at, found = sets.members(every[k])
-                stay = ~np.isin(at * self.columns + found, (place * self.columns + members)[alone])
-                every[k] = sets.collected(at[stay], found[stay], len(every[k]))
-        return [[each] for each in every]
+    def pulled(self, seeds: Mapping[int, int]) -> dict[int, int]:
+        """For each element that these depend on the sets of those that depend on it."""
+        sets = self.seeded(seeds)
+        for ends, sources in reversed(self.edges):
+            for k in range(len(ends), 0, -BLOCK):
+                some = slice(max(k - BLOCK, 0), k)
+                for to, source in zip(ends[some][::-1].tolist(), sources[some][::-1].tolist(), strict=True):
+                    if source == FORGOTTEN:
+                        sets[to] = 0
+                    elif bits := sets[to]:
+                        sets[source] |= bits
+        return dict(enumerate(sets))
 
-    def backward(self) -> Iterator[Stage]:
-        """The stages, last one first."""
-        return (stage for part in reversed(self.parts) for stage in part.stages(self.offsets, back=True))
+    def seeded(self, seeds: Mapping[int, int]) -> list[int]:
+        sets = [0] * self.elements
+        for k, bits in seeds.items():
+            sets[k] = bits
+        return sets
 
+    # ---- the edges
 
-NEEDLESS = -1
-"""In the place of a set: the element has none."""
+    def enter(self, e: Equation) -> None:
+        """Add the edges of an equation."""
+        op = e.op
+        if isinstance(op, Recurrence):
+            self.loop(e, op)
+        elif isinstance(op, Comprehension | MatrixOperation):
+            if isinstance(op, Comprehension) and op.onto is not None:
+                self.copy(e.outs[0], e.args[op.onto])
+            edges, _ = self.statement(e)
+            self.append(edges.to, edges.source)
+        else:   # a row of the table; a tensor may be copied
+            for out in e.outs:
+                for i in passing(e):
+                    self.copy(out, e.args[i])
+        self.active.update(e.outs)
 
+    def append(self, to: np.ndarray, source: np.ndarray) -> None:
+        self.edges.append((to, source))
+        self.require(len(to))
 
-class ElementSets:
-    """For every element of the values of a sweep the number of a set, at first `start`."""
+    def require(self, count: int) -> None:
+        """AdError where there are too many edges."""
+        self.count += count
+        if self.count > MOST_EDGES:
+            raise AdError(f"the sparsity pattern is too large: more than {MOST_EDGES:,} reads of elements",
+                          help="give smaller tensors, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
 
-    def __init__(self, sets: NumberSets, sweep: ElementSweep, start: int = EMPTY) -> None:
-        self.sets, self.sweep, self.start, self.of = sets, sweep, start, np.full(sweep.elements, start, np.int64)
-        self.last: tuple[object, bytes, np.ndarray] | None = None
+    def copy(self, out: Var, a: Atom) -> None:
+        """Each element of a value depends on that of another, if this is active; a number is every element."""
+        if a in self.active:
+            to = self.every(out)
+            self.append(to, np.broadcast_to(self.every(a), to.shape))
 
-    def __getitem__(self, value: Atom) -> np.ndarray:
-        first = self.sweep.offsets[value]
-        return self.of[first:first + self.sweep.here.count(value)]
+    def loop(self, e: Equation, op: Recurrence) -> None:
+        """The edges of all statements of a loop, step by step."""
+        self.active |= active_histories(e, self.active)
+        for out, start in zip(e.outs, e.args, strict=False):
+            self.copy(out, start)
+        found, steps = list[Edges](), list[np.ndarray]()
+        for s in whole_statements(e):
+            if not self.active.isdisjoint(s.args):
+                edges, known = self.statement(s)
+                found.append(edges)
+                steps.append(known[op.step][edges.point])
+        if found:
+            step = np.concatenate(steps)
+            order = np.argsort(-step if op.down else step, kind="stable")
+            self.append(np.concatenate([x.to for x in found])[order], np.concatenate([x.source for x in found])[order])
 
-    def add(self, value: Atom, at: np.ndarray, more: Sequence[np.ndarray]) -> None:
-        """Add sets to those of elements."""
-        of = self[value]
-        different, group = np.unique(at, return_inverse=True) if len(at) > 1 else (at, np.zeros_like(at))
-        of[different] = self.sets.unions(np.concatenate([np.arange(len(different)), *[group] * len(more)]),
-                                         np.concatenate([of[different], *more]), len(different))
-
-    def forget(self, block: Block) -> None:
-        """Of elements that a block writes afresh what they were before, or, going back, what they are behind it."""
-        for f in block:
-            if f.afresh:
-                self[f.out][f.to] = self.start
-
-    @contextmanager
-    def over(self, stage: Stage, beside: ElementSets | None = None) -> Iterator[Sequence[Block]]:
-        """The blocks of a stage to go through. There are none where all is as it was at the one before, here and `beside`: then
-        what that has made is taken."""
-        at = stage.touched
-        if at is None:
-            yield stage.blocks()
-            return
-        given = self.of[at].tobytes() + (b"" if beside is None else beside.of[at].tobytes())
-        if self.last is not None and self.last[:2] == (stage.structure, given):
-            self.of[at] = self.last[2]
-            yield ()
+    def statement(self, e: Equation) -> tuple[Edges, Known]:
+        """The edges of a statement, those that write afresh before the others, and the indices at all points of its box."""
+        op = e.op
+        assert isinstance(op, Comprehension | MatrixOperation)
+        self.require(box_points(op, self.sizes))
+        known, count = points(op, self.sizes)
+        every = np.arange(count)
+        to = self.places(e, op.write, e.outs[0], known, count)
+        if isinstance(op, MatrixOperation):
+            found = [*self.matrices(e, op, to, known, count)]
         else:
-            yield stage.blocks()
-            self.last = stage.structure, given, self.of[at]
+            found = [*self.comprehension(e, op, to, known, count)] if count else []
+            if op.onto is None or op.reduction == "=":
+                found.insert(0, Edges(to, np.full(count, FORGOTTEN), every))
+        parts = [np.concatenate([every[:0], *part]) for part in zip(*found, strict=True)] if found else [every[:0]] * 3
+        return Edges(*parts), known
+
+    def places(self, e: Equation, subscripts: tuple[Subscript, ...], tensor: Atom, known: Known, count: int) -> np.ndarray:
+        """The elements with these subscripts at all points; of leading subscripts, the first of what stands behind them."""
+        assert isinstance(tensor, Var), "constants have no elements"
+        whole = self.shapes[tensor]
+        shape = whole[:len(subscripts)]
+        args = [self.values[a] if isinstance(a, Var) and a in self.values else   # of what nothing depends on, the shape alone
+                np.broadcast_to(0.0, self.shapes[a] if isinstance(a, Var) else ()) for a in e.args]
+        at = subscripts_at(e, subscripts, tensor, shape, args, known, count)
+        place = np.ravel_multi_index(at, shape).astype(np.int64) if shape else np.zeros(count, np.int64)
+        self.every(tensor)
+        return self.first[tensor] + place * math.prod(whole[len(subscripts):])
+
+    def comprehension(self, e: Equation, op: Comprehension, to: np.ndarray, known: Known, count: int) -> Iterator[Edges]:
+        """Edges from each element that a body depends on."""
+        elements = {i: self.places(e, s.subscripts, e.args[s.arg], known, count)
+                    for i, s in op.reads() if e.args[s.arg] in self.active}
+        for body, some in decided(op, known, count) if elements else ():
+            positions = list(elements)
+            row, = jacobian_pattern(body, [body.params[i].name for i in positions], [body.results[0].name])
+            yield from (Edges(to[some], elements[positions[k]][some], some) for k in row)
+
+    def matrices(self, e: Equation, op: MatrixOperation, to: np.ndarray, known: Known, count: int) -> Iterator[Edges]:
+        """Edges through hubs: one for each matrix, and for each of its right-hand sides."""
+        out = e.outs[0]
+        whole = np.arange(math.prod(self.shapes[out][len(op.write):]))
+
+        def joined(to: np.ndarray, source: np.ndarray) -> Edges:
+            to, source, point = np.broadcast_arrays(to, source, np.arange(count)[:, None])
+            return Edges(to.ravel(), source.ravel(), point.ravel())
+
+        results = to[:, None] + whole
+        yield joined(results, np.array(FORGOTTEN))
+        for n, s in op.reads():
+            tensor = e.args[s.arg]
+            if isinstance(tensor, Var) and tensor in self.active:
+                shape = self.shapes[tensor][len(s.subscripts):]
+                read, columns = np.arange(math.prod(shape)), math.prod(shape[1:]) if n else 1
+                hubs = self.fresh(count * columns).reshape(count, columns)
+                if not n and op.name in ONE_SIDE:
+                    row, column = np.divmod(read, max(shape[1], 1))
+                    read = read[ONE_SIDE[op.name](*((column, row) if op.transposed else (row, column)))]
+                self.require(count * (len(read) + len(whole)))
+                elements = self.places(e, s.subscripts, tensor, known, count)[:, None] + read
+                yield joined(hubs[:, read % columns] if columns else elements, elements)
+                yield joined(results, hubs[:, whole % columns] if columns else results)
+
+
+def decided(op: Comprehension, known: Known, count: int) -> Iterator[tuple[Program, np.ndarray]]:
+    """The body as it is for some of the points: conditions that are made of indices and sizes have their value there."""
+    arithmetic, found = numpy_arithmetic(), dict[Atom, Any]()
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        if not isinstance(s, Read):
+            found[p.var] = np.broadcast_to(numbers(s, known), count)
+    conditions = []
+    for line in op.body.equations:
+        if type(line.op) is Primitive and all(isinstance(a, Lit) or a in found for a in line.args):
+            values = [a.value if isinstance(a, Lit) else found[a] for a in line.args]
+            found[line.outs[0]] = arithmetic.apply(line.op, values, line.args, line)
+            conditions += [line.outs[0]] * line.op.truth
+    if not conditions:
+        yield simplify(op.body), np.arange(count)
+        return
+    table = np.stack([np.broadcast_to(found[c], count) for c in conditions], axis=1)
+    different, group = np.unique(table, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    ends = np.searchsorted(group.ravel()[order], np.arange(len(different) + 1)).tolist()
+    for truths, (a, b) in zip(different.tolist(), pairwise(ends), strict=True):
+        yield simplify(op.body, truths=dict(zip(conditions, truths, strict=True))), order[a:b]

@@ -10,20 +10,26 @@ once that memory holds a set for every value.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
-from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
-from adcli.lang.ir.build import many
+from adcli.lang.ir import Atom, Equation, Primitive, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
-from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
+from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.simplify.simplify import simplify
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
 
 Sets = dict[Atom, int]
 """For each value a set of inputs, or of results, as bits."""
+Sweep = Callable[[dict[Any, int]], dict[Any, int]]
+"""From the sets of where it starts those of all values that it reaches."""
 PartOfRow = tuple[int, int]
 """The number of a column, and a bit for it and each that follows."""
 
@@ -42,27 +48,19 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     Evaluating Derivatives, 2nd edition 2008, chapter 7). AdError if the pattern is too large.
     """
     refuse_tensors(program)
-    inputs, results = _inputs(program, wrt), _results(program, of)
-    if len(inputs) <= len(results):
-        return _pattern(results, inputs, lambda sets: _pushed(program.equations, sets))
-    return transposed(_pattern(inputs, results, lambda sets: _pulled(program.equations, sets)), len(results))
+    equations, results = program.equations, {r.name: r.atom for r in program.results}
+    inputs = [program.param(name).var for name in wrt]
+    return pattern_by([results[name] for name in of], inputs, partial(_pushed, equations), partial(_pulled, equations))
 
 
 @paused()
 def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
-    """The pattern of the second derivatives of the result `of`: symmetric, rows and columns are positions in `wrt`.
-
-    It is that of the Jacobian of the gradient, made symmetric, but no gradient is built. The adjoint of an argument is a
-    map of the adjoint of its result, so it depends on what that adjoint depends on, and on what the values in the map
-    depend on. The latter are found by one sweep forward, the former by one sweep backward. (Gower & Mello, "A new framework
-    for the computation of Hessians", Optimization Methods and Software 27, 2012, push numbers along these same edges.)
-    AdError if the pattern is too large.
-    """
+    """The pattern of the second derivatives of the result `of`: that of the Jacobian of its adjoints, made symmetric, with rows
+    and columns as positions in `wrt`. AdError if it is too large."""
     refuse_tensors(program)
-    reached = _pulled(program.equations, {program.result(of).atom: 1})
-    needed = [e for e in program.equations if not reached.keys().isdisjoint(e.outs)]
-    inputs = _inputs(program, wrt)
-    return symmetric(_pattern(inputs, inputs, lambda sets: _adjoints(needed, _pushed(needed, sets))))
+    swept = simplify(vjp(duplicate(program), wrt, [of]))
+    by = dict(zip([p.name for p in program.params if p.name in wrt], swept.results[len(program.results):], strict=True))
+    return symmetric(jacobian_pattern(swept, wrt, [by[name].name for name in wrt]))
 
 
 def refuse_tensors(program: Program) -> None:
@@ -93,22 +91,19 @@ def transposed(pattern: Pattern, columns: int) -> Pattern:
 
 # ---------------------------------------------------------------- sweeps
 
-def _inputs(program: Program, names: Sequence[str]) -> list[Atom]:
-    given = {p.name: p.var for p in program.params}
-    return [given[name] for name in names]
+def pattern_by(rows: Sequence[Hashable], columns: Sequence[Hashable], push: Sweep, pull: Sweep) -> Pattern:
+    """The pattern of rows by columns: sets of columns pushed to the rows, or sets of rows pulled back, whichever are fewer."""
+    if len(columns) <= len(rows):
+        return _pattern(rows, columns, push)
+    return transposed(_pattern(columns, rows, pull), len(rows))
 
 
-def _results(program: Program, names: Sequence[str]) -> list[Atom]:
-    wanted = {r.name: r.atom for r in program.results}
-    return [wanted[name] for name in names]
-
-
-def _pattern(rows: Sequence[Atom], columns: Sequence[Atom], sweep: Callable[[Sets], Sets]) -> Pattern:
+def _pattern(rows: Sequence[Hashable], columns: Sequence[Hashable], sweep: Sweep) -> Pattern:
     """The pattern that a sweep finds for `rows` of sets of `columns`, so many columns at once."""
     parts: list[list[PartOfRow]] = [[] for _ in rows]
     entries = 0
     for first in range(0, len(columns), AT_ONCE):
-        seeds: Sets = {}
+        seeds = dict[Any, int]()
         for k, atom in enumerate(columns[first:first + AT_ONCE]):
             seeds[atom] = seeds.get(atom, 0) | 1 << k
         found = sweep(seeds)
@@ -160,23 +155,6 @@ def _pulled(equations: Sequence[Equation], sets: Sets) -> Sets:
     return sets
 
 
-def _adjoints(equations: Sequence[Equation], within: Sets) -> Sets:
-    """For each value the inputs that its adjoint depends on; `within` has those that values depend on."""
-    sets: Sets = {}
-    there, inside = sets.get, within.get
-    for e in reversed(equations):
-        args, positions, met, after = e.args, passing(e), interactions(e), 0
-        for out in e.outs:
-            after |= there(out, 0)
-        for i in positions:
-            bits = there(args[i], 0) | after
-            for q in met[i]:
-                if q in positions:
-                    bits |= inside(args[q], 0)
-            sets[args[i]] = bits
-    return sets
-
-
 # ---------------------------------------------------------------- what a derivative flows through
 
 @by_operation
@@ -193,36 +171,3 @@ def is_passed_through(op: Primitive) -> bool:
     """Whether a derivative flows through every argument of an operation that can have one, as not through that of `floor`."""
     return type(op) is Primitive and (op.truth or all(
         op.map(i) is not None for i in range(op.arity) if op.kind(i) == "r" and i not in op.static))
-
-
-@by_operation
-def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
-    """For every argument of an equation the arguments that its map depends on, found from the rule itself: (0,) for sin, (1,) and
-    (0,) for a product, none for a sum. `static` are the constants of the operation, `count` is the number of arguments."""
-    if op is DUP:
-        return ((),)
-    if many(op, count):
-        return _of_many(op, count)
-    rules = [map_rule(op, i, static, count) for i in range(count)]
-    smooth = [i for i, rule in enumerate(rules) if rule is not None]
-    return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
-
-
-def _of_many(op: Primitive, count: int) -> tuple[tuple[int, ...], ...]:
-    """The interactions of many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
-    rule, common = map_rule(op, 0, (), count), shared_rule(op, count)
-    assert rule is not None, "the row has maps"
-    varies = common is not None and bool(_read_by(common, range(count)))
-    read = _read_by(rule, [-1])   # of the argument, of what the maps have in common, of the result
-    if -1 in read or (varies and 1 in read):
-        return (tuple(range(count)),) * count
-    return tuple([(i,) for i in range(count)]) if 0 in read else ((),) * count
-
-
-def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
-    """The arguments that a map depends on; the result of the operation depends on the `smooth` ones."""
-    params = [Param(v, v.name or "") for v in (*rule.args, rule.z) if isinstance(v, Var) and not v.truth]
-    written = Program(tuple(params), rule.equations, (Result("m", rule.value),))
-    [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
-    found = {params[k].var for k in row}
-    return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())

@@ -5,9 +5,9 @@ import math
 from itertools import combinations_with_replacement
 
 import pytest
-from adcli.lang.analyse.conventions import NO_CONVENTION, AskedDerivative, Convention, conventions, enclosed
+from adcli.lang.analyse.conventions import NO_CONVENTION, AskedDerivative, Convention, conventions, enclosed, interactions
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import JUMP, KINK
+from adcli.lang.ir import JUMP, KINK, Atom, Equation, Lit, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 
@@ -108,3 +108,14 @@ def test_a_box_is_judged_piece_by_piece():
     asked = [AskedDerivative(("v",), ()), AskedDerivative(("v",), (("x",),))]
     assert judged("v = relu(x*x - x + 1)", {"x": (0.0, 2.0)}, "x") == Convention(False, KINK)
     assert enclosed(derived, {"x": (0.0, 2.0)}, p, asked).decorations == ["com", "com"]
+
+
+def test_an_operation_says_what_its_maps_depend_on():
+    def of(name: str, *args: Atom) -> tuple[tuple[int, ...], ...]:
+        operands = args or tuple([Var("x") for _ in range(TABLE[name].arity)])
+        return interactions(Equation((Var("z"),), TABLE[name], operands))
+    x = Var("x")
+    assert {name: of(name) for name in ("add", "mul", "div")} == {"add": ((), ()), "mul": ((1,), (0,)), "div": ((1,), (0, 1))}
+    assert [of("pown", x, Lit(n))[0] for n in (0.0, 1.0, 2.0, 3.0)] == [(), (), (0,), (0,)]
+    assert of("select") == ((), (), ())
+    assert [len(of("max", *[x] * n)) for n in (2, 3, 4)] == [2, 3, 4]
