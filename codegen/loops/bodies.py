@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adcli.codegen.loops.copies import Copies
-from adcli.codegen.nests.schedule import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
-from adcli.codegen.rows.instructions import Instructions, suffix, vector
+from adcli.codegen.nests.schedule import STILL, STRIDED, IndexPower, indices, movement
+from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
@@ -261,23 +261,19 @@ class BodyWriter:
             return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
         moves = STILL if schedule.vector is None else movement(s.subscripts, schedule.vector)
         tiled = any(movement(s.subscripts, i) != STILL for i in schedule.across)
-        texts, known, level = list[list[str]](), dict[str, list[str]](), 0
-        c = at.coefficient(atom, s.subscripts, schedule.vector) if schedule.vector is not None and moves == STRIDED else ""
-        if c == "0":   # beside an extent of 0: no element is there
-            moves = STILL
+        texts, level = list[list[str]](), 0
+        if moves == STRIDED and schedule.vector is not None and at.coefficient(atom, s.subscripts, schedule.vector) == "0":
+            moves = STILL   # beside an extent of 0: no element is there
         for t in range(self.rows if tiled else 1):
-            address, level = at.address(atom, s.subscripts, t)
-            level = max(level, at.floor)
-            if address in known:
-                pass
-            elif moves == STILL:
-                load = f"load {self.at.kind(atom)}, ptr {address}, align {self.at.alignment(atom)}"
-                known[address] = [self.as_number(level, load, atom, 1)]
-            elif moves == CONSECUTIVE:
-                known[address] = [self.registers(level, address, u, atom) for u in range(self.blocks)]
+            if moves == STILL:
+                address, level = at.address(atom, s.subscripts, t)
+                level = max(level, at.floor)
+                load = f"load {at.kind(atom)}, ptr {address}, align {at.alignment(atom)}"
+                texts.append([self.as_number(level, at.place(level, load, ("element", load)), atom, 1)])
             else:
-                known[address] = [self.spread_out(level, address, c, u, atom) for u in range(self.blocks)]
-            texts.append(known[address])
+                row = [at.read_register(atom, s.subscripts, t, u) for u in range(self.blocks)]
+                level = row[0][1]
+                texts.append([self.as_number(level, x, atom, at.lanes) for x, _ in row])
         return BodyValue(texts, tiled, moves != STILL, level)
 
     def copied(self, level: int, address: str, u: int) -> str:
@@ -286,38 +282,8 @@ class BodyWriter:
         begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
         return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes}")
 
-    def as_number(self, level: int, load: str, atom: Var, lanes: int) -> str:
-        got = self.at.place(level, load)
+    def as_number(self, level: int, got: str, atom: Var, lanes: int) -> str:
         if not atom.integer:
             return got
-        return self.at.place(level, f"sitofp {vector(self.at.env.integer, lanes)} {got} to {vector(self.at.scalar, lanes)}")
-
-    def registers(self, level: int, address: str, u: int, atom: Var) -> str:
-        """Consecutive elements."""
-        at, lanes = self.at, self.at.lanes
-        begin = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, i64 {u * lanes}") if u else address
-        mask = at.present
-        if mask is None:
-            load = f"load {vector(at.kind(atom), lanes)}, ptr {begin}, align {at.alignment(atom)}"
-            return self.as_number(level, load, atom, lanes)
-        return self.as_number(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
-
-    def spread_out(self, level: int, address: str, c: str, u: int, atom: Var) -> str:
-        """Elements at a constant distance."""
-        at, lanes = self.at, self.at.lanes
-        kind = vector("i64", lanes)
-        steps = f"<{', '.join(f'i64 {u * lanes + k}' for k in range(lanes))}>"
-        offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
-        places = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, {kind} {offsets}")
-        mask = at.present or "splat (i1 true)"
-        return self.as_number(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
-
-    def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
-        """Elements where the mask allows it, 1 elsewhere."""
-        lanes = self.at.lanes
-        kinds = f"v{lanes}{self.at.env.integer}" if atom.integer else suffix(self.at.scalar, lanes)
-        ending = f"{kinds}.{'p0' if action == 'load' else f'v{lanes}p0'}"
-        name, kind, truth = f"llvm.masked.{action}.{ending}", vector(self.at.kind(atom), lanes), vector("i1", lanes)
-        self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
-        one = f"splat ({self.at.env.integer} 1)" if atom.integer else self.at.vectors.constant(1.0)
-        return f"call {kind} @{name}({pointer} {where}, i32 {self.at.alignment(atom)}, {truth} {mask}, {kind} {one})"
+        of, to = vector(self.at.env.integer, lanes), vector(self.at.scalar, lanes)
+        return self.at.place(level, f"sitofp {of} {got} to {to}", ("number", got))

@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adcli.codegen.loops.addresses import Addresses
 from adcli.codegen.loops.frames import Placed
+from adcli.codegen.loops.gathers import Gathers
 from adcli.codegen.nests.schedule import GROUP, LONG_SUM, PIECE
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index
 from adcli.lang.operations.comprehension import Range, Read
 
 
-class Copies(Addresses):
+class Copies(Gathers):
     """A nest that may read copies."""
 
     def place_in_copy(self, s: Read, width: int) -> Placed:

@@ -21,7 +21,7 @@ from adcli.codegen.loops.frames import Placed
 from adcli.codegen.loops.index_loops import IndexLoops
 from adcli.codegen.loops.packing import in_pieces
 from adcli.codegen.nests.row_sweeps import ELEMENTS, ROW_SUM, RowSweep, one_nest
-from adcli.codegen.nests.schedule import Schedule, indices
+from adcli.codegen.nests.schedule import GATHERED, Schedule, indices, movement
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
@@ -283,9 +283,25 @@ class NestWriter(IndexLoops):
         self.say(f"call void @{name}({self.real} {value}, ptr {at}, i32 {self.bytes}, {kind} {mask})")
 
     def scatter(self, t: int, u: int, value: str) -> None:
-        """Read, combine and write at one point."""
+        """Read, combine and write at one point; lane by lane where these may be one element."""
+        if self.schedule.vector is not None and movement(self.op.write, self.schedule.vector) == GATHERED:
+            self.scatter_lanes(t, u, value)
+            return
         at = self.step_over(self.address(self.out, self.op.write, t)[0], u)
         self.stored(at, value if self.op.reduction == "=" else self.combine(self.loaded(at, self.lanes), value))
+
+    def scatter_lanes(self, t: int, u: int, value: str) -> None:
+        places, on = self.lanes_at(self.out, self.op.write, t, u)[0], self.scalars
+        for k in range(self.lanes):
+            if self.present is not None:
+                self.open_condition(self.put(f"extractelement {vector('i1', self.lanes)} {self.present}, i64 {k}"))
+            at = self.put(f"extractelement {vector('ptr', self.lanes)} {places}, i64 {k}")
+            one = self.put(f"extractelement {self.real} {value}, i64 {k}")
+            if self.op.reduction != "=":
+                one = self.combine(self.loaded(at, 1), one, on)
+            self.say(f"store {self.scalar} {one}, ptr {at}, align {self.bytes}")
+            if self.present is not None:
+                self.close_condition()
 
     def loaded(self, at: str, lanes: int) -> str:
         """Load from an address, where the text has come to."""

@@ -14,8 +14,9 @@ from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subs
 
 SHARED_EVENLY = 16
 """Values of an index beyond which it is shared, whatever stands inside of it."""
-STILL, CONSECUTIVE, STRIDED, WILD = range(4)
-"""How an access moves with an index: not at all, to the next element, by a constant number of elements, in another way."""
+STILL, CONSECUTIVE, STRIDED, GATHERED, WILD = range(5)
+"""How an access moves with an index: not at all, to the next element, by a constant number of elements, to where integers say, in
+another way."""
 PIECE = 256
 """Points of a sum that are done for all elements before others are: the copies of a panel fill about the first cache."""
 LONG_SUM = 512
@@ -224,10 +225,13 @@ def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
     for d, s in enumerate(subscripts):
         if index not in indices(s):
             continue
-        if isinstance(s, Read) or not linear(s):
+        if isinstance(s, Read):
+            found = max(found, GATHERED, movement(s.subscripts, index))
+        elif not linear(s):
             return WILD
-        last = d == len(subscripts) - 1 and slope(s, index).number == 1
-        found = CONSECUTIVE if last and found == STILL else STRIDED
+        else:
+            last = d == len(subscripts) - 1 and slope(s, index).number == 1
+            found = max(found, CONSECUTIVE if last and found == STILL else STRIDED)
     return found
 
 

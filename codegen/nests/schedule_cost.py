@@ -12,8 +12,8 @@ from adcli.lang.sizes.binding import number
 
 REMAINDER_ROW = 3.0
 """Cost factor of a row that is in no whole tile."""
-COSTS = (0.3, 1.0, 8.0)
-"""Cost of an access that stands still, goes to the next element, or goes by a constant number of elements."""
+COSTS = (0.3, 1.0, 8.0, 16.0)
+"""Cost of an access that stands still, goes to the next element, goes by a constant number of elements, or gathers."""
 OPERATION, CALL = 0.3, 8.0
 """Cost of an operation of a body that is an instruction, and of one that is a call."""
 ACROSS = 6.0

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from adcli.codegen.nests.schedule import (
     CONSECUTIVE,
+    GATHERED,
     STILL,
     STRIDED,
     WILD,
@@ -140,7 +141,7 @@ def inside(op: Comprehension) -> Comprehension:
 
 def _vectorises(op: Comprehension, v: Index, scatter: bool) -> bool:
     """True if the lanes of a register can be values of an index."""
-    if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) and not scatter else (CONSECUTIVE,)):
+    if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) and not scatter else (CONSECUTIVE, GATHERED)):
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
         return False
@@ -198,6 +199,11 @@ def _gathers(op: Comprehension) -> bool:
     return any(isinstance(s, Read) for access in accesses(op) for s in access)
 
 
+def gathered(op: Comprehension, v: Index) -> bool:
+    """True if the lanes of a register of `v` gather."""
+    return any(movement(access, v) == GATHERED for access in accesses(op))
+
+
 def powers_innermost(s: Schedule) -> Schedule | None:
     """The schedule with the index of a power innermost, where the power's base moves along the vector that is reduced."""
     candidates = {i for _, exponent, _ in index_powers(s.op) for i in exponent.indices()} & {*s.outer, s.tile}
@@ -252,7 +258,7 @@ def packed(s: Schedule) -> Schedule | None:
     """The schedule with copies of what is read along the vector, where that is possible and there is something."""
     found = replace(s, packed=True)
     inside = [{i for x in r.subscripts for i in indices(x)} for r in found.packed_reads]
-    free = s.tile is not None and s.vector is not None and not s.reduces
+    free = s.tile is not None and s.vector is not None and not s.reduces and not gathered(s.op, s.vector)
     return found if free and inside and all(s.tile not in x and x.issuperset(s.inner) for x in inside) else None
 
 
@@ -295,7 +301,7 @@ def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, wi
     length, masked = len(op.body.equations), v is not None and any(v in indices(g) for g in op.guards)
     if v is None or length > LONG_BODY or any(not x.op.llvm for x in op.body.equations):
         return 1, 1
-    few = length > LONG_BODY // 4
+    few = length > LONG_BODY // 4 or (v is not None and gathered(op, v))
     if not inner and not reduces:
         return 1, 1 if few or masked else 2
     many = 2 if wide else 1

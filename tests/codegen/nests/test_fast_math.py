@@ -14,6 +14,7 @@ from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.fast_math import FUSED, with_fast_math
 from adcli.codegen.rows.flushing import FLUSHING, here
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
@@ -189,5 +190,6 @@ def test_a_run_that_ends_with_a_fault_leaves_arithmetic_as_it_was() -> None:
 @flushes
 def test_operations_on_matrices_that_call_back_have_arithmetic_as_everybody_s() -> None:
     kernel = compile_tensors(parse("input A(N, N), b(N)\nu = solve(A, b)\nv(i) = u(i)*0.5\noutput u, v"), fast=True)
-    found = kernel({"A": np.eye(2), "b": np.array([DOUBLE.smallest / 2, 4.0])})
-    assert found["u"].tolist() == [DOUBLE.smallest / 2, 4.0] and found["v"].tolist() == [0.0, 2.0]
+    b = np.array([DOUBLE.smallest / 2, *[4.0] * SMALL])
+    found = kernel({"A": np.eye(SMALL + 1), "b": b})
+    assert np.array_equal(found["u"], b) and np.array_equal(found["v"], [0.0, *[2.0] * SMALL])
