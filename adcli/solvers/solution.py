@@ -9,14 +9,28 @@ over that distance by as much as itself tells nothing of the solution: at a doub
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from adcli.solvers.functions import VectorFunction
+from adcli.solvers.linear import (
+    Operator,
+    Square,
+    condition,
+    divided,
+    entries,
+    leading,
+    least_squares,
+    lost_direction,
+    manageable,
+)
 from adcli.solvers.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
-from adcli.solvers.vectors import Vector, dense
+from adcli.solvers.sparse_optimality import factors, least_eigenvalue
+from adcli.solvers.vectors import Vector, dense, scaled
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
@@ -29,6 +43,9 @@ SINGULAR = 1e-12
 counts as 0."""
 UNKNOWN = 1e-3
 """Where rounding moves a solution by more than this part of its size, the Jacobian is singular to rounding."""
+
+MOST_RATES = 10**6
+"""Derivatives of the unknowns by an input that are computed; those by an input with more are left out."""
 
 SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
     "solution", "least squares", "singular", "no solution", "not finite")
@@ -47,6 +64,12 @@ class System:
     def ranged(self) -> bool:
         return any(bool(np.isfinite(end).any()) for end in self.function.ranges)
 
+    @cached_property
+    def rated(self) -> list[bool]:
+        """Of each other input, True if the derivatives of the unknowns by it are not too many."""
+        f, others = self.function, self.others
+        return [f.n * size <= MOST_RATES for size in others.sizes[len(f.names):]]
+
     def inside(self, x: Vector) -> Vector:
         """The point of the declared ranges that is nearest to x."""
         return np.clip(x, *self.function.ranges)
@@ -61,7 +84,7 @@ class Solution:
     system: System
     x: Vector
     residual: Vector
-    jacobian: Vector
+    jacobian: Any
     verdict: str
     step: Vector
     solver: str
@@ -74,12 +97,9 @@ class Solution:
         largest = float(np.max(np.abs(self.residual), initial=0.0))
         return largest * float(np.linalg.norm(self.residual / largest)) if 0 < largest < np.inf else largest
 
-    @property
+    @cached_property
     def condition(self) -> float:
-        if not np.isfinite(self.jacobian).all():
-            return np.nan
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return float(np.linalg.cond(self.jacobian))
+        return condition(self.jacobian) if np.isfinite(entries(self.jacobian)).all() else np.nan
 
     @property
     def found(self) -> bool:
@@ -87,17 +107,18 @@ class Solution:
 
     @cached_property
     def sensitivity(self) -> Vector | None:
-        """dx/dp, a column for each component of the other inputs; None where it does not exist."""
+        """dx/dp, a column for each component of the other inputs that are `rated`; None where it does not exist."""
         f, n = self.system.others, self.system.function.n
         if not self.found or f.n == n:
             return None
         whole = joined(self.system, self.x)
-        by_others = dense(f.jac(whole))[:, n:]
+        columns = n + np.flatnonzero(np.repeat(self.system.rated, f.sizes[len(self.system.function.names):]))
+        by_others = dense(f.jac(whole)[:, columns])
         if self.verdict == SOLUTION and len(self.residual) == n:
             return -divided(self.jacobian, by_others)
         curved = full(f, whole, self.residual)
         left = self.jacobian.T @ self.jacobian + curved[:n, :n]
-        return -divided(left, self.jacobian.T @ by_others + curved[:n, n:])
+        return -divided(left, self.jacobian.T @ by_others + dense(curved[:n, columns]))
 
 
 def joined(system: System, x: Vector) -> Vector:
@@ -105,18 +126,10 @@ def joined(system: System, x: Vector) -> Vector:
     return system.others.pack(system.function.point(x))
 
 
-def full(f: VectorFunction, x: Vector, weights: Vector) -> Vector:
+def full(f: VectorFunction, x: Vector, weights: Vector) -> Any:
     """The Hessian of the weighted sum of the outputs as a matrix."""
     made = f.hess(x, weights)
-    return np.asarray(made @ np.eye(f.n)) if hasattr(made, "matvec") else dense(made)
-
-
-def divided(matrix: Vector, right: Vector) -> Vector:
-    """The solution of a linear system, whose rows and columns are scaled first."""
-    rows = np.max(np.abs(matrix), axis=1)
-    columns = np.max(np.abs(matrix / rows[:, None]), axis=0)
-    found = np.linalg.solve(matrix / rows[:, None] / columns, (right.T / rows).T)
-    return np.asarray((found.T / columns).T)
+    return np.asarray(made @ np.eye(f.n)) if hasattr(made, "matvec") else manageable(made)
 
 
 def length(found: Solution, size: Vector) -> float:
@@ -133,17 +146,15 @@ def sizes(x: Vector) -> Vector:
 def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
     """The verdict on a point."""
     f = system.function
-    r, j = f.fun(x), dense(f.jac(x))
+    r, j = f.fun(x), manageable(f.jac(x))
     here = Solution(system, x, r, j, NOT_FINITE, np.zeros(f.n), solver, count)
-    if not (np.isfinite(r).all() and np.isfinite(j).all() and np.isfinite(x).all()):
+    if not (np.isfinite(r).all() and np.isfinite(entries(j)).all() and np.isfinite(x).all()):
         return here
     size = sizes(x)
-    small = bool(np.all(np.abs(r) <= ZERO * np.maximum(np.abs(j) @ size, 1e-300)))
-    rows = np.maximum(np.max(np.abs(j * size), axis=1), 1e-300)
-    columns = np.max(np.abs(j * size / rows[:, None]), axis=0)
-    if not columns.all() or (values := np.linalg.svd(j * size / rows[:, None] / columns)[1])[-1] <= SINGULAR * values[0]:
-        _, _, basis = np.linalg.svd(j * size / rows[:, None])
-        lost = basis[-1] * size
+    small = bool(np.all(np.abs(r) <= ZERO * np.maximum(abs(j) @ size, 1e-300)))
+    lost = lost_direction(scaled(j, size), SINGULAR)
+    if lost is not None:
+        lost = lost * size
         return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
     if len(r) == f.n:
         step = -divided(j, r)
@@ -155,14 +166,24 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
 def least(here: Solution, small: bool, size: Vector) -> Solution:
     """Verdict with more equations than unknowns: a solution, or where the sum of squares is least."""
     j, r = here.jacobian, here.residual
-    curved = slope(here.system, here.x)
-    scale = 1 / np.sqrt(np.diag(j.T @ j))
-    values, vectors = np.linalg.eigh(curved * scale[:, None] * scale)
-    if values[0] <= SINGULAR * np.max(np.abs(values)):   # no minimum: the step of Gauss and Newton leads on
-        return replace(here, verdict=NOT_CONVERGED, step=-np.linalg.lstsq(j, r, rcond=None)[0])
-    step = -scale * (vectors @ ((vectors.T @ (scale * (j.T @ r))) / values))
+    scale = 1 / np.sqrt((j.T @ j).diagonal())
+    inverse = positive(scaled(slope(here.system, here.x), scale, scale))
+    if inverse is None:   # no minimum: the step of Gauss and Newton leads on
+        return replace(here, verdict=NOT_CONVERGED, step=-least_squares(j, r))
+    step = -scale * inverse(scale * (j.T @ r))
     near = length(replace(here, step=step), size) <= STEP
     return replace(here, verdict=SOLUTION if small and near else LEAST_SQUARES if near else NOT_CONVERGED, step=step)
+
+
+def positive(matrix: Any) -> Operator | None:
+    """The inverse of a symmetric matrix that is positive definite beyond rounding, else None."""
+    if isinstance(matrix, np.ndarray):
+        values, vectors = np.linalg.eigh(matrix)
+        shown = values[0] > SINGULAR * np.max(np.abs(values))
+        return (lambda right: vectors @ ((vectors.T @ right) / values)) if shown else None
+    inverse = factors(matrix)
+    shown = inverse is not None and least_eigenvalue(inverse, matrix.shape[0]) > SINGULAR * float(abs(matrix).sum(axis=1).max())
+    return inverse if shown else None
 
 
 def certain(found: Solution) -> Solution:
@@ -175,15 +196,33 @@ def certain(found: Solution) -> Solution:
     if found.verdict == NOT_CONVERGED and not np.all(np.abs(found.residual) <= noise):
         return found
     matrix = slope(found.system, x)
-    error = noise if len(noise) == len(x) else np.abs(found.jacobian.T) @ noise
-    reach = divided(matrix, np.diag(error))
-    along, parts, _ = np.linalg.svd(reach / size[:, None])
-    moves = [part * size * column for part, column in zip(parts, along.T, strict=True) if part > SURE][:MOST_MOVES]
+    inverse, error = Square(matrix), noise if len(noise) == len(x) else np.abs(found.jacobian.T) @ noise
+    parts, along = reached(inverse, error, size)
+    moves = [part * size * direction for part, direction in zip(parts, along, strict=True) if part > SURE][:MOST_MOVES]
     if not (parts[0] <= UNKNOWN and all(steady(found, matrix, move) for move in (found.step, *moves, *(-m for m in moves)))):
         return replace(found, verdict=SINGULAR_SOLUTION)
     beyond = np.abs(x + found.step - found.system.inside(x + found.step))
-    return found if np.all(beyond <= np.sum(np.abs(reach), axis=1) + 4 * np.spacing(np.abs(x))) else (
-        replace(found, verdict=NOT_CONVERGED))
+    outside = np.flatnonzero(beyond > 4 * np.spacing(np.abs(x)))
+    room = (float(np.abs(inverse.transposed(e)) @ error) for e in units(outside, len(x)))
+    sure = all(beyond[i] <= far + 4 * np.spacing(abs(x[i])) for i, far in zip(outside, room, strict=True))
+    return found if sure else replace(found, verdict=NOT_CONVERGED)
+
+
+def units(where: Vector, n: int) -> Iterator[Vector]:
+    """Unit vectors of n components."""
+    for i in where:
+        unit = np.zeros(n)
+        unit[i] = 1.0
+        yield unit
+
+
+def reached(inverse: Square, error: Vector, size: Vector) -> tuple[Vector, Vector]:
+    """How far an error of the equations may move the solution, relative to its size, in which directions, a row each: all, or
+    the largest move where the matrix is sparse."""
+    if inverse.factors is None:
+        along, parts, _ = np.linalg.svd(inverse.solve(np.diag(error)) / size[:, None])
+        return parts, along.T
+    return leading(lambda v: inverse.solve(error * v) / size, lambda v: error * inverse.transposed(v / size), len(size))
 
 
 def rounding(found: Solution) -> Vector:
@@ -192,21 +231,29 @@ def rounding(found: Solution) -> Vector:
     if np.isfinite(bounds).all():
         return bounds
     whole = joined(found.system, found.x)
-    moved = np.abs(np.nan_to_num(dense(found.system.others.jac(whole)))) @ np.spacing(np.abs(whole))
+    changes = found.system.others.jac(whole)
+    np.nan_to_num(entries(changes), copy=False)
+    moved = abs(changes) @ np.spacing(np.abs(whole))
     return np.where(np.isfinite(bounds), bounds, moved + np.spacing(np.abs(found.residual)))
 
 
-def slope(system: System, x: Vector) -> Vector:
+def slope(system: System, x: Vector) -> Any:
     """The matrix of Newton's method: the Jacobian, or the Hessian of ½|r|² where there are more equations than unknowns."""
     f = system.function
-    j = dense(f.jac(x))
-    return j if len(j) == f.n else j.T @ j + full(f, x, f.fun(x))
+    j = manageable(f.jac(x))
+    return j if j.shape[0] == f.n else j.T @ j + full(f, x, f.fun(x))
 
 
-def steady(found: Solution, matrix: Vector, move: Vector) -> bool:
+def steady(found: Solution, matrix: Any, move: Vector) -> bool:
     """True if the matrix of Newton's method is nearly the same after a move; beyond the domain of the equations nothing is."""
     size = sizes(found.x)
     there = slope(found.system, found.x + beyond_rounding(found.x, move)) if np.any(move) else matrix
-    if not np.isfinite(there).all():
-        return bool(np.isfinite(slope(found.system, found.x - beyond_rounding(found.x, move))).all())
-    return float(np.linalg.norm(divided(matrix, (there - matrix) * size) / size[:, None], 2)) <= STEADY
+    if not np.isfinite(entries(there)).all():
+        return bool(np.isfinite(entries(slope(found.system, found.x - beyond_rounding(found.x, move)))).all())
+    change, inverse = scaled(there - matrix, size), Square(matrix)
+    if isinstance(change, np.ndarray):
+        return float(np.linalg.norm(inverse.solve(change) / size[:, None], 2)) <= STEADY
+    if not change.data.any():
+        return True
+    return float(leading(lambda v: inverse.solve(change @ v) / size, lambda v: change.T @ inverse.transposed(v / size),
+                         len(size), accuracy=0.1)[0][0]) <= STEADY

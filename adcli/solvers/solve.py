@@ -19,6 +19,8 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
+from adcli.solvers.levenberg import LocalModel, levenberg
+from adcli.solvers.linear import Square, entries, largest, manageable, over
 from adcli.solvers.solution import (
     LEAST_SQUARES,
     NOT_FINITE,
@@ -32,7 +34,7 @@ from adcli.solvers.solution import (
     sizes,
 )
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector, dense
+from adcli.solvers.vectors import Vector, scaled
 
 POLISHING = 30
 SLOW = 0.3
@@ -40,7 +42,10 @@ SLOW = 0.3
 SMALLEST_SCALE = 1e-3
 """An unknown that starts at 0, or nearer, is scaled as if it started here."""
 ATTEMPTS, INSIDE = ("hybr", "lm", "trf"), ("trf", "dogbox")
-"""The solvers to ask, one after another: of any unknowns, and of unknowns with ranges."""
+SPARSE_ATTEMPTS, SPARSE_INSIDE = ("newton", "levenberg"), ("levenberg",)
+"""The solvers to ask, one after another: of any unknowns, and of unknowns with ranges; where the Jacobian is sparse."""
+MOST_STEPS, SHORTEST = 100, 1e-8
+"""Steps of Newton's method, and the part of one that it is shortened to at most."""
 STARTS, GRID = 12, 33
 """Starts in the ranges of several unknowns, and points in that of one, where nothing is found from the user's start."""
 
@@ -143,7 +148,9 @@ def solved(system: System) -> Solution:
 
 def ends(system: System, square: bool) -> Iterator[tuple[Attempt, str, Vector]]:
     """Attempts, each with its solver and the point where it ended."""
-    for method in INSIDE if system.ranged else ATTEMPTS if square else ATTEMPTS[1:]:
+    inside, anywhere = (INSIDE, ATTEMPTS) if isinstance(manageable(system.function.jac(system.start)), np.ndarray) else (
+        SPARSE_INSIDE, SPARSE_ATTEMPTS)
+    for method in inside if system.ranged else anywhere if square else anywhere[1:]:
         attempt = Attempt(system, system.start)
         yield attempt, method, attempt.run(method)
     low, high = system.function.ranges
@@ -155,7 +162,7 @@ def ends(system: System, square: bool) -> Iterator[tuple[Attempt, str, Vector]]:
     for k in range(1, STARTS):
         parts = k * np.sqrt(np.arange(2.0, len(low) + 2.0)) % 1.0
         attempt = Attempt(system, low + (high - low) * parts)
-        yield attempt, INSIDE[0], attempt.run(INSIDE[0])
+        yield attempt, inside[0], attempt.run(inside[0])
 
 
 def between_signs(system: System, grid: Sequence[float]) -> Iterator[tuple[Attempt, str, Vector]]:
@@ -183,10 +190,10 @@ class Attempt:
     def __init__(self, system: System, start: Vector) -> None:
         self.system, self.start, self.count = system, start, 0
         self.bad: Vector | None = None
-        jacobian = dense(system.function.jac(start))
+        jacobian = manageable(system.function.jac(start))
         self.scale = np.maximum(np.abs(start), SMALLEST_SCALE)
-        largest = np.max(np.abs(jacobian * self.scale), axis=1)
-        self.rows = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        rows = largest(scaled(jacobian, self.scale), 1)
+        self.rows = np.where((rows > 0) & np.isfinite(rows), rows, 1.0)
         if jacobian.shape[0] > jacobian.shape[1]:   # a sum of squares has its own weights
             self.rows[:] = 1.0
 
@@ -198,23 +205,50 @@ class Attempt:
             found[~np.isfinite(found)] = 1e100   # solvers take a shorter step
         return found / self.rows
 
-    def jacobian(self, y: Vector) -> Vector:
-        return np.nan_to_num(dense(self.system.function.jac(y * self.scale)) * self.scale / self.rows[:, None])
+    def jacobian(self, y: Vector) -> Any:
+        found = over(scaled(manageable(self.system.function.jac(y * self.scale)), self.scale), self.rows)
+        np.nan_to_num(entries(found), copy=False)
+        return found
 
     def run(self, method: str) -> Vector:
+        y0 = self.start / self.scale
+        try:
+            y = self.newton(y0) if method == "newton" else self.of_scipy(method, y0)
+        except GIVEN_UP:
+            y = y0
+        return self.system.inside(y * self.scale if np.isfinite(y).all() else self.start)
+
+    def of_scipy(self, method: str, y: Vector) -> Vector:
+        """Where a solver of SciPy ends, or for many residuals, which are sparse, the method of Levenberg and Marquardt."""
         from scipy import optimize
-        y = y0 = self.start / self.scale
+        bounds = [end / self.scale for end in self.system.function.ranges]
+        if method == "hybr":
+            return np.asarray(optimize.root(self.residual, y, jac=self.jacobian, method="hybr", options={"xtol": 1e-14}).x)
+        if method == "levenberg":
+            return levenberg(self.point, y, *bounds)
         options: dict[str, Any] = {"ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "max_nfev": 2000}
         if self.system.ranged:
-            options["bounds"] = [end / self.scale for end in self.system.function.ranges]
-        try:
-            if method == "hybr":
-                y = optimize.root(self.residual, y0, jac=self.jacobian, method="hybr", options={"xtol": 1e-14}).x
-            else:
-                y = optimize.least_squares(self.residual, y0, jac=self.jacobian, method=method, **options).x
-        except GIVEN_UP:
-            pass
-        return self.system.inside(y * self.scale if np.isfinite(y).all() else self.start)
+            options["bounds"] = bounds
+        return np.asarray(optimize.least_squares(self.residual, y, jac=self.jacobian, method=method, **options).x)
+
+    def point(self, y: Vector) -> LocalModel:
+        r = self.residual(y)
+        return LocalModel(float(r @ r), r, self.jacobian(y))
+
+    def newton(self, y: Vector) -> Vector:
+        """Where Newton's method ends, its steps shortened until the next, with the same Jacobian, would be shorter (Deuflhard,
+        Newton Methods for Nonlinear Problems, 2004, section 3.3)."""
+        part = 1.0
+        for _ in range(MOST_STEPS):
+            inverse = Square(self.jacobian(y))
+            step = -inverse.solve(self.residual(y))
+            length, part = float(np.linalg.norm(step)), min(1.0, 2 * part)
+            while np.linalg.norm(inverse.solve(self.residual(y + part * step))) > (1 - part / 4) * length and part > SHORTEST:
+                part /= 2
+            y = y + part * step
+            if length <= 1e-14 * np.linalg.norm(y) or part <= SHORTEST:
+                break
+        return y
 
 
 def polished(system: System, x: Vector, method: str, count: int) -> Solution:

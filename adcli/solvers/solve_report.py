@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
 from adcli.solvers.explain_failure import failure, leading, no_influence, status
+from adcli.solvers.linear import largest
 from adcli.solvers.solution import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 NOT_SMOOTH = "not smooth"
@@ -57,7 +59,8 @@ class SolveReport:
         if found is None:
             return {}
         made, column = {}, 0
-        for name, shape, size in list(zip(others.names, others.shapes, others.sizes, strict=True))[len(f.names):]:
+        known = list(zip(others.names, others.shapes, others.sizes, strict=True))[len(f.names):]
+        for name, shape, size in compress(known, s.system.rated):
             row = 0
             for x, x_shape, x_size in zip(f.names, f.shapes, f.sizes, strict=True):
                 block = found[row:row + x_size, column:column + size].reshape((*x_shape, *shape))
@@ -112,10 +115,13 @@ class SolveReport:
         s, f = self.solution, self.solution.system.function
         if s.found and not self.shown:
             yield str(self.smoothness[1])
+        if s.found and (many := [name for name, few in zip(s.system.others.names[len(f.names):], s.system.rated, strict=True)
+                                 if not few]):
+            yield f"note: the derivatives of {plural(f.n, 'unknown')} by {', '.join(many)} are left out: too many numbers"
         if s.found or has_tensors(f.program):
             return
         yield from failure(f, *((s.x, False) if s.verdict == NOT_FINITE else (s.bad, True)))
-        flat = [x for x, column in zip(f.names, s.jacobian.T, strict=True) if not np.any(column)]
+        flat = [x for x, most in zip(f.names, largest(s.jacobian, 0), strict=True) if most == 0]
         if flat and s.verdict in (SINGULAR_SOLUTION, NOT_CONVERGED):
             yield from no_influence(f.program, f.names, self.at, flat)[1]
 
@@ -159,12 +165,13 @@ def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
     for i, one in enumerate(told):
         f, others = one.solution.system.function, one.solution.system.others
         n, found = f.n, one.rates
+        rated = np.repeat(one.solution.system.rated, others.sizes[len(f.names):])
         known = np.asarray(others.pack(one.at))[n:]
         whole = {name: x for name, x in one.at.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind == "i"}
         if i == 0:
-            rate_names = partials(f.components, others.components[n:])
+            rate_names = partials(f.components, [*compress(others.components[n:], rated)])
             yield csv_text([*whole, *others.components[n:], *f.components, *rate_names, "residual", "verdict"])
-        rates = np.full(n * len(known), np.nan) if found is None else found.ravel()
+        rates = np.full(n * int(rated.sum()), np.nan) if found is None else found.ravel()
         numbers = (number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm))
         yield csv_text([*(str(int(x)) for x in whole.values()), *numbers, one.verdict])
 

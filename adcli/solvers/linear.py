@@ -1,0 +1,200 @@
+"""Linear algebra of Jacobians, dense or sparse: solutions, least singular values, norms of products.
+
+What is sparse is factored by SuperLU, a square matrix as it is, one with more rows than columns by its normal equations; singular
+values and norms are those of a few directions, by block iteration with the factors.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adcli.codegen.machine.memory import require_room
+from adcli.solvers.vectors import Vector, dense, places, scaled
+
+Operator = Callable[[Vector], Vector]
+MOST_DENSE = 300
+"""Columns up to which a matrix is dense."""
+REGULAR = 1e-12
+"""Added to the unit diagonal of normal equations; refinement takes it back."""
+LOST = 1e-9
+"""Singular values of a sparse matrix with columns of length 1 that count as 0: normal equations tell no finer."""
+REFINEMENTS, ROUNDS = 3, 4
+"""Refinements of a solution, and rounds of a block iteration."""
+BLOCK, MOST_LOST = 8, 64
+"""Directions that are looked at first, and at most."""
+
+
+def manageable(matrix: Any) -> Any:
+    """The matrix, dense where it has few columns."""
+    return dense(matrix) if matrix.shape[1] <= MOST_DENSE else matrix
+
+
+def entries(matrix: Any) -> Vector:
+    """The numbers of a matrix that are stored."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.data
+
+
+def largest(matrix: Any, axis: int) -> Vector:
+    """The largest magnitude in each column (axis 0) or row (axis 1)."""
+    found = np.max(np.abs(matrix), axis=axis) if isinstance(matrix, np.ndarray) else abs(matrix).max(axis=axis).toarray()
+    return np.asarray(found).ravel()
+
+
+def over(matrix: Any, rows: Vector, columns: Vector | None = None) -> Any:
+    """A matrix with its rows, and columns, divided by numbers."""
+    if isinstance(matrix, np.ndarray):
+        return matrix / rows[:, None] if columns is None else matrix / rows[:, None] / columns
+    return scaled(matrix.tocsr(), np.ones(matrix.shape[1]) if columns is None else 1 / columns, 1 / rows)
+
+
+def column_lengths(matrix: Any) -> Vector:
+    """The lengths of columns, 1 for those that are zero; without overflow or underflow of their squares."""
+    greatest = np.abs(matrix).max(axis=0, initial=0.0) if isinstance(matrix, np.ndarray) else largest(matrix, 0)
+    greatest[greatest == 0] = 1.0
+    if isinstance(matrix, np.ndarray):
+        found: Vector = greatest * np.linalg.norm(matrix / greatest, axis=0)
+    else:
+        _, j = places(matrix)
+        found = greatest * np.sqrt(np.bincount(j, (matrix.data / greatest[j])**2, matrix.shape[1]))
+    found[found == 0] = 1.0
+    return found
+
+
+def factored(matrix: Any, **options: Any) -> Any:
+    """SuperLU's factors. LinAlgError where the matrix is singular."""
+    from scipy.sparse.linalg import splu
+    try:
+        return splu(matrix.tocsc(), **options)
+    except RuntimeError:
+        raise np.linalg.LinAlgError("singular matrix") from None
+
+
+# ---------------------------------------------------------------- square matrices
+
+class Square:
+    """A square matrix whose rows and columns are scaled to a largest entry of 1, and which is then factored once if sparse."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.rows = largest(matrix, 1)
+        self.columns = largest(over(matrix, self.rows), 0)
+        self.unit = over(matrix, self.rows, self.columns)
+        self.factors = None if isinstance(matrix, np.ndarray) else factored(self.unit)
+
+    def solve(self, right: Vector) -> Vector:
+        """The solution for a vector, or for the columns of a dense matrix."""
+        right = (right.T / self.rows).T
+        found = self.factors.solve(right) if self.factors else np.linalg.solve(self.unit, right)
+        return np.asarray((found.T / self.columns).T)
+
+    def transposed(self, right: Vector) -> Vector:
+        """The solution of the transposed system."""
+        right = right / self.columns
+        found = self.factors.solve(right, "T") if self.factors else np.linalg.solve(self.unit.T, right)
+        return np.asarray(found / self.rows)
+
+
+def divided(matrix: Any, right: Vector) -> Vector:
+    """The solution of a linear system, whose rows and columns are scaled first."""
+    return Square(matrix).solve(right)
+
+
+def leading(apply: Operator, transposed: Operator, n: int, count: int = 1, accuracy: float = 1e-3) -> tuple[Vector, Vector]:
+    """The largest singular values of an operator on n components, and the directions into which they lead, a row each."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+    both = LinearOperator((n, n), matvec=lambda v: apply(transposed(np.ravel(v))), dtype=np.float64)
+    start = 1.5 + np.cos(np.arange(n))
+    if not np.any(both @ start):
+        return np.zeros(count), np.zeros((count, n))
+    values, vectors = eigsh(both, count, which="LA", tol=accuracy, v0=start)
+    return np.sqrt(np.maximum(values[::-1], 0.0)), vectors.T[::-1]
+
+
+def condition(matrix: Any) -> float:
+    """The condition number in the 2-norm, of a sparse matrix to three digits."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if isinstance(matrix, np.ndarray):
+            return float(np.linalg.cond(matrix))
+        n = matrix.shape[1]
+        highest = leading(lambda v: matrix.T @ v, lambda v: matrix @ v, n, accuracy=1e-4)[0][0]
+        if matrix.shape[0] != n:
+            lengths = column_lengths(matrix)
+            normal = Normal(scaled(matrix, 1 / lengths))
+            return float(highest * leading(lambda v: normal.solve(v / lengths) / lengths, lambda v: v, n, accuracy=1e-4)[0][0])
+        try:
+            inverse = Square(matrix)
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float(highest * leading(inverse.solve, inverse.transposed, n, accuracy=1e-4)[0][0])
+
+
+def lost_direction(matrix: Any, singular: float) -> Vector | None:
+    """A direction that a matrix takes to nothing, beside what it makes of others; None where there is none."""
+    rows = np.maximum(largest(matrix, 1), 1e-300)
+    columns = largest(over(matrix, rows), 0)
+    if isinstance(matrix, np.ndarray):
+        if columns.all() and (values := np.linalg.svd(over(matrix, rows, columns))[1])[-1] > singular * values[0]:
+            return None
+        return np.asarray(np.linalg.svd(over(matrix, rows))[2][-1])
+    if columns.all() and matrix.shape[0] == matrix.shape[1]:
+        try:
+            inverse, n = Square(over(matrix, rows, columns)), len(columns)
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            values, along = leading(inverse.solve, inverse.transposed, n)
+            return along[0] / columns if values[0] * singular >= 1 else None
+    columns = column_lengths(over(matrix, rows))
+    lost = Normal(over(matrix, rows, columns)).lost()
+    return lost[0] / columns if len(lost) else None
+
+
+def least_squares(matrix: Any, right: Vector) -> Vector:
+    """The shortest x with the least |matrix x − right|."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
+    lengths = column_lengths(matrix)
+    return Normal(over(matrix, np.ones(matrix.shape[0]), lengths)).least_squares(right) / lengths
+
+
+# ---------------------------------------------------------------- normal equations of sparse matrices
+
+class Normal:
+    """JᵀJ + damping of a sparse J, factored; its columns have length 1, or 0."""
+
+    def __init__(self, j: Any, damping: float = REGULAR) -> None:
+        from scipy.sparse import identity
+        self.j, self.n = j, j.shape[1]
+        require_room("the normal equations", 12 * int((np.diff(j.indptr).astype(float)**2).sum()))
+        self.factors = factored(j.T @ j + damping * identity(self.n, format="csc"), permc_spec="MMD_AT_PLUS_A",
+                                diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+    def solve(self, right: Vector) -> Vector:
+        """The solution without the damping, if that is small; of those the shortest, if there are many."""
+        found = self.factors.solve(right)
+        for _ in range(REFINEMENTS):
+            found = found + self.factors.solve(right - self.j.T @ (self.j @ found))
+        return np.asarray(found)
+
+    def least_squares(self, r: Vector) -> Vector:
+        """The shortest x with the least |J x − r|."""
+        found = np.zeros(self.n)
+        for _ in range(REFINEMENTS):
+            found = found + self.factors.solve(self.j.T @ (r - self.j @ found))
+        return found
+
+    def lost(self) -> Vector:
+        """Orthogonal directions of length 1 that J takes to nothing, a row each. AdError where there are more than MOST_LOST."""
+        count = BLOCK
+        while True:
+            block = np.random.default_rng(0).normal(size=(self.n, min(count, self.n)))
+            for _ in range(ROUNDS):
+                block = np.linalg.qr(self.factors.solve(block))[0]
+            for _ in range(2):
+                block = np.linalg.qr(block - self.factors.solve(self.j.T @ (self.j @ block)))[0]
+            _, s, vt = np.linalg.svd(self.j @ block, full_matrices=False)
+            lost = (block @ vt[s <= LOST].T).T
+            if len(lost) < count or count >= min(self.n, MOST_LOST):
+                return np.asarray(lost)
+            count *= 2
