@@ -25,8 +25,8 @@ from adcli.task.derive import looked_at
 from adcli.task.request import NO_TEXT, Request
 
 if TYPE_CHECKING:
-    from adcli.propagate.command import PropagateOptions
     from adcli.propagate.given import GivenPoint
+    from adcli.propagate.prepare import PropagateOptions
 
 Given = Mapping[str, Any]
 """A point by name."""
@@ -35,7 +35,7 @@ Given = Mapping[str, Any]
 def traced(asked: Inspected, tangent: str | Given | None, cotangent: str | Given | None, naming: str,
            element: str | None) -> View:
     """See `Inspection.trace`."""
-    from adcli.trace.command import Tables, TraceOptions, prepared
+    from adcli.trace.at_points import Tables, TraceOptions, prepared
     from adcli.trace.tables import RENDERERS
     naming = one_of("names", naming, ("textbook", "program"))
     if element is not None:
@@ -96,23 +96,23 @@ class Claim(NamedTuple):
 
 def checked(asked: Inspected, samples: int | None, seed: int, digits: int, claim: Claim, plot: bool, everything: bool) -> View:
     """See `Inspection.check`."""
-    from adcli.check import command
+    from adcli.check import prepare
     from adcli.check.report import html_report, record, text_report
-    claim.require_sense(command.RETURNS)
+    claim.require_sense(prepare.RETURNS)
     if asked.point:
         unused({"samples": samples}, "and a point cannot be used together", "leave out one of the two")
-    options = command.CheckOptions(
-        verb="check", samples=whole("samples", command.SAMPLES if samples is None else samples, 1, command.MOST_POINTS),
+    options = prepare.CheckOptions(
+        verb="check", samples=whole("samples", prepare.SAMPLES if samples is None else samples, 1, prepare.MOST_POINTS),
         seed=whole("seed", seed, 0, 1 << 53), digits=whole("digits", digits, 17, 100),
-        time_limit=whole("time_limit", command.TIME_LIMIT if claim.time_limit is None else claim.time_limit, 1,
-                         command.MOST_SECONDS),
+        time_limit=whole("time_limit", prepare.TIME_LIMIT if claim.time_limit is None else claim.time_limit, 1,
+                         prepare.MOST_SECONDS),
         against=claim.against, symbol=claim.symbol, returns=claim.returns, everything=everything,
         precision=asked.precision, plot=None)
-    primal, inputs = command.differentiated(asked.program, asked.of, asked.wrt)
-    check, said = command.check_of(primal, inputs, options), list[str]()
-    at, summary = command.usable_points(check, checked_points(primal, asked.point, check.scalars, heard(said))) \
-        if asked.point else command.drawn_points(check, options.samples, options.seed)
-    command.run(check, at, heard(said))
+    primal, inputs = prepare.differentiated(asked.program, asked.of, asked.wrt)
+    check, said = prepare.check_of(primal, inputs, options), list[str]()
+    at, summary = prepare.usable_points(check, checked_points(primal, asked.point, check.scalars, heard(said))) \
+        if asked.point else prepare.drawn_points(check, options.samples, options.seed)
+    prepare.run(check, at, heard(said))
     told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
     if not plot:
         return told
@@ -122,7 +122,7 @@ def checked(asked: Inspected, samples: int | None, seed: int, digits: int, claim
 
 def checked_points(program: Program, at: Given, scalars: bool, remark: Callable[[object], None]) -> list[dict[str, Any]]:
     """The points that are given, several for a program of `scalars`."""
-    from adcli.check.command import MOST_POINTS
+    from adcli.check.prepare import MOST_POINTS
     from adcli.input.arrays import fitting
     found = points(program, at, MOST_POINTS) if scalars else [fitting(program, whole_point(program, at))]
     return list(within(program.params, found, remark, program.source))
@@ -185,7 +185,7 @@ def propagated(asked: Inspected, correlation: str | Mapping[tuple[str, str], flo
                second_order: bool, monte_carlo: MonteCarlo, coverage: float | str | None, plot: bool) -> View:
     """See `Inspection.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
-    from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
+    from adcli.propagate.prepare import AUTO, PropagateOptions, coefficients, prepared_budgets
     from adcli.propagate.tables import tables
     seed, jobs = monte_carlo.seed, monte_carlo.jobs
     options = PropagateOptions(
@@ -295,8 +295,7 @@ def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | No
 def drawn(asked: Inspected, stage: str, tangent: str | Given | None, cotangent: str | Given | None,
           fold: OneOrMore) -> PictureView:
     """See `Inspection.draw`."""
-    from adcli.draw.command import without_adjoints
-    from adcli.draw.drawing import DERIVED, DrawnPoint, graph
+    from adcli.draw.drawing import DERIVED, DrawnPoint, graph, without_adjoints
     word("stage", stage)
     program, point, said = asked.program, asked.point, list[str]()
     given = {"tangent": tangent, "cotangent": cotangent}
@@ -329,8 +328,8 @@ def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
 
 def plotted(asked: Inspected, derivatives: int, points: int | None) -> PictureView:
     """See `Inspection.plot`."""
-    from adcli.plot.command import HIGHEST
     from adcli.plot.plots import picture
+    from adcli.plot.ranges import HIGHEST
     ranges, said = {name: extent(name, x) for name, x in asked.point.items()}, [str(note) for note in asked.program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
     found = picture(asked.program, ranges, asked.of, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))

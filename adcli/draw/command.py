@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
-from adcli.draw.drawing import DERIVED, READABLE, STAGES, DrawnPoint, graph
+from adcli.draw.drawing import READABLE, STAGES, DrawnPoint, graph, without_adjoints
 from adcli.input.points import one_point, require_point
 from adcli.input.settings import Options, names
 from adcli.lang.ir import Program
@@ -124,12 +124,3 @@ def at_point(options: DrawOptions, program: Program) -> DrawnPoint | None:
     elif note := without_adjoints(program, options.stage, of):
         remark(note)
     return DrawnPoint(at, **seeds, number=number_format(options.fmt or READABLE, False))
-
-
-def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:
-    """A note on how to get adjoints, where there are several outputs without weights."""
-    names = of or [r.name for r in program.results]
-    if stage in DERIVED or len(names) < 2:
-        return None
-    weights = ",".join(f"{name}=1" for name in names[:2])
-    return f"note: adjoints need weights of the outputs: ⟦--cotangent {weights}⟧, or one output: ⟦--of {names[0]}⟧"

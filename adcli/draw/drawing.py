@@ -1,25 +1,40 @@
-"""The graph of a program at a stage of its way to a derivative, and what can be made of it."""
+"""The graph of a program at a stage of its way to a derivative, and what can be made of it.
+
+At a point nodes have their value, tangent and adjoint; what is nan or infinite, and where paths are cut. The numbers of programs
+of scalars are those of the sweeps that `why` explains, and so are the words; those of programs with tensors are the values of the
+derivative program, of which the adjoint of every value is made a result.
+"""
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adcli.answers.evaluation import all_derivatives, all_values
 from adcli.codegen.documents.dot import digraph
-from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, call_of, called, folded, program_graph
+from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, Said, call_of, called, folded, program_graph
 from adcli.codegen.documents.svg import listing, svg
-from adcli.lang.ir import Program, has_tensors, shape_of
+from adcli.codegen.rows.native_arithmetic import native_arithmetic
+from adcli.lang.analyse.explain import Cause, Explainer, Question
+from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, install, nearest
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.precision import DOUBLE
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import prune
 from adcli.output.numbers import Number, number_format
 from adcli.output.streams import ENDINGS
+
+if TYPE_CHECKING:
+    import numpy as np
 
 STAGES = tuple(name for name in SHOWN if name in ("ssa", "dup", "forward", "reverse", "simplified"))
 """The stages of `adcli show` that are programs of operations."""
@@ -126,7 +141,6 @@ def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence
 def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt: Sequence[str], of: Sequence[str]) -> AtPoint:
     """The values, tangents and adjoints at a point of what was `made` of a program."""
     from adcli.answers.seeding import seeds_for
-    from adcli.draw.at_point import at_point
     from adcli.input.arrays import filled
     from adcli.input.points import complete
     given, tangent, cotangent, number = point
@@ -159,6 +173,15 @@ def as_asked(graph: Graph, program: Program, fold: str | Sequence[str]) -> Graph
             raise AdError(f"no operation of this graph is of a call of '{each}'",
                           help=nearest(each, known) or (f"some are of {', '.join(known)}" if known else "none is of any call"))
     return folded(graph, program.source, set(names).__contains__)
+
+
+def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:
+    """A note on how to get adjoints, where there are several outputs without weights."""
+    names = of or [r.name for r in program.results]
+    if stage in DERIVED or len(names) < 2:
+        return None
+    weights = ",".join(f"{name}=1" for name in names[:2])
+    return f"note: adjoints need weights of the outputs: ⟦--cotangent {weights}⟧, or one output: ⟦--of {names[0]}⟧"
 
 
 # ---------------------------------------------------------------- Graphviz
@@ -204,3 +227,137 @@ def piped(command: list[str], given: bytes) -> bytes:
         lines = said.decode(errors="replace").strip().splitlines() or [f"exit {process.returncode}"]
         raise AdError(f"dot has failed: {lines[0]}", help="write DOT: -o g.dot")
     return out
+
+
+# ---------------------------------------------------------------- values at a point
+
+DUP = TABLE["dup"]
+WORDS = {"not taken": "arm not taken", "not the winner": "not the winner", "hinge": "flat side", "step": "flat step",
+         "comparison": "only a comparison", "kink": "kink: 0 by convention", "zero factor": "times 0", "stationary": "slope 0",
+         "tail": "slope rounds to 0", "underflow": "underflow", "unverified": "slope 0"}
+"""Labels of edges by which no derivative goes on, by the kind of cause."""
+WIDEST_TENSOR = 6
+"""Elements of a tensor that are shown; of a larger one the least and the largest."""
+
+
+
+def at_point(program: Program, point: Mapping[str, Any], wrt: Sequence[str], tangent: Seeds | None, cotangent: Seeds | None,
+             number: Number) -> AtPoint:
+    """A program at a point; adjoints and tangents where there are seeds for all outputs or inputs."""
+    if has_tensors(program):
+        if tangent is not None:
+            raise AdError("⟦--tangent⟧: the values of this program are tensors", help="draw its tangents: ⟦--stage forward⟧")
+        return _tensors(program, point, wrt, cotangent, number)
+    explainer = Explainer(program, point, wrt, native_arithmetic(DOUBLE))
+    sweeps = []
+    if tangent is not None:
+        sweeps.append(forward_sweep(program, explainer.values, [(program.param(x).var, s) for x, s in tangent.items()]))
+    if cotangent is not None:
+        weights = [(r.atom, cotangent[r.name]) for r in reversed(program.results) if r.name in cotangent]
+        sweeps.append(reverse_sweep(program, explainer.values, weights, explainer.depends, explainer.active))
+    scalars = _Scalars(explainer, sweeps, number)
+    return AtPoint(dict(scalars.values()), dict(scalars.cuts(sweeps[-1])) if sweeps else {})
+
+
+class _Scalars:
+    """The numbers of a program of scalars, in words."""
+
+    def __init__(self, explainer: Explainer, sweeps: Sequence[Sweep], number: Number) -> None:
+        self.explainer, self.sweeps, self.number = explainer, sweeps, number
+        self.copies = {o: o.name or "" for e in explainer.program.equations if e.op is DUP for o in e.outs}
+
+    def values(self) -> Iterator[tuple[Atom, Said]]:
+        for var, x in self.explainer.values.items():
+            copy = var in self.copies
+            lines = [] if copy else [f"value {self.text(x)}"]
+            lines += [f"{self.copies.get(var, '')} {sweep.word} {self.text(d.value)}".lstrip() for sweep in self.sweeps
+                      if (d := sweep.derivatives.get(var)) is not None]
+            yield var, Said(tuple(lines), self.mark(var, x))
+
+    def text(self, x: Any) -> str:
+        return str(x).lower() if isinstance(x, bool) else self.number(x)
+
+    def mark(self, var: Var, x: Any) -> str:
+        """The fault of a value, else of its derivatives; with the reason, where that came about here."""
+        if wrong(x):
+            return self.because(self.text(x), Question(var), lambda c: c.position is None and self.defines(c, var))
+        for sweep in self.sweeps:
+            if wrong(d := sweep.numbers.get(var, 0.0)):
+                return self.because(f"{sweep.word} {self.text(d)}", Question(var, sweep), lambda c: self.reaches(c, var))
+        return ""
+
+    def defines(self, cause: Cause, var: Var) -> bool:
+        return cause.equation is not None and var in cause.equation.outs
+
+    def reaches(self, cause: Cause, var: Var) -> bool:
+        e = cause.equation
+        return e is not None and cause.position is not None and (e.args[cause.position] is var or var in e.outs)
+
+    def because(self, text: str, question: Question, here: Callable[[Cause], bool]) -> str:
+        cause = self.explainer.causes(question)[0]
+        return f"{text}: {cause.kind.replace('·', ' · ')}" if here(cause) else text
+
+    def cuts(self, sweep: Sweep) -> Iterator[tuple[tuple[Equation, int], str]]:
+        """The arguments of operations that a derivative reaches and does not pass."""
+        parts = {(p.equation, p.position): p for line in sweep.lines for p in line}
+        for e in self.explainer.program.equations:
+            for i, a in enumerate(e.args):
+                source = a if sweep.forward else e.outs[0]
+                if e.op is DUP or isinstance(a, Lit) or a not in self.explainer.depends or not sweep.numbers.get(source):
+                    continue
+                p = parts.get((e, i))
+                if p is None or p.derivative.absent:
+                    yield (e, i), WORDS[self.explainer.ending(e, i)]
+                elif p.value == 0:
+                    cause = self.explainer.part_zero(sweep, p)
+                    assert isinstance(cause, Cause), "the derivative that reaches it is not zero"
+                    yield (e, i), WORDS[cause.kind]
+
+
+def wrong(x: Any) -> bool:
+    """True for nan and infinities."""
+    return not isinstance(x, bool) and not math.isfinite(x)
+
+
+# ---------------------------------------------------------------- tensors
+
+def _tensors(program: Program, point: Mapping[str, Any], wrt: Sequence[str], cotangent: Seeds | None, number: Number) -> AtPoint:
+    values = all_values(program, point)
+    adjoints = {} if cotangent is None else all_derivatives(program, point, wrt, cotangent, True)
+    said: dict[Atom, Said] = {}
+    for var, x in values.items():
+        lines = [f"value {tensor_text(x, number)}"]
+        lines += [f"adjoint {tensor_text(adjoints[var], number)}"] if var in adjoints else []
+        said[var] = Said(tuple(lines), tensor_mark(x) or (f"adjoint {m}" if (m := tensor_mark(adjoints.get(var, 0.0))) else ""))
+    return AtPoint(said)
+
+
+def tensor_text(x: Any, number: Number) -> str:
+    """A small tensor with its elements, a large one by its shape, its least and its largest element."""
+    import numpy as np
+    array: np.ndarray = np.asarray(x)
+    if array.dtype == bool and array.ndim == 0:
+        return str(bool(array)).lower()
+    if array.size <= WIDEST_TENSOR:
+        return nested(array, number)
+    shape = " × ".join(map(str, array.shape))
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return f"{shape}, none finite"
+    low, high = number(float(finite.min())), number(float(finite.max()))
+    return f"{shape}, all {low}" if low == high and finite.size == array.size else f"{shape}, {low} to {high}"
+
+
+def nested(array: np.ndarray, number: Number) -> str:
+    if array.ndim == 0:
+        return str(int(array)) if array.dtype.kind in "iu" else number(float(array))
+    return f"[{', '.join(nested(part, number) for part in array)}]"
+
+
+def tensor_mark(x: Any) -> str:
+    """How many elements are nan or infinite."""
+    import numpy as np
+    array: np.ndarray = np.asarray(x, float)
+    found = [(np.isnan(array), "nan"), (np.isposinf(array), "inf"), (np.isneginf(array), "-inf")]
+    said = [word if array.ndim == 0 else f"{int(there.sum()):,} × {word}" for there, word in found if there.any()]
+    return ", ".join(said)

@@ -21,9 +21,8 @@ from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
 from adcli.pictures.picture import FORMATS, require_package
+from adcli.plot.ranges import HIGHEST, from_text
 from adcli.task.rules import require_fit
-
-HIGHEST = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +60,6 @@ def command(options: PlotOptions) -> int:
     """
     from adcli.lang.lower.frontend import parse_source
     from adcli.plot.plots import pictured
-    from adcli.plot.ranges import from_text
     require_package(options.form)
     program, number = parse_source(options.source), number_format(options.fmt, False)
     require_fit(options, "plot")

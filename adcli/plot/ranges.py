@@ -14,6 +14,8 @@ from adcli.output.numbers import shortest
 POINTS = (401, 101)
 """Values of each input that varies, where one does and where two do: a screen shows no more."""
 MOST_POINTS = (100_000, 400)
+HIGHEST = 4
+"""Order of the derivatives that are drawn, at most."""
 
 
 class Setting(NamedTuple):

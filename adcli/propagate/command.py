@@ -6,7 +6,6 @@ native code with a verdict on the linear model.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,74 +14,31 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
-from adcli.input.points import axes, joined, several
-from adcli.input.settings import ResultOptions
+from adcli.input.points import joined, several
 from adcli.input.spreads import split
-from adcli.input.values import listed, value
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.ir.names import tensor_of
 from adcli.output.numbers import number_format
 from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.output.wrap import fitted
 from adcli.propagate import budgets
-from adcli.propagate.at_points import Budgets
-from adcli.propagate.coverage import probability
-from adcli.propagate.given import GivenPoint, Sampling, given_points, moments, require_degrees, uncertain, with_files
+from adcli.propagate.given import Sampling, given_points
+from adcli.propagate.prepare import AUTO, PropagateOptions, coefficients, prepared_budgets
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
-from adcli.task.request import Request
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS, VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from adcli.lang.derive.uncertainty_figures import Correlation, Moments
-    from adcli.lang.ir import Param, Program
+    from adcli.lang.derive.uncertainty_figures import Correlation
+    from adcli.lang.ir import Program
 
-COVERAGE = 0.95
 BUDGET_FORMATS = ("text", "json", "csv", *TABLE_FORMATS)
-AUTO = "auto"
-"""--monte-carlo without a number: as many samples as make the figures stable."""
-
-
 ROW = VERBS["propagate"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PropagateOptions(ResultOptions):
-    """Options of propagate."""
-
-    correlation: str | None = None
-    second_order: bool = False
-    monte_carlo: int | str | None = None
-    seed: int = 0
-    coverage: str | None = None
-    shortest: bool = False
-    concise: bool = False
-    plot: str | None = None
-    covariance: tuple[str, ...] = ()
-
-    def request(self, source: Source, wrt: list[str] | None, correlations: tuple[Correlation, ...],
-                moments: tuple[Moments, ...] = ()) -> Request:
-        """The propagation of the uncertainties of these inputs."""
-        for name in self.outputs or ():
-            if ":" in name:
-                raise AdError(f"⟦--of {name}⟧: propagate takes outputs, not derivatives")
-        return Request("propagate", source, self.outputs, wrt, order=2 if self.second_order else 1, fast=self.fast_math,
-                       correlations=correlations, moments=moments)
-
-    @property
-    def sampling(self) -> Sampling | None:
-        """Sampling and coverage that are asked for."""
-        if self.monte_carlo is None:
-            self.refuse(["seed", "jobs", "shortest"], "needs ⟦--monte-carlo⟧ N")
-            return None if self.coverage is None else Sampling(0, 0, probability(self.coverage))
-        samples = None if isinstance(self.monte_carlo, str) else self.monte_carlo
-        return Sampling(samples, self.seed, COVERAGE if self.coverage is None else probability(self.coverage), self.shortest)
 
 
 @click.command("propagate", cls=Command, help=ROW.help, examples=ROW.examples)
@@ -132,27 +88,6 @@ def command(options: PropagateOptions) -> int:
     return at_points(program, told, options.sampling, options)
 
 
-def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
-    """The coefficients of --correlation, each a number from −1 to 1 for two different names."""
-    found: dict[frozenset[str], tuple[str, str, float]] = {}
-    for part in listed(text or ""):
-        pair, equals, number = part.partition("=")
-        x, colon, y = (name.strip() for name in pair.partition(":"))
-        if not (equals and colon and x and y):
-            raise AdError(f"⟦--correlation⟧: '{part}' is not x:y=number", help="write ⟦--correlation x:y=0.5⟧")
-        r = value(f"{x}:{y}", number)
-        if not -1 <= r <= 1:
-            raise AdError(f"⟦--correlation {part}⟧: a correlation coefficient must be from -1 to 1")
-        if x == y:
-            raise AdError(f"⟦--correlation {part}⟧: give two different inputs")
-        if frozenset((x, y)) in found:
-            raise AdError(f"⟦--correlation⟧: {x}:{y} is given twice")
-        found[frozenset((x, y))] = (x, y, r)
-    if text is not None and not found:
-        raise AdError("⟦--correlation⟧ names nothing", help="write ⟦--correlation x:y=0.5⟧")
-    return tuple(found.values())
-
-
 def in_rows(task: Task, options: PropagateOptions) -> int:
     """Propagation without a point: rows, or a program; piped rows need no --data."""
     if options.coverage is None:
@@ -187,48 +122,6 @@ def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
     return joined(parse_source(text).params, specs)
 
 
-def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
-                     options: PropagateOptions, whole: Program | None = None,
-                     heard: Callable[[object], object] | None = None) -> Budgets:
-    """Budgets of all points, ready to be computed; `whole` as of a Task, `heard` as of a Reporter."""
-    if whole and has_tensors(whole):
-        return of_elements(text, points, told, sampling, options, whole, heard)
-    names = uncertain(points)
-    if not names:
-        for point in points if whole is None else ():
-            axes(point.plain, {})   # what is wrong there is said first
-        example = with_spreads(text)
-        raise AdError("no uncertainties", help=f"give inputs a spread, one standard deviation: ⟦--at {example}⟧" if example else
-                      "the program has no input that could have a spread")
-    correlations = with_files(points, told)
-    if sampling:
-        require_degrees(points, correlations)
-    beyond = moments(points, correlations) if options.second_order else ()
-    task = prepared(options.request(text, names, correlations, beyond), options, whole)
-    if task.signature.tensors:
-        return of_elements(text, points, told, sampling, options, task.primal, heard)
-    if options.covariance:
-        raise AdError("⟦--covariance⟧ is of the elements of a tensor", help="write ⟦--correlation x:y=0.5⟧ for numbers")
-    reporter = Reporter(task, options, heard=heard)
-    reporter.begin()
-    return Budgets(task, points, sampling, options, reporter)
-
-
-def with_spreads(text: Source) -> str:
-    """A point with spreads, of the first inputs that the program has; empty where none may have one."""
-    from adcli.lang.lower.frontend import parse_source
-    known = [p for p in parse_source(text).params if not p.var.integer][:2]
-    given = [f"{p.name}={estimate(p, number)}{spread}"
-             for p, number, spread in zip(known, ("2", "5"), ("±0.1", "±2%"), strict=False)]
-    point = ",".join(given)
-    return f"'{point}'" if "[" in point else point
-
-
-def estimate(param: Param, number: str) -> str:
-    """Example of a value for an input: a number, a vector, a file."""
-    return number if not param.var.shape else "[2,3]" if len(param.var.shape) == 1 else f"@{param.name}.npy"
-
-
 def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Program | None:
     """The program, where points may have tensors and it has some: a file may hold either a tensor or the values of a number."""
     if not options.covariance and not any(c in spec for spec in specs for c in "[@"):
@@ -236,31 +129,6 @@ def tensors(text: Source, specs: Sequence[str], options: PropagateOptions) -> Pr
     from adcli.lang.lower.frontend import parse_source
     program = parse_source(text)
     return program if has_tensors(program) else None
-
-
-def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
-                options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
-    """Budgets of a program with tensors or loops, whose elements are numbers."""
-    from adcli.propagate.elements import given_elements, with_elements
-    from adcli.propagate.matrices import Linearised, MatrixBudgets, many, numbers_of
-    from adcli.task.derive import chosen
-    from adcli.task.shapes import written_out
-    remarks: list[object] = []
-    request = options.request(text, None, ())
-    primal = chosen(program, request.of and list(dict.fromkeys(tensor_of(name) for name in request.of)))
-    draws = sampling is not None and sampling.samples != 0
-    at, point, correlations = given_elements(primal, points, options.covariance, draws, remarks.append)
-    if not draws and not options.second_order and point.spreads and many(primal, point.spreads, at):
-        found = Linearised(request._replace(of=None), options, primal, at, list(point.spreads), request.of)
-        whole_point = point._replace(elements=numbers_of(primal, at, point.spreads))
-        budgets: Budgets = MatrixBudgets(found, whole_point, (*told, *correlations), sampling, options, heard)
-    else:
-        whole = written_out(primal, at, "propagate")
-        budgets = prepared_budgets(text, [point._replace(elements=whole.at)], (*told, *correlations), sampling,
-                                   replace(options, of=None, covariance=()), with_elements(whole.program, request.of), heard)
-    for remark in remarks:
-        budgets.reporter.say(remark)
-    return budgets
 
 
 def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:

@@ -1,24 +1,16 @@
 """The verb trace: the evaluation table of the textbooks, every line of a program with its value, tangent and adjoint.
 
-`adcli.lang.analyse.trace` has the numbers, `adcli.trace.labels` the names, `adcli.trace.tables` the forms. Values are named as
-in Griewank and Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀, what the program has no name for is
-v₁, v₂, … in the order of evaluation, and a last row says which value an output is; a value that a statement names keeps its
-name. With `--names program` inputs and outputs keep theirs too. Where the program itself has names such as v1, the numbered ones
-go by another letter.
+Values are named as in Griewank and Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀, what the program
+has no name for is v₁, v₂, … in the order of evaluation, and a last row says which value an output is; a value that a statement
+names keeps its name. With `--names program` inputs and outputs keep theirs too. Where the program itself has names such as v1,
+the numbered ones go by another letter.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from adcli.answers.evaluation import rounded_point
-from adcli.answers.reporter import ROUGH, Reporter
-from adcli.answers.seeding import seeded
-from adcli.codegen.documents.notation import Latex, Notation, Unicode
-from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.command.options import (
     derivative_options,
     format_option,
@@ -33,43 +25,12 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
-from adcli.input.settings import Options
-from adcli.lang.analyse.trace import traced
-from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import LEVELS, Program, has_tensors
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import name_table
-from adcli.lang.operations.precision import PRECISIONS
-from adcli.lang.passes.status import with_status
-from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.lang.simplify.simplify import prune
-from adcli.output.layout import Row
-from adcli.output.numbers import json_text, number_format
-from adcli.output.report import which
-from adcli.output.streams import columns_of, packed_destination, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.task.request import Request
-from adcli.task.tasks import Task, made
-from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, TraceTable, Writer, json_object, record, text
+from adcli.trace.at_points import READABLE, Tables, TraceOptions, prepared
 
 if TYPE_CHECKING:
-    from adcli.trace.tensors import StatementRows
-
-READABLE = "%.6g"
-"""Numbers of a table, where --fmt does not say otherwise."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceOptions(Options):
-    """Options of trace."""
-
-    tangent: str | None
-    cotangent: str | None
-    naming: str
-    fmt: str | None
-    element: str | None
-    precision: str | None
-
+    pass
 
 @click.command("trace", cls=Command,
                examples=("adcli trace -e 'y = log(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --tangent x1=1",
@@ -108,136 +69,3 @@ def command(options: TraceOptions) -> int:
         each.conclude()
     return 0
 
-
-Seeds = str | Mapping[str, Any] | None
-"""A tangent or a cotangent: as the option has it, or numbers by name."""
-
-
-def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | None = None) -> list[Task]:
-    """Tasks evaluated for the status of the trace: the forward and the reverse derivative at the given seeds, or the
-    program alone."""
-    seeds = {"jvp": tangent, "vjp": cotangent}
-    found = [seeded(task(asked._replace(verb=verb), whole), spec) for verb, spec in seeds.items() if spec is not None]
-    if not found and asked.wrt is not None:
-        raise AdError("⟦--wrt⟧ needs ⟦--tangent⟧ or ⟦--cotangent⟧")
-    return found or [task(asked, whole)]
-
-
-def task(request: Request, whole: Program | None) -> Task:
-    return made(request, None, whole=whole)
-
-
-class Tables:
-    """The tables of a program, point by point, in one of the forms; `heard` as of a Reporter."""
-
-    def __init__(self, tasks: list[Task], options: TraceOptions, heard: Callable[[object], object] | None = None) -> None:
-        self.tasks, self.form = tasks, options.form
-        self.precision = PRECISIONS[options.precision or "double"]
-        self.arithmetic = native_arithmetic(self.precision)
-        self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False, options.precision)
-        self.columns = columns_of(options.output) if heard is None else None
-        self.element = options.element
-        self.reporters = [Reporter(t, options, heard=heard) for t in tasks]
-        self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
-        self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
-        self.given = [rounded_point(t.seeds, self.precision) for t in tasks]
-        self.seeds: dict[str, dict[str, Any]] = {
-            t.verb.seed: {p.seed or "": seeds[p.name] for p in t.signature.seeds}
-            for t, seeds in zip(tasks, self.given, strict=True) if t.verb.seed}
-
-    def written(self, at: Iterable[dict[str, float]], headed: bool) -> Iterator[str]:
-        """The text of every point; with `headed` it says which point it is."""
-        for i, (writer, point, level) in enumerate(self.all(at)):
-            yield self.object(writer, point, level) if self.form == "json" else "".join(self.lines(writer, point, headed, i))
-
-    def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
-        """Writer of each trace, with its point and the worst status there."""
-        at = (rounded_point(point, self.precision) for point in at)
-        if self.tasks[0].signature.tensors:
-            yield from self.of_tensors(at)
-            return
-        self.refuse_element()
-        programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
-        for point in at:
-            trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"),
-                           self.arithmetic)
-            yield Writer(trace, self.names, notation), point, self.watched(programs, point)
-
-    def refuse_element(self) -> None:
-        if self.element is not None:
-            raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
-
-    def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
-        """Writers of the traces of a program with tensors."""
-        from adcli.trace.tensors import StatementRows, traced_tensors
-        for point in at:
-            found = traced_tensors(self.primal, point, list(self.tasks[0].derivation.wrt), self.seeds, self.precision)
-            level, blamed = found.worst
-            if blamed is not None:
-                self.reporters[0].note(ROUGH, blamed)
-            elif level:
-                self.reporters[0].rough(Row({**point, **self.tasks[0].seeds}, [], level))
-            if self.element is None:
-                yield StatementRows(found, self.notation()), point, level
-                continue
-            trace, self.names = found.of_element(self.element)
-            yield Writer(trace, self.names, self.notation()), point, level
-
-    def lines(self, writer: Writer | StatementRows, point: Mapping[str, float], headed: bool, i: int) -> Iterator[str]:
-        """The tables of a point."""
-        blank = "\n" * bool(i)
-        if headed:
-            yield blank + self.heading(which(i, point, self.number))
-            blank = "\n"
-        for table in self.tables(writer):
-            yield blank if self.form != "text" or not headed else ""
-            yield from text(table, self.columns) if self.form == "text" else RENDERERS[self.form](table)
-            blank = "\n"
-
-    def tables(self, writer: Writer | StatementRows) -> Iterator[TraceTable]:
-        """The tables that were asked for."""
-        return writer.tables("tangent" in self.seeds, "cotangent" in self.seeds)
-
-    def heading(self, point: str) -> str:
-        return f"{ {'latex': '%', 'markdown': '**At**'}.get(self.form, '#') } {point}".rstrip() + "\n"
-
-    def object(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> str:
-        if isinstance(writer, Writer):
-            return json_object(writer, *self.told(writer, point), level, self.number)
-        from adcli.output.tensors import json_tensor
-        return json_text(writer.record(point, self.seeds, LEVELS[level], lambda x: json_tensor(x, self.number))) + "\n"
-
-    def told(self, writer: Writer, point: Mapping[str, float]) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
-        """The point and the seeds of a table of numbers; of elements the inputs that they read, and no seeds."""
-        if self.element is None:
-            return point, self.seeds
-        return {p.name: writer.trace.values[p.var] for p in writer.trace.program.params}, {}
-
-    def record(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> dict[str, Any]:
-        """Object of a point with plain numbers, those of formulas with all their digits."""
-        if isinstance(writer, Writer):
-            exact = Writer(writer.trace, self.names, Unicode(number_format(None, False, self.precision.name)))
-            return record(exact, *self.told(writer, point), level)
-        return writer.record(point, self.seeds, LEVELS[level], lambda x: x.tolist())
-
-    def notation(self) -> Notation:
-        if self.form != "latex":
-            return Unicode(self.number)
-        named = [label.stem for label in self.names.values() if label.subscript is None]
-        return Latex(self.number, dict.fromkeys([*named, *(p.name for p in self.primal.params),
-                                                 *(r.name for r in self.primal.results),
-                                                 *name_table(self.primal).values()]))
-
-    def watched(self, programs: list[Program], point: dict[str, float]) -> int:
-        """The worst status at a point, for which a note is given."""
-        full = [{**point, **seeds} for seeds in self.given]
-        levels = [int(evaluate(p, at, self.arithmetic)[p.results[-1].name]) for p, at in zip(programs, full, strict=True)]
-        k = levels.index(max(levels))
-        if levels[k]:
-            self.reporters[k].rough(Row(full[k], [], levels[k]))
-        return levels[k]
-
-
-def with_level(task: Task) -> Program:
-    """The task's program with its status as the last result, as it is computed everywhere."""
-    return drop_zero_seeds(with_status(task.program, task.primal, task.derivation.wrt))

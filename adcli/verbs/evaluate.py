@@ -134,7 +134,7 @@ def explained(task: Task, options: ResultOptions) -> bool:
 def explanation_of(task: Task, options: ResultOptions) -> str:
     """Explanation of the plan; for tensors with the sizes at the first point."""
     from adcli.input.points import checked, points_of
-    from adcli.task.explain import explanation
+    from adcli.task.emit import explanation
     if not task.signature.tensors or not options.at or options.emit:
         return explanation(task)
     return explanation(task, next(points_of(task.free, checked(task.free, options.at, lambda remark: None))))

@@ -46,8 +46,7 @@ def help_command(context: click.Context, topic: tuple[str, ...]) -> int:
 def text(context: click.Context, topic: str) -> str:
     """Text of a topic; the list of topics for none."""
     from adcli.manual import TOPICS, chapter
-    from adcli.manual.markdown import blocks
-    from adcli.manual.terminal import render
+    from adcli.manual.markdown import blocks, render
     from adcli.output.colour import wanted
     width = columns_of(None) or shutil.get_terminal_size().columns
     styled = wanted(sys.stdout)
@@ -141,8 +140,7 @@ def functions_command(name: str | None, form: str) -> int:
         text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)
     elif name is None:
         from adcli.manual import function_table
-        from adcli.manual.markdown import blocks
-        from adcli.manual.terminal import render
+        from adcli.manual.markdown import blocks, render
         text = render(blocks(function_table()), columns or shutil.get_terminal_size().columns)
     else:
         from adcli.output.wrap import fitted

@@ -7,7 +7,7 @@ import plistlib
 import pytest
 from command import adcli, succeeds
 
-from adcli.editors.grammars import grammar, syntax
+from adcli.editors.command import grammar, syntax
 
 
 def test_a_file_for_each_editor(tmp_path):

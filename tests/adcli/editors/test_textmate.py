@@ -13,7 +13,7 @@ from engines import program
 from places import HELPERS
 from texts_to_colour import AWKWARD, FILES, corpus
 
-from adcli.editors.grammars import grammar, scope
+from adcli.editors.command import grammar, scope
 from adcli.editors.kinds import tokens
 
 PACKAGES = ("vscode-textmate@9", "vscode-oniguruma@2", "shiki@3")

@@ -7,7 +7,7 @@ import pytest
 from engines import program
 from texts_to_colour import FILES
 
-from adcli.editors.grammars import group, syntax
+from adcli.editors.command import group, syntax
 from adcli.editors.kinds import tokens
 
 DUMP = """

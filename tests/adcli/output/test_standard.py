@@ -39,7 +39,7 @@ import json, os, sys
 sys.path[:0] = [sys.argv[1]]
 from adcli.main import leave, run
 import adcli.rows.stream, adcli.trace.command, adcli.why.command, adcli.task.derive
-import adcli.answers.results, adcli.codegen.rows.jit, adcli.manual.terminal
+import adcli.answers.results, adcli.codegen.rows.jit, adcli.manual.markdown
 from adcli.output import standard
 cases = json.load(open("cases.json"))
 def prepared(state):

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from places import ROOT
 
 from adcli.propagate.budgets import rounded
-from adcli.propagate.command import coefficients, probability
+from adcli.propagate.coverage import probability
+from adcli.propagate.prepare import coefficients
 
 
 def budget(program: str, at: str, *more: object) -> dict[str, float]:

@@ -14,8 +14,7 @@ from places import ROOT
 
 from adcli.main import VERBS
 from adcli.manual import TOPICS, chapter, samples
-from adcli.manual.markdown import Code
-from adcli.manual.terminal import render
+from adcli.manual.markdown import Code, render
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
