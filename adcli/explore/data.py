@@ -159,7 +159,8 @@ class Document:
         """Call each derivative like a value that it is of: in a program of its own another one may have that name."""
         at = defaultdict[int, list[str]](list)
         for v, place in places.items():
-            at[place].append(self.names[v])
+            if isinstance(v, Var):
+                at[place].append(self.names[v])
         for place, names in at.items():
             labels = [derivative_labels(name, key) for name in names]
             if self.called["plain"][place] not in [each["plain"] for each in labels]:
