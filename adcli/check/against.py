@@ -22,7 +22,7 @@ from adcli.check.subject import Derived, EntryKey, Seen, Subject
 from adcli.check.tally import Blame, Compared, Tally
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
-from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.analyse.rounding import ANY_ORDER, Bounded, Rounding
 from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian, partial_name
 from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
 from adcli.lang.ir.errors import AdError, plural
@@ -159,7 +159,7 @@ class Against:
 
     def bounded(self, derived: Derived, at: Point) -> dict[EntryKey, Bounded]:
         """Our entries with what rounding can do to them in any order of operations."""
-        rounding = Rounding(derived.machine, at, any_order=True, precision=self.subject.precision, arithmetic=NATIVE)
+        rounding = Rounding(derived.machine, at, ANY_ORDER, precision=self.subject.precision, arithmetic=NATIVE)
         return {key: rounding.of(r.atom) for key, r in zip(derived.keys, derived.machine.results, strict=True)}
 
     def count_digits(self, got: float, expected: float) -> None:

@@ -19,7 +19,7 @@ from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.native_arithmetic import NATIVE, native_arithmetic
 from adcli.input.points import Point
-from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.analyse.rounding import ANY_ORDER, Bounded, Rounding
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.evaluate import evaluate
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, atom_of, element, elements, written_out
@@ -188,7 +188,7 @@ class ElementSubject(Subject):
                          {(one, x): a for x, a in zip(self.wrt, made, strict=True)})
         results = [*(Result(n, self.atoms[n]) for n in of),
                    *(Result(partial_name(v, (x,)), atoms[v, x], v, (x,)) for v in of for x in wrt)]
-        return Derived.of(self.program(results), any_order=True, errors=self.errors)
+        return Derived.of(self.program(results), hold=ANY_ORDER, errors=self.errors)
 
     def errors(self, precision: Precision) -> dict[str, float]:
         """Rounding errors, in a precision, of the values that a `stop` holds, which are inputs here: bounds from the program
@@ -197,7 +197,7 @@ class ElementSubject(Subject):
         if precision not in self.known_errors:
             for _ in range(HELD_BY_HELD if self.tape.held else 0):
                 machine = expand(self.program(self.tape.held))
-                rounding = Rounding(machine, self.at, any_order=True, errors=found, precision=precision, arithmetic=NATIVE)
+                rounding = Rounding(machine, self.at, ANY_ORDER, errors=found, precision=precision, arithmetic=NATIVE)
                 found = {r.name: rounding.of(r.atom)[1] for r in machine.results}
             self.known_errors[precision] = found
         return self.known_errors[precision]

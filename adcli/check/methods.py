@@ -21,7 +21,7 @@ from adcli.check.subject import EntryKey, Seen, Subject, evaluated, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
-from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.analyse.rounding import NEAR, Bounded, Rounding
 from adcli.lang.evaluate import precise_arithmetic
 from adcli.lang.ir.errors import install
 from adcli.lang.operations.precision import DOUBLE, Precision
@@ -255,7 +255,7 @@ def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) ->
     """Taylor remainders of every output along a direction."""
     from adcli.lang.verify.taylor_remainder import remainders
     machine = expand(subject.primal)
-    rounding = Rounding(machine, s.at, near=True, arithmetic=NATIVE)
+    rounding = Rounding(machine, s.at, NEAR, arithmetic=NATIVE)
     noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}
     direction = {x: part * subject.length(s, x, local) for x, part in way.items()}
     return remainders(subject.primal, subject.tangents_twice or subject.tangents, s.at, direction, noise)

@@ -18,7 +18,7 @@ from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
 from adcli.lang.analyse.numeric_sweeps import dependent
-from adcli.lang.analyse.rounding import NO_ERRORS, ULP, Bounded, Rounding
+from adcli.lang.analyse.rounding import HERE, NEAR, NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, precise_arithmetic
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
@@ -53,13 +53,13 @@ class Native:
 
 @dataclass(frozen=True)
 class Derived:
-    """A derivative program by one mode, with its entries and its form in operations of a machine; `any_order` where native code
-    adds up otherwise, `errors` of inputs where it computes in a precision."""
+    """A derivative program by one mode, with its entries and its form in operations of a machine; `hold` says where its
+    error bounds hold: native code may add up otherwise. `errors` are those of inputs in a precision."""
 
     program: Program
     machine: Program
     keys: list[EntryKey]
-    any_order: bool = False
+    hold: int = HERE
     errors: Callable[[Precision], Mapping[str, float]] = lambda precision: NO_ERRORS
 
     @classmethod
@@ -68,7 +68,7 @@ class Derived:
 
     def bounded(self, at: Point, precision: Precision = DOUBLE) -> dict[EntryKey, Bounded]:
         """Every entry by the reference evaluator, with its error bound where it is computed in this precision."""
-        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors(precision), precision=precision,
+        rounding = Rounding(self.machine, at, self.hold, errors=self.errors(precision), precision=precision,
                             arithmetic=NATIVE)
         return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
 
@@ -186,7 +186,7 @@ class Subject:
         """Every entry at every point: both modes, native and by the reference evaluator, and the status."""
         self.seen = []
         for at, (native, level) in zip(points, self.natively(points), strict=True):
-            near = Rounding(self.machine, at, near=True, arithmetic=NATIVE)
+            near = Rounding(self.machine, at, NEAR, arithmetic=NATIVE)
             values = {r.name: near.of(r.atom) for r in self.machine.results}
             self.seen.append(Seen(at, level, values, self.forward.bounded(at), self.reverse.bounded(at), native, near.strange))
         return self.seen

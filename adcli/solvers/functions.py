@@ -19,7 +19,7 @@ import numpy as np
 
 from adcli.codegen.builtins.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
-from adcli.lang.analyse.rounding import Rounding
+from adcli.lang.analyse.rounding import NEAR, Rounding
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, shape_of
 from adcli.lang.ir.build import Builder, Expr
@@ -355,5 +355,5 @@ def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Seq
 
 def rounding_errors(machine: Program, at: Mapping[str, float]) -> Vector:
     """Bounds of the rounding errors of the outputs, near a point, of a program in operations of a machine."""
-    found = Rounding(machine, at, near=True)
+    found = Rounding(machine, at, NEAR)
     return np.array([found.of(r.atom)[1] for r in machine.results])

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.input.arrays import filled
 from adcli.lang.analyse.explain import Cause
-from adcli.lang.analyse.findings import Asked, Finding, conventional, each_bad, explained, in_other_mode_alone, other_mode
+from adcli.lang.analyse.findings import (
+    Asked,
+    Finding,
+    conventional,
+    each_bad,
+    explained,
+    explained_second,
+    in_other_mode_alone,
+    other_mode,
+)
 from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.evaluate import Arithmetic
@@ -81,7 +90,10 @@ def groups_of(asked: WhyAt, program: Program, at: Mapping[str, float], wrt: list
     """The groups of a program of scalars. Of one whose values are `elements` of tensors, those in which the same operation does
     the same are one group; of others also what the other mode alone makes, and rewrites that help."""
     found, first = list[Explanation](), list[Words]()
-    for explainer, findings in explained(program, at, wrt, asked.forward, asked.order, chosen, of, asked.arithmetic):
+    looked_at = [explained(program, at, wrt, asked.forward, chosen, of, asked.arithmetic)]
+    if asked.order == 2:
+        looked_at.append(explained_second(program, at, wrt, asked.forward, chosen, asked.arithmetic))
+    for explainer, findings in looked_at:
         words = Words(explainer, elements and elements(explainer.program), asked.precision)
         first.append(words)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)

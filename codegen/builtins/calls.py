@@ -16,7 +16,7 @@ much to compute, Python's lock is given back meanwhile.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from adcli.codegen.builtins.call_writer import (
     COUNT,
@@ -270,25 +270,7 @@ def _numbers(w: CallWriter) -> None:
         w.require(w.is_a(values, "dict"))
         w.do("%known = alloca i64", "store i64 0, ptr %known")
         with w.each("%n") as i:
-            x = w.api("PyDict_GetItemWithError", values, w.get("ptr", w.table("input_names"), i))
-            w.branch(w.compared("eq", "ptr", x, "null"), "missing", "given")
-            w.label("missing")
-            w.require(w.compared("eq", "i64", w.get("i64", w.table("required"), i), 0))
-            w.go("default")
-            w.label("default")
-            default = w.get("double", w.table("defaults"), i)
-            w.go("filled")
-            w.label("given")
-            known = w.get("i64", "%known", 0)
-            w.put("i64", "%known", 0, w.value(f"add i64 {known}, 1"))
-            double = _real(w, x, _rounded)
-            filled = w.fresh("given")
-            w.go(filled)
-            w.label(filled)
-            w.go("filled")
-            w.label("filled")
-            number = w.value(f"phi double [ {default}, %default ], [ {double}, %{filled} ]")
-            w.keep(w.at("i64", "%own", i), 0, number)
+            w.keep(w.at("i64", "%own", i), 0, _number_or_default(w, values, i))
         w.require(w.compared("eq", "i64", w.api("PyDict_Size", values), w.get("i64", "%known", 0)))
         _one_row(w)
         found = w.api("PyDict_New")
@@ -303,6 +285,28 @@ def _numbers(w: CallWriter) -> None:
         w.go("other")
         w.label("incomplete")
         w.api("Py_DecRef", found)
+
+
+def _number_or_default(w: CallWriter, values: str, i: str) -> str:
+    """Number of input i by its name, counted in `known`; its default where there is none."""
+    x = w.api("PyDict_GetItemWithError", values, w.get("ptr", w.table("input_names"), i))
+    w.branch(w.compared("eq", "ptr", x, "null"), "missing", "given")
+    w.label("missing")
+    w.require(w.compared("eq", "i64", w.get("i64", w.table("required"), i), 0))
+    w.go("default")
+    w.label("default")
+    default = w.get("double", w.table("defaults"), i)
+    w.go("filled")
+    w.label("given")
+    known = w.get("i64", "%known", 0)
+    w.put("i64", "%known", 0, w.value(f"add i64 {known}, 1"))
+    double = _real(w, x, _rounded)
+    filled = w.fresh("given")
+    w.go(filled)
+    w.label(filled)
+    w.go("filled")
+    w.label("filled")
+    return w.value(f"phi double [ {default}, %default ], [ {double}, %{filled} ]")
 
 
 def _columns(w: CallWriter) -> None:
@@ -383,6 +387,23 @@ def _column(w: CallWriter, k: str, flags: int) -> str:
         _require_array(w, x, flags, dtype)
         w.go(names["shaped"])
     w.label(names["shaped"])
+    data = _shaped(w, x, shape)
+    ended = w.fresh("ended")
+    w.go(ended)
+    w.label(ended)
+    w.go(names["end"])
+    w.label(names["scalar"])
+    if flags == READABLE:
+        _scalar(w, k, kind, names)
+    w.go(names["number"])
+    w.label(names["number"])
+    w.go(names["end"])
+    w.label(names["end"])
+    return w.value(f"phi ptr [ {data}, %{ended} ], [ {cell}, %{names['number']} ]")
+
+
+def _shaped(w: CallWriter, x: str, shape: str) -> str:
+    """Data of an array that has the planned rank and extents."""
     rank = w.get("i64", shape, 0)
     w.require(w.compared("eq", "i64", w.value(f"sext i32 {w.field('i32', x, DIMENSIONS)} to i64"), rank))
     found = w.field("ptr", x, SHAPE)
@@ -390,33 +411,28 @@ def _column(w: CallWriter, k: str, flags: int) -> str:
         w.require(w.compared("eq", "i64", w.get("i64", found, d), w.get("i64", w.at("i64", shape, 1), d)))
     data = w.field("ptr", x, DATA)
     w.do(f"store ptr {w.at('i64', w.at('i64', shape, 1), rank)}, ptr %shapes")
-    ended = w.fresh("ended")
-    w.go(ended)
-    w.label(ended)
-    w.go(names["end"])
-    w.label(names["scalar"])
-    if flags == READABLE:
-        w.branch(w.compared("eq", "i64", kind, REAL), names["real"], names["integer"])
-        w.label(names["real"])
-        w.branch(w.compared("eq", "ptr", x, "null"), names["default"], names["float"])
-        w.label(names["default"])
-        w.keep(cell, 0, w.get("double", w.table("defaults"), k))
-        w.go(names["number"])
-        w.label(names["float"])
-        w.keep(cell, 0, _real(w, x, lambda w, x: w.value(f"sitofp i64 {_whole(w, x)} to double")))
-        w.go(names["number"])
-        w.label(names["integer"])
-        whole = _whole(w, x)
-        w.put("i64", cell, 0, whole)
-        w.branch(w.compared("eq", "i64", kind, COUNT), names["count"], names["number"])
-        w.label(names["count"])
-        w.require(w.compared("eq", "i64", w.get("i64", shape, 0), whole))
-        w.do(f"store ptr {w.at('i64', shape, 1)}, ptr %shapes")
+    return data
+
+
+def _scalar(w: CallWriter, k: str, kind: str, names: Mapping[str, str]) -> None:
+    """Put input k, a number, into the call's own memory; it goes on at the label of a `number`."""
+    x, cell, shape = w.get("ptr", "%own", k), w.at("i64", "%rest", k), w.value("load ptr, ptr %shapes")
+    w.branch(w.compared("eq", "i64", kind, REAL), names["real"], names["integer"])
+    w.label(names["real"])
+    w.branch(w.compared("eq", "ptr", x, "null"), names["default"], names["float"])
+    w.label(names["default"])
+    w.keep(cell, 0, w.get("double", w.table("defaults"), k))
     w.go(names["number"])
-    w.label(names["number"])
-    w.go(names["end"])
-    w.label(names["end"])
-    return w.value(f"phi ptr [ {data}, %{ended} ], [ {cell}, %{names['number']} ]")
+    w.label(names["float"])
+    w.keep(cell, 0, _real(w, x, lambda w, x: w.value(f"sitofp i64 {_whole(w, x)} to double")))
+    w.go(names["number"])
+    w.label(names["integer"])
+    whole = _whole(w, x)
+    w.put("i64", cell, 0, whole)
+    w.branch(w.compared("eq", "i64", kind, COUNT), names["count"], names["number"])
+    w.label(names["count"])
+    w.require(w.compared("eq", "i64", w.get("i64", shape, 0), whole))
+    w.do(f"store ptr {w.at('i64', shape, 1)}, ptr %shapes")
 
 
 def _vector(w: CallWriter) -> None:

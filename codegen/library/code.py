@@ -93,8 +93,8 @@ def module(program: Program, options: EmitOptions, flushing: str) -> CodeModule:
     """The program as a function on rows; with tensors as that of C. On the architecture `flushing` subnormal numbers are 0."""
     if has_tensors(program):
         return tensor_module(program, options, flushing, "")
-    made = llvm.emit(prepared(program, options), options.lanes, name=options.name, fast=options.fast, precision=options.real,
-                     flushing=flushing)
+    made = llvm.emit(prepared(program, options), options.lanes, name=options.name,
+                     numbers=llvm.Numbers(options.fast, options.real, flushing))
     entry, real = made.entry, options.real.type
     several = f"; their number is a multiple of {entry.lanes}" if entry.lanes > 1 else ""
     work = f"{entry.work_bytes} bytes that no other call uses meanwhile" if entry.work_bytes else "not used, may be null"

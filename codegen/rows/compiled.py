@@ -49,11 +49,11 @@ def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = Fa
     from adcli.codegen.rows import llvm
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.flushing import here
-    program, precision, flushing = expand(program, llvm.DEFINITIONS), precision or llvm.DOUBLE, here() if fast else ""
+    program, numbers = expand(program, llvm.DEFINITIONS), llvm.Numbers(fast, precision or llvm.DOUBLE, here() if fast else "")
     if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):
         from adcli.codegen.rows.long_kernel import LongKernel  # only for long programs
-        return LongKernel(program, lanes, library, fast, precision, flushing)
-    return llvm.emit(program, lanes, library, fast=fast, precision=precision, flushing=flushing)
+        return LongKernel(program, lanes, library, numbers)
+    return llvm.emit(program, lanes, library, numbers=numbers)
 
 
 def linked(code: bytes, entry: EntryPoint) -> Kernel:

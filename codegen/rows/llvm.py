@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
@@ -79,6 +80,19 @@ class Module:
         return self.entry.work_bytes
 
 
+class Numbers(NamedTuple):
+    """The arithmetic of code. `fast` lets LLVM fuse a product with a sum and divide by multiplying with a reciprocal: results may
+    then differ in the last digits, and from processor to processor. On the architecture `flushing` numbers below the least normal
+    one are 0."""
+
+    fast: bool = False
+    precision: Precision = DOUBLE
+    flushing: str = ""
+
+
+DOUBLES = Numbers()
+
+
 def level(length: int) -> int:
     """LLVM's code generation level for a text of so many equations."""
     if length <= 3_000:
@@ -92,23 +106,19 @@ def weighed(equations: int, columns: int) -> int:
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_LIBRARY, name: str = "kernel",
-         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False, precision: Precision = DOUBLE,
-         flushing: str = "") -> Module:
+         header: Iterable[str] = (), part_size: int | None = None, numbers: Numbers = DOUBLES) -> Module:
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
     give the same text on every machine.
-
-    `fast` lets LLVM fuse a product with a sum and divide by multiplying with a reciprocal: results may then differ in the
-    last digits, and from processor to processor. On the architecture `flushing` numbers below the least normal one are 0.
     """
     program = expand(program, DEFINITIONS)
     if part_size is None:
         part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     listed = Listed.of(program)
     parts, slots = cut(program, part_size, listed.positions())
-    instructions = Instructions(lanes, library, fast, precision, flushing)
+    instructions = Instructions(lanes, library, *numbers)
     writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
-    with placing_constants(program, precision):
+    with placing_constants(program, numbers.precision):
         if len(parts) == 1 and not listed:
             body = one_part(writer, parts[0], name)
         else:
@@ -116,7 +126,7 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
     work = instructions.size * lanes * slots * blocks
-    entry = EntryPoint(name, lanes, work, len(program.params), len(program.results), externals, precision.code)
+    entry = EntryPoint(name, lanes, work, len(program.params), len(program.results), externals, numbers.precision.code)
     return Module("\n".join(lines), entry, len(program.equations), columns(program, listed))
 
 

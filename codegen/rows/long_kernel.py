@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.rows.instructions import Instructions
-from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, calling, head
+from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, DOUBLES, Listed, Numbers, calling, head
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
-from adcli.lang.operations.precision import DOUBLE, Precision
 
 GROUP = 8
 """Parts that one text has."""
@@ -36,10 +35,8 @@ class LongKernel:
     level = 0
     """LLVM's code generation level."""
 
-    def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False,
-                 precision: Precision = DOUBLE, flushing: str = "") -> None:
-        self.program, self.lanes, self.library, self.fast, self.precision = program, lanes, library, fast, precision
-        self.flushing = flushing
+    def __init__(self, program: Program, lanes: int, library: veclib.Library, numbers: Numbers = DOUBLES) -> None:
+        self.program, self.lanes, self.library, self.numbers = program, lanes, library, numbers
         self.listed = Listed.of(program)
         self.parts, self.slots = cut(program, PART_SIZE, self.listed.positions())
         self.blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
@@ -48,10 +45,10 @@ class LongKernel:
             called.template(op)
         work = called.size * lanes * self.slots * self.blocks
         self.entry = EntryPoint(NAME, lanes, work, len(program.params), len(program.results), tuple(sorted(called.externals)),
-                                precision.code)
+                                numbers.precision.code)
 
     def instructions(self) -> Instructions:
-        return Instructions(self.lanes, self.library, self.fast, self.precision, self.flushing)
+        return Instructions(self.lanes, self.library, *self.numbers)
 
     @property
     def texts(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
 from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.json_numbers import BAD, automaton, following_lines, whole_lines
-from adcli.codegen.texts.reading import ARGUMENTS, ENDS, ODD, ScannedRows, addresses, number, small_powers
+from adcli.codegen.texts.reading import ARGUMENTS, ENDS, NUMBER, ODD, ScannedRows, addresses, small_powers
 from adcli.codegen.texts.shortest import table
 
 MEMBER = 3
@@ -49,7 +49,7 @@ def object_reader(keep: bool = True) -> Kernel:
 
 def text() -> str:
     """The code as an LLVM module, with the entry that `adcli.codegen.rows.llvm` describes, as `reading.text` has it."""
-    return table() + small_powers() + automaton() + number() + VALUES + SCAN_OBJECTS
+    return table() + small_powers() + automaton() + NUMBER + VALUES + SCAN_OBJECTS
 
 
 VALUES = f"""

@@ -78,7 +78,7 @@ MOST_WHOLE = ((1 << 64) - 10) // 10
 def text() -> str:
     """The code as an LLVM module, with the entry that `adcli.codegen.rows.llvm` describes: of the text, the plan and what is
     given it makes the places of rows, the odd numbers, and how many there are of both (no rows where one is irregular)."""
-    return table() + small_powers() + number() + SCAN
+    return table() + small_powers() + NUMBER + SCAN
 
 
 def small_powers() -> str:
@@ -143,9 +143,7 @@ def signed(name: str, at: str) -> str:
   %{name}.end = getelementptr i8, ptr {at}, i64 %{name}.size"""
 
 
-def number() -> str:
-    """A number and the place behind it, which is null where it is odd."""
-    return f"""
+NUMBER = f"""
 define private {{ double, ptr }} @number(ptr %at, i8 %point) {{
 start:
 {signed("sign", "%at")}
@@ -281,6 +279,7 @@ odd:
 
 declare i64 @llvm.ctlz.i64(i64, i1)
 """
+"""The function `number`: a number and the place behind it, which is null where it is odd."""
 
 
 ARGUMENTS = """\

@@ -12,7 +12,7 @@ NAME = 15
 
 def spelled() -> str:
     """`@spelled`, which writes the text of a double at a place, with all that it needs."""
-    return table() + EIGHT + shortest() + SPELLED
+    return table() + EIGHT + SHORTEST + SPELLED
 
 
 ASCII = 0x3030303030303030
@@ -41,96 +41,6 @@ define private i64 @eight(i64 %n) {
   %digits = or i64 %tens, %ones.up
   ret i64 %digits
 }
-"""
-
-
-def shortest() -> str:
-    """The whole number and the exponent of ten of the shortest decimal; the names are those of the paper, whose numbers are in
-    units of a quarter of the decimal place k."""
-    return f"""
-; The product of a power of ten and a whole number, its last bit set where anything was cut off.
-define private i64 @odd_product(i128 %high, i128 %low, i64 %n) {{
-  %wide = zext i64 %n to i128
-  %below = mul i128 %low, %wide
-  %carry = lshr i128 %below, 64
-  %above = mul i128 %high, %wide
-  %sum = add i128 %above, %carry
-  %top = lshr i128 %sum, 64
-  %whole = trunc i128 %top to i64
-  %cut = trunc i128 %sum to i64
-  %some = icmp ugt i64 %cut, 1                             ; the power is rounded up, by less than this
-  %sticky = zext i1 %some to i64
-  %odd = or i64 %whole, %sticky
-  ret i64 %odd
-}}
-
-define private {{ i64, i64 }} @shortest(i64 %biased, i64 %fraction) {{
-  %normal = icmp ne i64 %biased, 0
-  %one = zext i1 %normal to i64
-  %leading = shl i64 %one, 52
-  %c = or i64 %fraction, %leading
-  %raised = sub i64 %biased, %one
-  %q = sub i64 %raised, 1074
-  %power = icmp eq i64 %fraction, 0
-  %above.least = icmp ugt i64 %biased, 1
-  %closer = and i1 %power, %above.least                    ; the double below is half as far away as that above
-  %uneven = trunc i64 %c to i1
-  ; k: the place of the last digit that can be needed, ⌊log10 2^q⌋, or of ¾ 2^q
-  %q.long = mul i64 %q, 1262611
-  %less = select i1 %closer, i64 524031, i64 0
-  %q.less = sub i64 %q.long, %less
-  %k = ashr i64 %q.less, 22
-  %up = sub i64 0, %k
-{power_lines("%g", "%up")}
-{exponent_lines("%log", "%up")}
-  %q.log = add i64 %q, %log
-  %h = add i64 %q.log, 1
-  ; the double and the borders of what reads back to it
-  %cb = shl i64 %c, 2
-  %down = select i1 %closer, i64 1, i64 2
-  %cbl = sub i64 %cb, %down
-  %cbr = add i64 %cb, 2
-  %cb.h = shl i64 %cb, %h
-  %cbl.h = shl i64 %cbl, %h
-  %cbr.h = shl i64 %cbr, %h
-  %vb = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cb.h)
-  %vbl = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cbl.h)
-  %vbr = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cbr.h)
-  %outside = zext i1 %uneven to i64                        ; a border itself reads back to an even number
-  %lower = add i64 %vbl, %outside
-  %upper = sub i64 %vbr, %outside
-  ; one digit less: is exactly one of the two neighbours inside?
-  %s = lshr i64 %vb, 2
-  %s10 = udiv i64 %s, 10
-  %u10 = mul i64 %s10, 40
-  %w10 = add i64 %u10, 40
-  %u10.in = icmp ule i64 %lower, %u10
-  %w10.in = icmp ule i64 %w10, %upper
-  %fewer = xor i1 %u10.in, %w10.in
-  ; else: is exactly one inside, or which one is nearer?
-  %u = shl i64 %s, 2
-  %w = add i64 %u, 4
-  %u.in = icmp ule i64 %lower, %u
-  %w.in = icmp ule i64 %w, %upper
-  %differ = xor i1 %u.in, %w.in
-  %middle = add i64 %u, 2
-  %over = icmp ugt i64 %vb, %middle
-  %half = icmp eq i64 %vb, %middle
-  %s.uneven = trunc i64 %s to i1
-  %to.even = and i1 %half, %s.uneven
-  %nearer = or i1 %over, %to.even
-  %next = select i1 %differ, i1 %w.in, i1 %nearer
-  %add = zext i1 %next to i64
-  %add10 = zext i1 %w10.in to i64
-  %s.new = add i64 %s, %add
-  %s10.new = add i64 %s10, %add10
-  %found = select i1 %fewer, i64 %s10.new, i64 %s.new
-  %place = zext i1 %fewer to i64
-  %ten = add i64 %k, %place
-  %both = insertvalue {{ i64, i64 }} undef, i64 %found, 0
-  %all = insertvalue {{ i64, i64 }} %both, i64 %ten, 1
-  ret {{ i64, i64 }} %all
-}}
 """
 
 
@@ -328,3 +238,92 @@ def power_lines(name: str, k: str) -> str:
   {name} = load i{BITS}, ptr {name}.at
   {name}.high = lshr i{BITS} {name}, 64
   {name}.low = and i{BITS} {name}, {(1 << 64) - 1}"""
+
+
+SHORTEST = f"""
+; The product of a power of ten and a whole number, its last bit set where anything was cut off.
+define private i64 @odd_product(i128 %high, i128 %low, i64 %n) {{
+  %wide = zext i64 %n to i128
+  %below = mul i128 %low, %wide
+  %carry = lshr i128 %below, 64
+  %above = mul i128 %high, %wide
+  %sum = add i128 %above, %carry
+  %top = lshr i128 %sum, 64
+  %whole = trunc i128 %top to i64
+  %cut = trunc i128 %sum to i64
+  %some = icmp ugt i64 %cut, 1                             ; the power is rounded up, by less than this
+  %sticky = zext i1 %some to i64
+  %odd = or i64 %whole, %sticky
+  ret i64 %odd
+}}
+
+define private {{ i64, i64 }} @shortest(i64 %biased, i64 %fraction) {{
+  %normal = icmp ne i64 %biased, 0
+  %one = zext i1 %normal to i64
+  %leading = shl i64 %one, 52
+  %c = or i64 %fraction, %leading
+  %raised = sub i64 %biased, %one
+  %q = sub i64 %raised, 1074
+  %power = icmp eq i64 %fraction, 0
+  %above.least = icmp ugt i64 %biased, 1
+  %closer = and i1 %power, %above.least                    ; the double below is half as far away as that above
+  %uneven = trunc i64 %c to i1
+  ; k: the place of the last digit that can be needed, ⌊log10 2^q⌋, or of ¾ 2^q
+  %q.long = mul i64 %q, 1262611
+  %less = select i1 %closer, i64 524031, i64 0
+  %q.less = sub i64 %q.long, %less
+  %k = ashr i64 %q.less, 22
+  %up = sub i64 0, %k
+{power_lines("%g", "%up")}
+{exponent_lines("%log", "%up")}
+  %q.log = add i64 %q, %log
+  %h = add i64 %q.log, 1
+  ; the double and the borders of what reads back to it
+  %cb = shl i64 %c, 2
+  %down = select i1 %closer, i64 1, i64 2
+  %cbl = sub i64 %cb, %down
+  %cbr = add i64 %cb, 2
+  %cb.h = shl i64 %cb, %h
+  %cbl.h = shl i64 %cbl, %h
+  %cbr.h = shl i64 %cbr, %h
+  %vb = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cb.h)
+  %vbl = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cbl.h)
+  %vbr = call i64 @odd_product(i128 %g.high, i128 %g.low, i64 %cbr.h)
+  %outside = zext i1 %uneven to i64                        ; a border itself reads back to an even number
+  %lower = add i64 %vbl, %outside
+  %upper = sub i64 %vbr, %outside
+  ; one digit less: is exactly one of the two neighbours inside?
+  %s = lshr i64 %vb, 2
+  %s10 = udiv i64 %s, 10
+  %u10 = mul i64 %s10, 40
+  %w10 = add i64 %u10, 40
+  %u10.in = icmp ule i64 %lower, %u10
+  %w10.in = icmp ule i64 %w10, %upper
+  %fewer = xor i1 %u10.in, %w10.in
+  ; else: is exactly one inside, or which one is nearer?
+  %u = shl i64 %s, 2
+  %w = add i64 %u, 4
+  %u.in = icmp ule i64 %lower, %u
+  %w.in = icmp ule i64 %w, %upper
+  %differ = xor i1 %u.in, %w.in
+  %middle = add i64 %u, 2
+  %over = icmp ugt i64 %vb, %middle
+  %half = icmp eq i64 %vb, %middle
+  %s.uneven = trunc i64 %s to i1
+  %to.even = and i1 %half, %s.uneven
+  %nearer = or i1 %over, %to.even
+  %next = select i1 %differ, i1 %w.in, i1 %nearer
+  %add = zext i1 %next to i64
+  %add10 = zext i1 %w10.in to i64
+  %s.new = add i64 %s, %add
+  %s10.new = add i64 %s10, %add10
+  %found = select i1 %fewer, i64 %s10.new, i64 %s.new
+  %place = zext i1 %fewer to i64
+  %ten = add i64 %k, %place
+  %both = insertvalue {{ i64, i64 }} undef, i64 %found, 0
+  %all = insertvalue {{ i64, i64 }} %both, i64 %ten, 1
+  ret {{ i64, i64 }} %all
+}}
+"""
+"""The function `shortest`: the whole number and the exponent of ten of the shortest decimal; the names are those of the paper,
+whose numbers are in units of a quarter of the decimal place k."""

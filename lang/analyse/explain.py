@@ -80,16 +80,14 @@ def alike(c: Cause, d: Cause) -> bool:
     return c.kind == d.kind and c.equation is d.equation and c.equation.args[c.position] is c.equation.args[d.position]
 
 
-class Explainer:
-    """A program at a point, and the answers to questions about it."""
+class ValuesExplained:
+    """A program at a point, and a step back from each of its values."""
 
-    def __init__(self, program: Program, at: Mapping[str, float], wrt: Sequence[str], arithmetic: Arithmetic = FLOAT) -> None:
-        self.program, self.at, self.wrt = program, at, list(wrt)
+    def __init__(self, program: Program, at: Mapping[str, float], arithmetic: Arithmetic) -> None:
+        self.program, self.at = program, at
         self.values = every_value(program, at, arithmetic)
         self.defined = {o: e for e in program.equations for o in e.outs}
         self.names = {p.var: p.name for p in program.params}
-        self.depends, self.active = dependent(program, wrt), active_values(program, wrt)
-        self.answered: dict[tuple[Sweep | None, Atom], tuple[Cause, ...]] = {}
 
     @cached_property
     def users(self) -> dict[Atom, list[Equation]]:
@@ -117,57 +115,6 @@ class Explainer:
 
     def number(self, atom: Atom) -> Any:
         return read(self.values, atom, self.values.arithmetic)
-
-    # -- questions
-
-    def derivatives(self, results: Sequence[Result], forward: bool,
-                    wrt: Sequence[str] | None = None) -> Iterator[tuple[Result, str, float, Question]]:
-        """Every first partial derivative of the results, and the question why it is what it is."""
-        wrt = self.wrt if wrt is None else wrt
-        if forward:
-            for x in wrt:
-                var = self.program.param(x).var
-                sweep = forward_sweep(self.program, self.values, [(var, 1.0)])
-                yield from ((r, x, sweep.numbers.get(r.atom, 0.0), Question(r.atom, sweep)) for r in results)
-        else:
-            for r in results:
-                sweep = reverse_sweep(self.program, self.values, [(r.atom, 1.0)], self.depends, self.active)
-                for x in wrt:
-                    atom = self.program.param(x).var
-                    yield r, x, sweep.numbers.get(atom, 0.0), Question(atom, sweep)
-
-    def causes(self, question: Question) -> tuple[Cause, ...]:
-        """Causes of a value; several where a zero has several reasons of equal weight."""
-        path, answer = [], None
-        asked: Question | None = question
-        while asked is not None:
-            key = (asked.sweep, asked.atom)
-            if key in self.answered:
-                answer = self.answered[key]
-                break
-            path.append(key)
-            step = self.back(asked)
-            if isinstance(step, Question):
-                asked = step
-            else:
-                answer = step if isinstance(step, tuple) else (step,)
-                break
-        assert answer is not None
-        self.answered.update(dict.fromkeys(path, answer))
-        return answer
-
-    def back(self, question: Question) -> Question | Cause | tuple[Cause, ...]:
-        """One step back: what passed a value on, or the cause."""
-        return self.linear(question.atom, question.sweep) if question.sweep else self.primal(question.atom)
-
-    def passed_on(self, question: Question) -> Iterator[Question]:
-        """The question and those it goes back to, before the causes."""
-        step: Question | Cause | tuple[Cause, ...] = question
-        while isinstance(step, Question):
-            yield step
-            step = self.back(step)
-
-    # -- the primal sweep
 
     def primal(self, atom: Atom) -> Question | Cause:
         """One step back from a value: what passed it on, or the cause."""
@@ -239,6 +186,65 @@ class Explainer:
     def follows_zero(self, e: Equation, args: list[Atom], zero: Atom) -> bool:
         """True if the result is 0 because this argument, the first zero, is: a sine, a product, a winner of max or min."""
         return e.op.vanishes and (zero is args[0] or e.op.commutes)
+
+
+class Explainer(ValuesExplained):
+    """A program at a point, and the answers to questions about its values and derivatives."""
+
+    def __init__(self, program: Program, at: Mapping[str, float], wrt: Sequence[str], arithmetic: Arithmetic = FLOAT) -> None:
+        super().__init__(program, at, arithmetic)
+        self.wrt = list(wrt)
+        self.depends, self.active = dependent(program, wrt), active_values(program, wrt)
+        self.answered: dict[tuple[Sweep | None, Atom], tuple[Cause, ...]] = {}
+
+    # -- questions
+
+    def derivatives(self, results: Sequence[Result], forward: bool,
+                    wrt: Sequence[str] | None = None) -> Iterator[tuple[Result, str, float, Question]]:
+        """Every first partial derivative of the results, and the question why it is what it is."""
+        wrt = self.wrt if wrt is None else wrt
+        if forward:
+            for x in wrt:
+                var = self.program.param(x).var
+                sweep = forward_sweep(self.program, self.values, [(var, 1.0)])
+                yield from ((r, x, sweep.numbers.get(r.atom, 0.0), Question(r.atom, sweep)) for r in results)
+        else:
+            for r in results:
+                sweep = reverse_sweep(self.program, self.values, [(r.atom, 1.0)], self.depends, self.active)
+                for x in wrt:
+                    atom = self.program.param(x).var
+                    yield r, x, sweep.numbers.get(atom, 0.0), Question(atom, sweep)
+
+    def causes(self, question: Question) -> tuple[Cause, ...]:
+        """Causes of a value; several where a zero has several reasons of equal weight."""
+        path, answer = [], None
+        asked: Question | None = question
+        while asked is not None:
+            key = (asked.sweep, asked.atom)
+            if key in self.answered:
+                answer = self.answered[key]
+                break
+            path.append(key)
+            step = self.back(asked)
+            if isinstance(step, Question):
+                asked = step
+            else:
+                answer = step if isinstance(step, tuple) else (step,)
+                break
+        assert answer is not None
+        self.answered.update(dict.fromkeys(path, answer))
+        return answer
+
+    def back(self, question: Question) -> Question | Cause | tuple[Cause, ...]:
+        """One step back: what passed a value on, or the cause."""
+        return self.linear(question.atom, question.sweep) if question.sweep else self.primal(question.atom)
+
+    def passed_on(self, question: Question) -> Iterator[Question]:
+        """The question and those it goes back to, before the causes."""
+        step: Question | Cause | tuple[Cause, ...] = question
+        while isinstance(step, Question):
+            yield step
+            step = self.back(step)
 
     # -- the tangent or adjoint sweep
 

@@ -39,12 +39,11 @@ def each_bad(found: Iterable[Asked]) -> Iterable[Asked]:
     return (each for each in found if bad(each[0].value))
 
 
-def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool, order: int,
+def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool,
               chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
-              of: Collection[str] | None = None, arithmetic: Arithmetic = FLOAT) -> Iterator[tuple[Explainer, list[Finding]]]:
-    """Numbers to explain in the values and first derivatives of a program; then, for `order` 2, in the second ones,
-    which are the first derivatives of the gradient. `chosen` picks what is explained; `of` are the outputs whose derivatives are
-    looked at, all by default; numbers are those of the `arithmetic`."""
+              of: Collection[str] | None = None, arithmetic: Arithmetic = FLOAT) -> tuple[Explainer, list[Finding]]:
+    """Numbers to explain in the values and first derivatives of a program. `chosen` picks what is explained; `of` are the outputs
+    whose derivatives are looked at, all by default; numbers are those of the `arithmetic`."""
     program = simplify(primal)
     explainer, names = Explainer(program, at, wrt, arithmetic), PartialNames(primal)
     differentiated = [r for r in program.results if of is None or r.name in of]
@@ -55,18 +54,28 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
         for r, x, number, question in explainer.derivatives(differentiated, forward):
             if kind_of(number) != "number":
                 yield Finding(names(r.name, [x]), number, (), r.name, (x,)), question
-    yield explainer, [replace(f, causes=explainer.causes(question), question=question) for f, question in chosen(numbers())]
-    if order == 2:
-        gradients = gradient(primal, wrt, None, "forward" if forward else "reverse")
-        second, place = Explainer(gradients, at, wrt, arithmetic), {x: i for i, x in enumerate(wrt)}
+    return explainer, answered(explainer, chosen(numbers()))
 
-        def curvatures() -> Iterator[Asked]:
-            for r, x, number, question in second.derivatives([r for r in gradients.results if r.wrt], forward):
-                if kind_of(number) != "number" and place[x] >= place[r.wrt[0]]:
-                    assert r.of is not None
-                    both = (*r.wrt, x)
-                    yield Finding(names(r.of, both), number, (), r.of, both), question
-        yield second, [replace(f, causes=second.causes(question), question=question) for f, question in chosen(curvatures())]
+
+def explained_second(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool,
+                     chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
+                     arithmetic: Arithmetic = FLOAT) -> tuple[Explainer, list[Finding]]:
+    """Numbers to explain in the second derivatives, which are the first ones of the gradient."""
+    gradients, names = gradient(primal, wrt, None, "forward" if forward else "reverse"), PartialNames(primal)
+    explainer, place = Explainer(gradients, at, wrt, arithmetic), {x: i for i, x in enumerate(wrt)}
+
+    def numbers() -> Iterator[Asked]:
+        for r, x, number, question in explainer.derivatives([r for r in gradients.results if r.wrt], forward):
+            if kind_of(number) != "number" and place[x] >= place[r.wrt[0]]:
+                assert r.of is not None
+                both = (*r.wrt, x)
+                yield Finding(names(r.of, both), number, (), r.of, both), question
+    return explainer, answered(explainer, chosen(numbers()))
+
+
+def answered(explainer: Explainer, asked: Iterable[Asked]) -> list[Finding]:
+    """The findings with their causes."""
+    return [replace(f, causes=explainer.causes(question), question=question) for f, question in asked]
 
 
 def conventional(primal: Program, explainer: Explainer, order: int, of: Collection[str] | None) -> list[Finding]:

@@ -35,6 +35,9 @@ TURNS = (0.618, 1.618, 4.236, 8.0)
 """Moves at which that is looked for, in errors; no period fits all of them."""
 LEAST_DOUBLE = 5e-324
 
+HERE, NEAR, ANY_ORDER = range(3)
+"""Where error bounds hold: at the point; near it, too; for whoever computes the same in another order of operations."""
+
 Bounded = tuple[float, float]
 NO_ERRORS: Mapping[str, float] = {}
 
@@ -43,16 +46,15 @@ class Rounding:
     """The values of a program in doubles at a point, and for each a bound of its absolute error (infinite: none is known).
 
     `program` must be written in operations that a machine has (adcli.codegen.rows.expand), so that every rounding is seen. A
-    sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well. With `any_order` they are
-    for whoever computes the same in another order of operations: inputs may be rounded, and a sum costs a rounding of its
-    larger operand. `errors` are those that inputs come with. In another `precision` they are for whoever computes in that one:
-    the values are those of doubles all the same, in an `arithmetic`.
+    sum that is exact at the point counts so, unless the bounds are to `hold` NEAR the point as well. In ANY_ORDER inputs may be
+    rounded, and a sum costs a rounding of its larger operand. `errors` are those that inputs come with. In another `precision`
+    they are for whoever computes in that one: the values are those of doubles all the same, in an `arithmetic`.
     """
 
-    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False,
-                 errors: Mapping[str, float] = NO_ERRORS, precision: Precision = DOUBLE, arithmetic: Arithmetic = FLOAT) -> None:
+    def __init__(self, program: Program, at: Mapping[str, float], hold: int = HERE, errors: Mapping[str, float] = NO_ERRORS,
+                 precision: Precision = DOUBLE, arithmetic: Arithmetic = FLOAT) -> None:
         self.arithmetic = arithmetic
-        self.near, self.any_order, self.precision = near, any_order, precision
+        self.near, self.any_order, self.precision = hold == NEAR, hold == ANY_ORDER, precision
         self.ulp = math.ulp if precision is DOUBLE else precision.ulp   # asked at every operation
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
@@ -62,7 +64,7 @@ class Rounding:
         for p in program.params:
             given = at.get(p.name, p.default)
             assert given is not None, f"no value for {p.name}"
-            self.values[p.var], self.errors[p.var] = given, errors.get(p.name, self.ulp(given) if any_order else 0.0)
+            self.values[p.var], self.errors[p.var] = given, errors.get(p.name, self.ulp(given) if self.any_order else 0.0)
         for e in program.equations:
             self._step(e)
 
@@ -162,7 +164,7 @@ def unfolded_error(value: float, what: Meaning, precision: Precision) -> float:
     found = atom(what)
     if any(e.op.ulps is None for e in equations):   # compositions, of which nothing is known
         return sum(e.op.ulps or COMPOSED for e in equations) * precision.ulp(value)
-    carried_out, error = Rounding(Program((), tuple(equations), ()), {}, any_order=True, precision=precision).of(found)
+    carried_out, error = Rounding(Program((), tuple(equations), ()), {}, ANY_ORDER, precision=precision).of(found)
     return abs(carried_out - value) + error
 
 

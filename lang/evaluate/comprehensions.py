@@ -94,11 +94,9 @@ def comprehension(e: Equation[Comprehension], args: list[Any], sizes: Mapping[st
 
 
 def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], sizes: Known, arithmetic: ElementArithmetic,
-            evaluate: Evaluate, afresh: bool = False) -> None:
-    """Write what all points of the domain give into the elements of `out`; `afresh`: which a reduction gives their neutral value
-    before. `sizes` may have indices too, those that are no range."""
-    if afresh and op.reduction != "=":
-        _made_neutral(e, op, out, args, sizes, arithmetic)
+            evaluate: Evaluate) -> None:
+    """Write what all points of the domain give into the elements of `out`. `sizes` may have indices too, those that are no
+    range."""
     known, count = points(op, sizes)
     if count:
         subscripts = subscripts_at(e, op.write, e.outs[0], out.shape, args, known, count)
@@ -109,7 +107,7 @@ def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], si
             _combine(op.reduction, out, subscripts, values, arithmetic)
 
 
-def _made_neutral(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], sizes: Known,
+def make_neutral(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], sizes: Known,
                   arithmetic: ElementArithmetic) -> None:
     """Give the elements that a reduction is for their neutral value, also those that no point is left for."""
     indices = {i for s in op.write for i in _atoms(s)}

@@ -46,7 +46,7 @@ def written_matrices(e: Equation, op: MatrixOperation, out: np.ndarray, args: li
         if is_double(arithmetic):
             values = in_doubles(op, *operands)
         else:
-            values = np.stack([by_elimination(op, [o[k] for o in operands], arithmetic) for k in range(count)])
+            values = np.stack([Elimination(op, [o[k] for o in operands], arithmetic).value() for k in range(count)])
         out[where if where else ()] = values if where else values[-1]
 
 
@@ -139,50 +139,73 @@ def failed_pivot(op: MatrixOperation, m: np.ndarray) -> Pivot | None:
 
 # ---------------------------------------------------------------- any arithmetic
 
-def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: ElementArithmetic) -> np.ndarray:
-    """The operation on one matrix, of elements of an arithmetic."""
-    f, constant = arithmetic.functions, arithmetic.constant
-    if "gt" not in f or "abs" not in f:
-        raise AdError(f"'{op.name}' needs numbers that have an order")
-    m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
-    n = len(m)
-    shape = () if op.name == "logdet" else operands[-1].shape
+class Elimination:
+    """An operation on one matrix, of elements of an arithmetic."""
 
-    def undefined(blamed: Any, pivot: int | None = None, result: float = float("nan")) -> np.ndarray:
+    def __init__(self, op: MatrixOperation, operands: list[np.ndarray], arithmetic: ElementArithmetic) -> None:
+        self.op, self.operands, self.f, self.constant = op, operands, arithmetic.functions, arithmetic.constant
+        if "gt" not in self.f or "abs" not in self.f:
+            raise AdError(f"'{op.name}' needs numbers that have an order")
+        self.m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
+        self.shape = () if op.name == "logdet" else operands[-1].shape
+
+    def value(self) -> np.ndarray:
+        for x in (x for row in self.m for x in row):
+            if x != x or x == INF or x == -INF:
+                return self.undefined(x)
+        return {"cholesky": self.cholesky, "solve_lower": self.triangular, "solve_upper": self.triangular,
+                "logdet": self.log_determinant}.get(self.op.name, self.solution)()
+
+    def undefined(self, blamed: Any, pivot: int | None = None, result: float = float("nan")) -> np.ndarray:
         """Elements where the operation has no value; an arithmetic may say itself what they are."""
-        made = f["no_value"](op, blamed, pivot, operands, result) if "no_value" in f else constant(result)
-        return np.full(shape, made, object)
+        f = self.f
+        made = f["no_value"](self.op, blamed, pivot, self.operands, result) if "no_value" in f else self.constant(result)
+        return np.full(self.shape, made, object)
 
-    def regular(pivots: list[Any]) -> None:
-        """The operation has a value; an arithmetic may take down with which pivots."""
-        if "regular" in f:
-            f["regular"](op, m, pivots)
+    def regular(self, rows: list[list[Any]]) -> None:
+        """The operation has a value; an arithmetic may take down with which pivots, the diagonal of `rows`."""
+        if "regular" in self.f:
+            self.f["regular"](self.op, self.m, [row[i] for i, row in enumerate(rows)])
 
-    for x in (x for row in m for x in row):
-        if x != x or x == INF or x == -INF:
-            return undefined(x)
-    if op.name == "cholesky":
-        factor, failed = factor_of(m, f, constant)
+    def cholesky(self) -> np.ndarray:
+        factor, failed = factor_of(self.m, self.f, self.constant)
         if failed:
-            return undefined(failed.value, failed.place + 1)
-        regular(diagonal(factor))
-        return _array(factor, (n, n))
-    if op.name in ("solve_lower", "solve_upper"):
-        for i in range(n):
+            return self.undefined(failed.value, failed.place + 1)
+        self.regular(factor)
+        return _array(factor, self.shape)
+
+    def triangular(self) -> np.ndarray:
+        m = self.m
+        for i in range(len(m)):
             if m[i][i] == 0:
-                return undefined(m[i][i], i + 1)
-        regular(diagonal(m))
-        right = columns(operands[1])
-        return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), shape)
-    if op.name == "logdet":
-        return log_determinant(m, f, constant, undefined, regular)
-    right = columns(operands[1]) if op.name == "solve" else _identity(n, constant)
-    rows = [[*row, *r] for row, r in zip(m, right, strict=True)]
-    if failed := eliminated(rows, f)[0]:
-        return undefined(failed.value, failed.place + 1)
-    regular(diagonal(rows))
-    solution = triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False)
-    return _array(solution, operands[1].shape if op.name == "solve" else (n, n))
+                return self.undefined(m[i][i], i + 1)
+        self.regular(m)
+        right = [list(r) for r in columns(self.operands[1])]
+        return _array(triangle_solved(m, right, self.f, self.op.name == "solve_lower"), self.shape)
+
+    def solution(self) -> np.ndarray:
+        """The solution of a system, or of that with a unit matrix on the right: the inverse."""
+        n, f = len(self.m), self.f
+        right = columns(self.operands[1]) if self.op.name == "solve" else _identity(n, self.constant)
+        rows = [[*row, *r] for row, r in zip(self.m, right, strict=True)]
+        if failed := eliminated(rows, f)[0]:
+            return self.undefined(failed.value, failed.place + 1)
+        self.regular(rows)
+        return _array(triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False), self.shape)
+
+    def log_determinant(self) -> np.ndarray:
+        f, rows = self.f, [list(row) for row in self.m]
+        failed, sign = eliminated(rows, f)
+        if failed is not None:
+            return self.undefined(failed.value, failed.place + 1, float("-inf"))
+        total, zero = self.constant(0.0), self.constant(0.0)
+        for i in range(len(rows)):
+            sign = sign if f["gt"](rows[i][i], zero) else -sign
+            total = f["add"](total, f["log"](f["abs"](rows[i][i])))
+        if sign < 0:
+            return self.undefined(rows[-1][-1])
+        self.regular(rows)
+        return _array(total, ())
 
 
 def columns(right: np.ndarray) -> np.ndarray:
@@ -235,26 +258,6 @@ def factor_of(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]
             else:
                 factor[i][j] = f["div"](value, factor[j][j])
     return factor, None
-
-
-def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float], Any],
-                    undefined: Callable[..., np.ndarray], regular: Callable[[list[Any]], None]) -> np.ndarray:
-    rows = [list(row) for row in m]
-    failed, sign = eliminated(rows, f)
-    if failed is not None:
-        return undefined(failed.value, failed.place + 1, float("-inf"))
-    total, zero = constant(0.0), constant(0.0)
-    for i in range(len(rows)):
-        sign = sign if f["gt"](rows[i][i], zero) else -sign
-        total = f["add"](total, f["log"](f["abs"](rows[i][i])))
-    if sign < 0:
-        return undefined(rows[-1][-1])
-    regular(diagonal(rows))
-    return _array(total, ())
-
-
-def diagonal(rows: list[list[Any]]) -> list[Any]:
-    return [row[i] for i, row in enumerate(rows)]
 
 
 def _identity(n: int, constant: Callable[[float], Any]) -> np.ndarray:

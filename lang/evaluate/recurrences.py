@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Known, is_double, written
+from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Known, is_double, make_neutral, written
 from adcli.lang.evaluate.matrices import written_matrices
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import value
@@ -35,7 +35,10 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
             if isinstance(s.op, MatrixOperation):
                 written_matrices(s, at_one_step(s.op, op.step), out, given, known, arithmetic)
             else:
-                written(s, at_one_step(s.op, op.step), out, given, known, arithmetic, evaluate, afresh=s.op.onto is None)
+                here = at_one_step(s.op, op.step)
+                if here.onto is None and here.reduction != "=":
+                    make_neutral(s, here, out, given, known, arithmetic)
+                written(s, here, out, given, known, arithmetic, evaluate)
     return list(values.values())[:wanted]
 
 

@@ -204,17 +204,17 @@ class _Points:
         """A comprehension that writes at the leading subscripts of the result, and sums over the indices in `over`."""
         lead = self.op.shape[:len(self.op.write)]
         shape = shape if shape is not None else (*lead, *[self.extents[x.index] for x in own if x.index is not None])
-        return self.comprehension((*self.op.write, *own), shape, own, over, read, body, guards)
+        return self.comprehension((*self.op.write, *own), shape, (*own, *over), read, body, guards)
 
     def added(self, source: int, own: Sequence[Affine], read: Sequence[Element | Affine], body: Callable[..., Expr],
               over: Sequence[Affine] = (), guards: tuple[Affine, ...] = ()) -> Atom:
         """A comprehension that adds up where a source reads."""
         s = self.op.sources[source]
-        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), own, over, read, body, guards)
+        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), (*own, *over), read, body, guards)
 
-    def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], own: Sequence[Affine], over: Sequence[Affine],
+    def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], over: Sequence[Affine],
                       read: Sequence[Element | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
-        indices = [x.index for x in (*own, *over) if x.index is not None]
+        indices = [x.index for x in over if x.index is not None]
         ranges = (*self.op.ranges, *[Range(i, affine(0), self.extents[i]) for i in indices])
         op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape,
                            reduction="=" if all_fixed(ranges, write) else "+")

@@ -6,7 +6,7 @@ recurrence histories with dimensions more, an operation on matrices a larger box
 
 Most of a unit tensor is never made. A value v(k…, i…) that is w(i…) where k… = at(i…) and else zero by construction is kept as w
 and `at` (`OneDirection`); a sum that reads it at j… has a term at k… = at(j…) only, so that index is put in the place of the
-direction: `d(j, i) = A(i, j)`. This needs that what is read is linear in the seeds, which is looked at line by line (`_part`).
+direction: `d(j, i) = A(i, j)`. This needs that what is read is linear in the seeds, which is looked at line by line (`_linear`).
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.simplify.simplify_tensors import read_form
 
-DUP, NEG = TABLE["dup"], TABLE["neg"]
+DUP, NEG, SUB = TABLE["dup"], TABLE["neg"], TABLE["sub"]
 Subscripts = tuple[Subscript, ...]
 
 
@@ -312,23 +312,24 @@ class Directions:
             ranges = tuple([Range(i, affine(0), n) for i, n in zip(kept.here, shape, strict=True)])
             return self.written(kept, ranges, (*map(affine, kept.here), *kept.at), (*shape, *extents), atom)
         if atom not in self.behind:   # two results may have the same
-            self.behind[atom] = self.turned(self.whole[atom], len(extents))
+            self.behind[atom] = turned(self.b, self.whole[atom], len(extents))
         return self.behind[atom]
 
-    def turned(self, whole: Var, count: int) -> Var:
-        """A value with its leading dimensions behind the others: written so where it is made, if nothing else reads it."""
-        shape = (*whole.shape[count:], *whole.shape[:count])
-        at = next(i for i, e in enumerate(self.b.equations) if whole in e.outs)
-        made, out = self.b.equations[at], renamed(whole, shape)
-        if isinstance(made.op, Comprehension) and made.op.onto is None and all(whole not in e.args for e in self.b.equations):
-            op = replace(made.op, write=(*made.op.write[count:], *made.op.write[:count]), shape=shape)
-            self.b.equations[at] = Equation((out,), op, made.args, made.span, made.group)
-            return out
-        ranges, here = every_element(shape)
-        read = Read(0, (*here[-count:], *here[:-count]))
-        op = Comprehension(ranges=ranges, write=here, shape=shape, sources=(read,), body=identity_body())
-        self.b.equations.append(Equation((out,), op, (whole,), made.span, made.group))
+
+def turned(b: Builder, whole: Var, count: int) -> Var:
+    """A value with its leading dimensions behind the others: written so where it is made, if nothing else reads it."""
+    shape = (*whole.shape[count:], *whole.shape[:count])
+    at = next(i for i, e in enumerate(b.equations) if whole in e.outs)
+    made, out = b.equations[at], renamed(whole, shape)
+    if isinstance(made.op, Comprehension) and made.op.onto is None and all(whole not in e.args for e in b.equations):
+        op = replace(made.op, write=(*made.op.write[count:], *made.op.write[:count]), shape=shape)
+        b.equations[at] = Equation((out,), op, made.args, made.span, made.group)
         return out
+    ranges, here = every_element(shape)
+    read = Read(0, (*here[-count:], *here[:-count]))
+    op = Comprehension(ranges=ranges, write=here, shape=shape, sources=(read,), body=identity_body())
+    b.equations.append(Equation((out,), op, (whole,), made.span, made.group))
+    return out
 
 
 def directions(extents: Shape) -> tuple[tuple[Range, ...], tuple[Affine, ...]]:
@@ -356,58 +357,52 @@ def _part(body: Program, seeds: Collection[Atom], zero: Collection[Atom]) -> tup
     seeded, absent, b = {*seeds}, {*zero}, Builder()
     env: dict[Atom, Atom] = {}
     for e in body.equations:
-        x, out = [env.get(a, a) for a in e.args], e.outs[0]
-        gone = [a in absent for a in x]
         if seeded.isdisjoint(e.args):
             b.equations.append(e)
             continue
+        out = e.outs[0]
+        found = _linear(e, [env.get(a, a) for a in e.args], seeded, absent, b)
+        if found is None:
+            return None
         seeded.add(out)
-        match e.op.name:
-            case "neg":
-                pass
-            case "mul" if not (e.args[0] in seeded and e.args[1] in seeded):
-                pass
-            case "div" if e.args[1] not in seeded:
-                pass
-            case "ne" if isinstance(e.args[1], Lit) and e.args[1].value == 0:
-                pass
-            case "and":
-                pass
-            case "add" | "or" if all(map(seeded.__contains__, e.args)):
-                if not all(gone):
-                    if any(gone):
-                        env[out] = x[gone[0]]
-                        continue
-                    gone = [False]
-            case "sub" if all(map(seeded.__contains__, e.args)):
-                if gone == [False, True]:
-                    env[out] = x[0]
-                    continue
-                if gone == [True, False]:
-                    env[out] = b.emit(NEG, x[1])
-                    continue
-                gone = gone[:1]
-            case "select":
-                chosen = _chosen(e, x, seeded, absent, b)
-                if chosen is None:
-                    return None
-                if chosen in absent:
-                    absent.add(out)
-                else:
-                    env[out] = chosen
-                continue
-            case _:
-                return None
-        if any(gone):
+        if found in absent:
             absent.add(out)
-        else:
-            b.equations.append(e.with_args(x))
+        elif found is not out:
+            env[out] = found
     value = env.get(body.results[0].atom, body.results[0].atom)
     if value in absent:
         return ()
     if value not in seeded and body.results[0].atom not in seeded:
         return None
     return (body_of(value, body.params, b.equations),)
+
+
+def _linear(e: Equation, x: Sequence[Atom], seeded: Collection[Atom], absent: set[Atom], b: Builder) -> Atom | None:
+    """The value of a line that depends on seeds, with these arguments; one of `absent` where it is zero by construction, None
+    where it is not linear in them."""
+    gone, both = [a in absent for a in x], all(map(seeded.__contains__, e.args))
+    match e.op.name:
+        case "neg" | "and":
+            pass
+        case "mul" if not both:
+            pass
+        case "div" if e.args[1] not in seeded:
+            pass
+        case "ne" if isinstance(e.args[1], Lit) and e.args[1].value == 0:
+            pass
+        case "add" | "sub" | "or" if both:
+            if gone[0] != gone[1]:
+                return x[gone[0]] if gone[1] or e.op is not SUB else b.emit(NEG, x[1])
+            gone = gone[:1]
+        case "select":
+            return _chosen(e, x, seeded, absent, b)
+        case _:
+            return None
+    if any(gone):
+        absent.add(e.outs[0])
+    else:
+        b.equations.append(e.with_args(x))
+    return e.outs[0]
 
 
 def _chosen(e: Equation, x: Sequence[Atom], seeded: Collection[Atom], absent: set[Atom], b: Builder) -> Atom | None:

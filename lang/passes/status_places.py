@@ -83,9 +83,10 @@ class _Found:
         self.results.append(Result(f"r{len(self.results)}", atom))
         return self.results[-1].name
 
-    def place(self, kind: str, e: Equation, level: Atom, ranges: tuple[Range, ...] = (), indices: tuple[Atom, ...] = (),
+    def place(self, kind: str, e: Equation, level: Atom, at: tuple[tuple[Range, ...], tuple[Atom, ...]] = ((), ()),
               values: tuple[Atom, ...] = (), known: Activity | None = None) -> None:
-        met = self.name(level)
+        """Enter a place `at` indices of these ranges."""
+        met, (ranges, indices) = self.name(level), at
         self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values)), known))
 
 
@@ -129,7 +130,7 @@ def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> No
     if op.name == "logdet":
         level = select(~undefined & is_singular(b, e, each.use), SINGULAR, level)
     lows = tuple([computed(b, Comprehension(), lambda x: x, [r.low]).atom for r in op.ranges])
-    found.place("matrix", e, level.atom, op.ranges, lows, (matrices(b, e),))
+    found.place("matrix", e, level.atom, (op.ranges, lows), (matrices(b, e),))
 
 
 def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, known: Activity | None) -> None:
@@ -153,7 +154,7 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, kno
         gated = greatest if not each.use.guard else select(b.expr(truth(b, each.use.guard)), greatest, 0)
         place = tuple(_point(inside.body, inside, b.expr(worst), greatest.atom))
         values = tuple(_there(inside, place))
-        found.place("body", e, gated.atom, op.ranges, place, values, own)
+        found.place("body", e, gated.atom, (op.ranges, place), values, own)
         wrong = wrong & ~(greatest >= DOMAIN)
     found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
 
@@ -212,4 +213,4 @@ def _ties(b: Builder, each: Reached, found: _Found) -> None:
     assert level is not None
     gated = level if not each.use.guard else select(b.expr(truth(b, each.use.guard)), level, 0)
     place = tuple(_point(over.body, over, met, level.atom))
-    found.place("ties", e, gated.atom, ranges, place, tuple(_there(over, place)))
+    found.place("ties", e, gated.atom, (ranges, place), tuple(_there(over, place)))

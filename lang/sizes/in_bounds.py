@@ -10,6 +10,7 @@ has excluded. So no partial sum and no product in an expression may get near the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import cast
@@ -79,11 +80,9 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
     for atom, subscripts in accesses(e, op):
         for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=False)):   # of matrices the leading ones
             if isinstance(s, Affine):
-                low, high = interval(s, box, sizes)
-                if (low < 0 or high >= n) and not _guarded(s, n, box, op.guards, sizes):
-                    points = _points_outside(s, n, box, op.guards, sizes)
-                    if points is None or points:
-                        raise _outside(program, e, atom, d, s, (low, high), n, op, box, sizes, points)
+                reach = interval(s, box, sizes)
+                if reach[0] < 0 or reach[1] >= n:
+                    _Access(e, op, atom, d, s, reach, n, box, sizes).prove(program)
 
 
 def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
@@ -145,29 +144,6 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
             return sizes[a], sizes[a]
 
 
-def _outside(program: Program, e: Equation, atom: Atom, d: int, s: Affine, reach: Ends, extent: int, op: Boxed, box: IndexBox,
-             sizes: Mapping[str, int], points: Sequence[Mapping[Index | str, int]] | None) -> AdError:
-    name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
-    if points:
-        places = ", ".join(f"{i.name} = {k}" for i, k in points[0].items() if isinstance(i, Index) and i in atoms(s))
-        at = {**cast(Mapping[Index | str, int], sizes), **points[0]}
-        return AdError(f"subscript {text(s)} of dimension {d} of '{name}' is {value(s, at)}"
-                       f"{' at ' if places else ''}{places}, and the extent there is {extent}", e.span,
-                       "no condition keeps it inside there", program.source)
-    used = atoms(s)
-    where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in op.ranges if r.index in used)
-    loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and e.outs[0] in x.outs), None)
-    advice = ""
-    if isinstance(atom, Var) and reach[1] >= extent and loop is not None and atom in loop.outs:
-        advice = longer_history(loop, atom, d)
-    elif isinstance(atom, Var) and (inside := _range_inside(s, atom.shape[d], reach, extent, op, sizes)):
-        of_step = loop is not None and isinstance(loop.op, Recurrence) and inside[0] is loop.op.step
-        advice = f"write {'for' if of_step else 'where'} {inside[1]}"
-    help = "; ".join(x for x in (f"with {where}" if where else "", advice) if x)
-    return AdError(f"subscript {text(s)} of dimension {d} of '{name}' runs from {reach[0]} to {reach[1]}, and the extent there "
-                   f"is {extent}", e.span, help or None, program.source)
-
-
 def longer_history(loop: Equation, history: Var, d: int) -> str:
     """Advice where a loop goes beyond the end of a tensor that an earlier statement has made."""
     shape = list(history.shape)
@@ -181,27 +157,6 @@ def larger_shape(name: str | None, shape: Iterable[Affine]) -> str:
     """Advice where a tensor has fewer elements than statements behind its first one ask for."""
     return (f"'{name}' has the shape that its first statement gives it; declare a larger one there: "
             f"where float({', '.join(map(text, shape))}) {name}")
-
-
-def _range_inside(s: Affine, extent: Affine, reach: Ends, n: int, op: Boxed,
-                  sizes: Mapping[str, int]) -> tuple[Index, str] | None:
-    """The range of an index that keeps a subscript inside whatever the other indices are: of one of the result, or else the
-    longest."""
-    ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
-    written = {a for x in op.write if isinstance(x, Affine) for a in atoms(x)}
-    found: dict[tuple[Index, str], tuple[bool, int]] = {}
-    for r in op.ranges:
-        c = s.coefficient(r.index)
-        if abs(c) != 1 or not linear(s):
-            continue
-        least, most = bounds(without(s, r.index), ends)
-        low, high = (-least, extent - most) if c > 0 else (most - extent + 1, least + 1)
-        below, beyond = (reach[0] < 0, reach[1] >= n)[::c]
-        low, high = low if below else r.low, high if beyond else r.high
-        length = number(high, sizes) - number(low, sizes)
-        if length > 0:
-            found[r.index, f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
-    return max(found, key=found.__getitem__, default=None)
 
 
 # ---------------------------------------------------------------- guards
@@ -221,37 +176,106 @@ def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     return row, constant
 
 
-def _guarded(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine], sizes: Mapping[str, int]) -> bool:
-    """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
-    quotients = Quotients(box, sizes)
-    own, *domain = [constraint(quotients.linear(x), sizes) for x in (s, *guards)]
-    known = [c for c in (*domain, *(constraint(x, sizes) for x in quotients.rows)) if c is not None]
-    if own is None or not known:
-        return False
-    row, constant = own
-    below = {i: -c for i, c in row.items()}, -constant - 1
-    beyond = row, constant - extent
-    return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
+@dataclass(frozen=True)
+class _Access:
+    """A subscript of an equation over a box in which it takes the values `reach`, beyond the `extent` of its dimension."""
 
+    equation: Equation
+    op: Boxed
+    atom: Atom
+    dimension: int
+    subscript: Affine
+    reach: Ends
+    extent: int
+    box: IndexBox
+    sizes: Mapping[str, int]
 
-def _points_outside(s: Affine, extent: int, box: IndexBox, guards: Sequence[Affine],
-                    sizes: Mapping[str, int]) -> Sequence[Mapping[Index | str, int]] | None:
-    """The first point of a box that the guards leave with the subscript outside, if there is one: they are tried one by one. None
-    where they are too many."""
-    used, told = {*s.indices()}, list(guards)
-    while more := [g for g in told if not used.isdisjoint(g.indices())]:
-        told = [g for g in told if g not in more]
-        used.update(i for g in more for i in g.indices())
-    found = [i for i in box if i in used]
-    asked = [g for g in guards if not used.isdisjoint(g.indices())]
-    if not guards or prod(box[i][1] - box[i][0] + 1 for i in found) > MOST_POINTS:
-        return None
-    for point in product(*(range(box[i][0], box[i][1] + 1) for i in found)):
-        here: dict[Index | str, int] = dict(zip(found, point, strict=True))
-        at = {**cast(Mapping[Index | str, int], sizes), **here}
-        if all(value(g, at) >= 0 for g in asked) and not 0 <= value(s, at) < extent:
-            return [here]
-    return []
+    def prove(self, program: Program) -> None:
+        """AdError unless guards keep the subscript inside."""
+        if not self.guarded():
+            points = self.points_outside()
+            if points is None or points:
+                raise self.fault(program, points)
+
+    def guarded(self) -> bool:
+        """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
+        quotients = Quotients(self.box, self.sizes)
+        own, *domain = [constraint(quotients.linear(x), self.sizes) for x in (self.subscript, *self.op.guards)]
+        known = [c for c in (*domain, *(constraint(x, self.sizes) for x in quotients.rows)) if c is not None]
+        if own is None or not known:
+            return False
+        row, constant = own
+        below = {i: -c for i, c in row.items()}, -constant - 1
+        beyond = row, constant - self.extent
+        return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
+
+    def points_outside(self) -> Sequence[Mapping[Index | str, int]] | None:
+        """The first point of the box that the guards leave with the subscript outside, if there is one: they are tried one by
+        one. None where they are too many."""
+        guards, box = self.op.guards, self.box
+        used, told = {*self.subscript.indices()}, list(guards)
+        while more := [g for g in told if not used.isdisjoint(g.indices())]:
+            told = [g for g in told if g not in more]
+            used.update(i for g in more for i in g.indices())
+        found = [i for i in box if i in used]
+        asked = [g for g in guards if not used.isdisjoint(g.indices())]
+        if not guards or prod(box[i][1] - box[i][0] + 1 for i in found) > MOST_POINTS:
+            return None
+        for point in product(*(range(box[i][0], box[i][1] + 1) for i in found)):
+            here: dict[Index | str, int] = dict(zip(found, point, strict=True))
+            at = self.at(here)
+            if all(value(g, at) >= 0 for g in asked) and not 0 <= value(self.subscript, at) < self.extent:
+                return [here]
+        return []
+
+    def at(self, point: Mapping[Index | str, int]) -> Mapping[Index | str, int]:
+        return {**cast(Mapping[Index | str, int], self.sizes), **point}
+
+    def fault(self, program: Program, points: Sequence[Mapping[Index | str, int]] | None) -> AdError:
+        s, atom = self.subscript, self.atom
+        name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
+        place = f"subscript {text(s)} of dimension {self.dimension} of '{name}'"
+        if points:
+            places = ", ".join(f"{i.name} = {k}" for i, k in points[0].items() if isinstance(i, Index) and i in atoms(s))
+            message = (f"{place} is {value(s, self.at(points[0]))}{' at ' if places else ''}{places}, "
+                       f"and the extent there is {self.extent}")
+            return AdError(message, self.equation.span, "no condition keeps it inside there", program.source)
+        used, box = atoms(s), self.box
+        where = ", ".join(f"{i.name} from {box[i][0]} to {box[i][1]}" for i in self.op.indices if i in used)
+        help = "; ".join(x for x in (f"with {where}" if where else "", self.advice(program)) if x)
+        return AdError(f"{place} runs from {self.reach[0]} to {self.reach[1]}, and the extent there is {self.extent}",
+                       self.equation.span, help or None, program.source)
+
+    def advice(self, program: Program) -> str:
+        """A longer history, or a range that keeps the subscript inside."""
+        atom, outs = self.atom, self.equation.outs
+        loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and outs[0] in x.outs), None)
+        if isinstance(atom, Var) and self.reach[1] >= self.extent and loop is not None and atom in loop.outs:
+            return longer_history(loop, atom, self.dimension)
+        if isinstance(atom, Var) and (inside := self.range_inside(atom.shape[self.dimension])):
+            of_step = loop is not None and inside[0] is loop.op.step
+            return f"write {'for' if of_step else 'where'} {inside[1]}"
+        return ""
+
+    def range_inside(self, extent: Affine) -> tuple[Index, str] | None:
+        """The range of an index that keeps the subscript inside whatever the other indices are: of one of the result, or else the
+        longest."""
+        s, op = self.subscript, self.op
+        ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
+        written = {a for x in op.write if isinstance(x, Affine) for a in atoms(x)}
+        found: dict[tuple[Index, str], tuple[bool, int]] = {}
+        for r in op.ranges:
+            c = s.coefficient(r.index)
+            if abs(c) != 1 or not linear(s):
+                continue
+            least, most = bounds(without(s, r.index), ends)
+            low, high = (-least, extent - most) if c > 0 else (most - extent + 1, least + 1)
+            below, beyond = (self.reach[0] < 0, self.reach[1] >= self.extent)[::c]
+            low, high = low if below else r.low, high if beyond else r.high
+            length = number(high, self.sizes) - number(low, self.sizes)
+            if length > 0:
+                found[r.index, f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
+        return max(found, key=found.__getitem__, default=None)
 
 
 class Quotients:

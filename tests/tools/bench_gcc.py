@@ -184,7 +184,7 @@ def compared(name: str, source: Program, points: list[dict[str, float]], seconds
 def native(program: Program, fast: bool) -> Kernel:
     if not fast:
         return compile_program(program)
-    module = llvm.emit(program, veclib.lanes(), veclib.host(), fast=True)
+    module = llvm.emit(program, veclib.lanes(), veclib.host(), numbers=llvm.Numbers(fast=True))
     return linked(jit.object_code(module.text), module.entry)
 
 

@@ -66,7 +66,7 @@ SENTENCES = [
 def test_every_kind_of_cause_has_its_sentence(text, at, mode, name, said):
     program = parse(f"v = {text}\n", "p")
     for forward in (True, False) if mode == "both" else (mode == "forward",):
-        ((explainer, found),) = explained(program, at, list(at), forward, 1)
+        explainer, found = explained(program, at, list(at), forward)
         (finding,) = [f for f in found if f.name == name]
         assert [Words(explainer).since(c) for c in finding.causes] == [said]
 

@@ -14,6 +14,7 @@ from adcli.codegen.rows import jit, tiers
 from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
+from adcli.codegen.rows.llvm import Numbers
 from adcli.codegen.rows.long_kernel import LongKernel
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, rounded_arithmetic
@@ -120,7 +121,7 @@ def test_every_kind_of_code_has_the_same_bits() -> None:
     program = long_program(200)
     columns = [[SINGLE.rounded(drawn("kinds", i, k).uniform(-2, 2)) for k in range(37)] for i in range(5)]
     want = run(compile_program(program, precision="single"), columns)
-    long = LongKernel(expand(program, DEFINITIONS), LANES, veclib.host(), precision=SINGLE)
+    long = LongKernel(expand(program, DEFINITIONS), LANES, veclib.host(), Numbers(precision=SINGLE))
     kernels = [tiers.native(program, "tape", precision="single"), jit.link(jit.object_codes(long.texts, 0), long.entry)]
     for kernel in kernels:
         assert [list(map(bits, c)) for c in run(kernel, columns)] == [list(map(bits, c)) for c in want]
