@@ -24,7 +24,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
-from adcli.task.matrices import ElementMatrix, Matrix, dense, element_matrix, elements, output_shapes, read_by_colours
+from adcli.task.entries import element_matrix
+from adcli.task.matrices import ElementMatrix, Matrix, dense, elements, output_shapes, read_by_colours
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 

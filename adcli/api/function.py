@@ -171,13 +171,14 @@ class Function(Inspection, Solving, Batching):
         the dimensions of the output come first, then those of the input.
 
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
-        than 100).
+        than 100); without them the entries of tensors are three vectors: value, row and column.
         """
         return self.derive("jacobian", wrt, of, mode=word("mode", mode), zeros=zeros if zeros is None else truth("zeros", zeros))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix.
-        For tensors the dimensions of x come first, then those of y, and all elements are there."""
+        For tensors the dimensions of x come first, then those of y, and all elements are there unless `zeros` is False: then
+        entries are three vectors, as those of a Jacobian."""
         return self.derive("hessian", wrt, of, mode=word("mode", mode), zeros=zeros if zeros is None else truth("zeros", zeros))
 
     def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
@@ -206,7 +207,8 @@ class Function(Inspection, Solving, Batching):
     def derive(self, verb: str, wrt: OneOrMore = None, of: OneOrMore = None, **options: Any) -> Function:
         """Apply a verb of the table of verbs to the program, with the options of a request; also called by its name."""
         row = VERBS[one_of("verb", verb, CALLED)]
-        made = derived(Request(verb, NO_TEXT, names(of), names(wrt), **options), self._program)
+        listed = options.get("zeros") is False
+        made = derived(Request(verb, NO_TEXT, names(of), names(wrt), listed=listed, **options), self._program)
         matrix = row.matrix and (row.matrix, tuple(made.wrt))
         return Function(made.program, matrix, Origin(made.primal, made.wrt), self._precision, self._fast)
 

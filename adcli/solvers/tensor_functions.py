@@ -23,7 +23,7 @@ from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunc
 from adcli.solvers.vectors import Vector
 from adcli.task.derive import DerivedProgram
 from adcli.task.entries import EntryPlaces, StatementEntries
-from adcli.task.matrices import element_matrix, output_shapes, read_by_colours, sparse_array
+from adcli.task.matrices import matrix_by_edges, output_shapes, read_by_colours, sparse_array
 from adcli.task.native import compiled
 from adcli.task.replays import KeptCode, slot_of, words_of
 from adcli.task.tasks import Task
@@ -295,7 +295,7 @@ class SparseMatrix:
         if self.kind == "hessian":
             program, names = weighted_sum(program)
             point = {**point, **dict(zip(names, map(np.ones, output_shapes(self.program, point).values()), strict=True))}
-        matrix = element_matrix(program, point, self.kind, self.names)
+        matrix = matrix_by_edges(program, point, self.kind, self.names)
         reading = read_by_colours(matrix)
         i, j = reading.i, reading.j
         if self.kind == "hessian":

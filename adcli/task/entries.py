@@ -7,17 +7,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adcli.codegen.machine.cache import Store, location, to_stderr
+from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import sizes_at
 from adcli.lang.ir import Param, Var
 from adcli.lang.sizes.binding import shapes
-from adcli.task.matrices import output_shapes
+from adcli.task.matrices import ElementMatrix, matrix_by_edges, output_shapes, rows_and_columns
 from adcli.task.native import compiled
 from adcli.task.replays import KeptCode, point_name, words_of
 
@@ -68,11 +70,7 @@ class StatementEntries:
 
     @cached_property
     def made(self) -> EntryProgram | None:
-        """The programs of entries; None where statements do not make them."""
-        try:
-            return (jacobian_entries if self.kind == "jacobian" else hessian_entries)(self.program, self.names)
-        except NoStatements:
-            return None
+        return entry_program(self.program, self.kind, self.names)
 
     @cached_property
     def words(self) -> list[str]:
@@ -106,8 +104,7 @@ class StatementEntries:
 
     def new_places(self, made: EntryProgram, point: Mapping[str, Any]) -> EntryPlaces | None:
         """The places, worked out."""
-        sizes = sizes_at(self.program, point)
-        if sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_ELEMENTS:
+        if too_many(made, self.program, point):
             return None
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
@@ -129,6 +126,37 @@ class StatementEntries:
         found = self.code({**point, **dict(zip(self.head.weights, weights, strict=True))})
         every = np.concatenate([np.ravel(found[name]) for name in self.head.blocks])
         return np.asarray(places.source @ every[:places.source.shape[1]])
+
+
+def entry_program(program: Program, kind: MatrixKind, names: Sequence[str]) -> EntryProgram | None:
+    """The programs of entries; None where statements do not make them."""
+    try:
+        return (jacobian_entries if kind == "jacobian" else hessian_entries)(program, names)
+    except NoStatements:
+        return None
+
+
+def too_many(made: EntryProgram, program: Program, point: Mapping[str, Any]) -> bool:
+    """True where statements have more points than memory may hold."""
+    sizes = sizes_at(program, point)
+    return sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_ELEMENTS
+
+
+def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
+    """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
+    every input: the places of its entries where statements make these, else what edges between elements say."""
+    if kind == "hessian":
+        one_output(program, None)
+    made = entry_program(program, kind, wrt)
+    if made is None or too_many(made, program, at):
+        return matrix_by_edges(program, at, kind, wrt)
+    i, j, _ = made.every_place(at)
+    if kind == "hessian":
+        i, j = np.concatenate([i, j]), np.concatenate([j, i])
+    rows, columns = rows_and_columns(program, at, kind, wrt)
+    row, column = np.divmod(np.unique(i * max(len(columns), 1) + j), max(len(columns), 1))
+    ends, listed = np.searchsorted(row, np.arange(len(rows) + 1)).tolist(), column.tolist()
+    return ElementMatrix(kind, rows, columns, tuple([tuple(listed[a:b]) for a, b in pairwise(ends)]))
 
 
 class EntryHead(NamedTuple):

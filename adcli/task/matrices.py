@@ -2,7 +2,7 @@
 
 Only entries that are not zero by construction are written; one that is 0 at the point is. The Matrix Market exchange format
 is that of Boisvert, Pozo & Remington (NISTIR 5935, 1996), which knows no NaN and no infinity: these are written as `nan` and
-`inf`, which SciPy and the C library read. For tensors a pattern is read off the statements (`lang.sparsity.element_sparsity`).
+`inf`, which SciPy and the C library read. For tensors a pattern is found element by element (`lang.sparsity.element_sparsity`).
 Inputs whose columns do not meet share a sweep, so time and memory go with the entries of a sparse matrix, not with its size.
 """
 from __future__ import annotations
@@ -180,18 +180,23 @@ class ElementMatrix(NamedTuple):
 
 
 @paused()
-def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
+def matrix_by_edges(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
     every input. AdError where the pattern is too large, and where a Hessian is of no one number."""
-    import numpy as np
-
     from adcli.lang.sparsity.element_sparsity import hessian_elements, jacobian_elements
     if kind == "hessian":
         one_output(program, None)
+    found = (hessian_elements if kind == "hessian" else jacobian_elements)(program, at, wrt)
+    return ElementMatrix(kind, *rows_and_columns(program, at, kind, wrt), found)
+
+
+def rows_and_columns(program: Program, at: Mapping[str, Any], kind: MatrixKind,
+                     wrt: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The elements that are the rows and the columns of a matrix."""
+    import numpy as np
     columns = [x for name in wrt for x in elements(name, np.shape(at[name]))]
-    rows = columns if kind == "hessian" else [x for name, shape in output_shapes(program, at).items()
-                                              for x in elements(name, shape)]
-    return ElementMatrix(kind, rows, columns, (hessian_elements if kind == "hessian" else jacobian_elements)(program, at, wrt))
+    return columns if kind == "hessian" else [x for name, shape in output_shapes(program, at).items()
+                                              for x in elements(name, shape)], columns
 
 
 def elements(name: str, shape: Sequence[int]) -> list[str]:

@@ -46,7 +46,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     rows: Sequence[str] = inputs
     if of_elements:
         from adcli.answers.elements import point_of
-        from adcli.task.matrices import element_matrix
+        from adcli.task.entries import element_matrix
         _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs)
     elif kind == "hessian":
         primal = simplify(primal)

@@ -2,7 +2,8 @@
 
 Derivative programs are linear in their tangents: the forward one of the outputs for a Jacobian, forward over reverse mode for a
 Hessian of the outputs' sum with weights, which are the cotangents. As sums over boxes (`linear_statements`) their coefficients
-are the entries, at rows and columns that the subscripts say before any number is known. Entries at one place add up. Statements
+are the entries, at rows and columns that the subscripts say before any number is known, and there are none where conditions on
+indices make a coefficient zero. Entries at one place add up. Statements
 over equal boxes are computed together, and what several of their entries take is a tensor of its own. Of two blocks of a Hessian
 that are each other's transpose one is computed.
 """
@@ -23,6 +24,7 @@ from adcli.lang.derive.linear_statements import (
     Source,
     Statement,
     box_key,
+    is_zero,
     linear_statements,
     onto_box,
     put_in,
@@ -33,6 +35,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, product
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
@@ -42,6 +45,9 @@ from adcli.lang.operations.elementwise import compact, every_element, filled
 from adcli.lang.passes.pipeline import run
 from adcli.lang.simplify.simplify import simplify
 
+SELECT, MUL, DIV = TABLE["select"], TABLE["mul"], TABLE["div"]
+MAYBE_ZERO = {SELECT, MUL, DIV, TABLE["add"], TABLE["sub"], TABLE["neg"]}
+"""Operations that make zero of what is so by construction."""
 KEPT = 4
 """Operations from which on a value that several others take is computed once, into a tensor."""
 GATHERED = 3
@@ -53,7 +59,7 @@ signs."""
 
 class EntryBlock(NamedTuple):
     """Entries of which each point of a box has one: the results of `values` and of `places` that they and their places are.
-    Of a `mirrored` one the transpose is meant, too. A row of -1 is that of no entry."""
+    Of a `mirrored` one the transpose is meant, too. A row, and a column, of -1 are those of no entry."""
 
     value: str
     row: str
@@ -121,8 +127,8 @@ def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence
             block = EntryBlock(names.fresh("value"), names.fresh("row"), names.fresh("column"), made.mirrored)
             box = made.box(merged)
             values.result(block.value, values.sum(merged, box, made))
-            places.result(block.row, places.number(merged, box, made.row, first_row[made.row.atom]))
-            places.result(block.column, places.number(merged, box, made.column, first_column[made.column.atom]))
+            for name, at, first in ((block.row, made.row, first_row), (block.column, made.column, first_column)):
+                places.result(name, places.number(merged, box, at, first[at.atom], made.there))
             blocks.append(block)
     return EntryProgram(values.program((*program.params, *weights)), places.program(program.params), tuple(blocks),
                         tuple([p.name for p in weights]))
@@ -159,7 +165,7 @@ def listed(program: Program, wrt: Sequence[str], kind: str) -> Program:
         made = (hessian_entries if kind == "hessian" else jacobian_entries)(program, wrt)
     except NoStatements as error:
         raise AdError(f"the entries are not made statement by statement: {error.reason}", error.span,
-                      "--format coo gives them at a point", program.source) from None
+                      "--format coo, and .sparse(…) in Python, give them at a point", program.source) from None
     b, names = Builder(), Names.of(program)
     b.equations = list(program.equations)
     ones: dict[Atom, Atom] = {p.var: Lit(1.0) for p in made.values.params if p.name in made.weights}
@@ -197,19 +203,29 @@ def one_vector(b: Builder, values: Sequence[Atom], whole: bool) -> Atom:
 
 # ---------------------------------------------------------------- statements over one box
 
+class Presence(NamedTuple):
+    """A number that is computed from the `sources`, expressions of indices, by these equations."""
+
+    sources: Mapping[Affine, Var]
+    equations: Sequence[Equation]
+    value: Atom
+
+
 @dataclass
 class BoxEntry:
-    """An entry at every point of a box: its coefficient, and the elements that its row and its column are."""
+    """An entry at every point of a box: its coefficient, and the elements that its row and its column are. Where some points have
+    none, `there` has 1 at those that have one, and else 0."""
 
     row: ElementAt
     column: ElementAt
     coefficient: Atom
     mirrored: bool = False
+    there: Presence | None = None
 
     def box(self, merged: Statement) -> tuple[Range, ...]:
         """The ranges of the indices that say where the entry stands."""
         here = atoms_of(self.row) | atoms_of(self.column)
-        return tuple([r for r in merged.ranges if r.index in here or merged.guards])
+        return tuple([r for r in merged.ranges if r.index in here or merged.guards or self.there])
 
 
 def atoms_of(s: Source) -> set[Index | str]:
@@ -238,9 +254,38 @@ def together(group: Sequence[Statement]) -> tuple[Statement, list[BoxEntry]]:
                    tuple([Result(f"z{k}", x.coefficient) for k, x in enumerate(found)]))
     body = simplify(body)
     merged.equations = list(body.equations)
-    kept = [BoxEntry(x.row, x.column, r.atom) for x, r in zip(found, body.results, strict=True)
-            if not (isinstance(r.atom, Lit) and r.atom.value == 0)]
+    there = presences(merged)
+    kept = [BoxEntry(x.row, x.column, r.atom, there=there.get(r.atom)) for x, r in zip(found, body.results, strict=True)
+            if not is_zero(r.atom)]
     return merged, kept
+
+
+def presences(merged: Statement) -> dict[Atom, Presence]:
+    """For values of a body that conditions on indices make zero by construction at some points, where they are not."""
+    sources: dict[Affine, Var] = {s: v for s, v in merged.sources.items() if isinstance(s, Affine)}
+    known, b, found = set[Atom](sources.values()), Builder(), dict[Atom, Atom]()
+    for e in merged.equations:
+        out, = e.outs
+        if all(isinstance(a, Lit) or a in known for a in e.args):   # said by indices alone
+            known.add(out)
+            b.equations.append(e)
+        if e.op in MAYBE_ZERO:
+            parts = [Lit(0.0) if is_zero(a) else found.get(a, Lit(1.0)) for a in e.args]
+            found[out] = present(b, e, parts, e.args[0] in known)
+    return {a: Presence(sources, b.equations, x) for a, x in found.items() if x != Lit(1.0)}
+
+
+def present(b: Builder, e: Equation, parts: Sequence[Atom], decided: bool) -> Atom:
+    """1 where a value is not zero by construction, else 0, from what its operands are, as equations of `b`."""
+    if e.op is SELECT and decided and parts[1] != parts[2]:
+        return b.emit(SELECT, e.args[0], *parts[1:])
+    if e.op is DIV:
+        return parts[0]
+    settles, other = (Lit(0.0), Lit(1.0)) if e.op is MUL else (Lit(1.0), Lit(0.0))
+    left = [x for x in dict.fromkeys(parts[e.op is SELECT:]) if x != other]
+    if settles in left or len(left) < 2:
+        return settles if settles in left else left[0] if left else other
+    return b.emit(TABLE["min" if e.op is MUL else "max"], *left)
 
 
 def one_triangle(merged: Statement, found: Sequence[BoxEntry], of_row: dict[Atom, Atom]) -> list[BoxEntry]:
@@ -351,14 +396,21 @@ class Emitter:
         """The coefficients of an entry, added over the indices that its place does not have."""
         return self.comprehension(merged, x.coefficient, box, "=" if len(box) == len(merged.ranges) else "+")
 
-    def number(self, merged: Statement, box: tuple[Range, ...], at: ElementAt, first: Affine) -> Var:
-        """The number of an element among those of all, at every point of the box; -1 where a guard leaves it out."""
+    def number(self, merged: Statement, box: tuple[Range, ...], at: ElementAt, first: Affine,
+               there: Presence | None = None) -> Var:
+        """The number of an element among those of all, at every point of the box; -1 where a guard leaves it out, or it is not
+        `there`."""
         place, b = Statement(merged.out, box, merged.guards, ()), Builder()
         number = None if first.number == 0 else b.expr(place.source(first))
         for x, step in zip(at.subscripts, strides(shape_of(at.atom)), strict=True):
             here = b.expr(place.source(x)) if step.number == 1 else b.expr(place.source(x)) * b.expr(place.source(step))
             number = here if number is None else number + here
         number = b.expr(Lit(0.0)) if number is None else number
+        if there is not None:
+            env: dict[Atom, Atom] = {v: place.source(s) for s, v in there.sources.items()}
+            env.update((out, replace(out)) for e in there.equations for out in e.outs)
+            b.equations += [e.substituted(env) for e in there.equations]
+            number = (number + 1.0) * b.expr(env.get(there.value, there.value)) - 1.0
         place.equations = b.equations
         onto = filled(self.b, corner(box)[1], -1.0) if merged.guards else None
         return self.comprehension(place, number.atom, box, onto=onto, whole=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from places import DATA
 from scipy.optimize import NonlinearConstraint, least_squares, minimize, rosen, rosen_der, rosen_hess
+from scipy.sparse import coo_array
 from session_seed import drawn, half
 
 import adcli
@@ -94,6 +95,17 @@ def test_sparse_matrices():
     matrix = jacobian.sparse(x=2.0, y=3.0, z=0.0, k=1.0)
     assert (matrix.shape, matrix.nnz) == ((3, 3), 3)
     assert matrix.toarray().tolist() == [[3.0, 2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def test_entries_of_tensors_without_zeros_are_vectors():
+    f, x = adcli.compile("input x(N)\nv +=! i % 2 == 0 ? x(i)**2*x(i+1) : x(i+1)**3 where i in 0:N-1"), np.linspace(0.5, 1.4, 5)
+    for made in (f.hessian(zeros=False), f.jacobian(zeros=False)):
+        found, shape = made(x=x), made.sparse(x=x).shape
+        there = found["row"] >= 0
+        entries = coo_array((found["value"][there], (found["row"][there], found["column"][there])), shape=shape)
+        np.testing.assert_allclose(entries.toarray(), made.sparse(x=x).toarray(), rtol=1e-15)
+    with pytest.raises(AdError, match="not made statement by statement"):
+        adcli.compile("input a, int T\nh(0) = a\nfor t in 0:T { h(t+1) = sin(h(t)) }\nv = h(T)").hessian(zeros=False)
 
 
 def test_the_hessian_of_a_linear_function_is_a_square_matrix_of_zeros():

@@ -14,12 +14,15 @@ from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.activity import with_outputs
 from adcli.lang.passes import pipeline
 from adcli.lang.printing.printer import print_program
 from random_comprehensions import sample
 from session_seed import fixed, half
 
-from adcli.task.matrices import output_shapes
+from adcli.task.entries import element_matrix
+from adcli.task.matrices import matrix_by_edges, output_shapes
+from adcli.task.verbs import MatrixKind
 
 NETWORK = """\
 input v(N), a(N), w(L), s, int32 from(L), int32 to(L)
@@ -50,6 +53,10 @@ PROGRAMS = {
     "a scatter that writes some twice": (
         "input x(N), int32 k(N)\ny(i) = 0 where float(N) y\ny(k(i)) += x(i)**2\nv +=! x(i)*y(i)\noutput y, v",
         {"x": X, "k": [0, 2, 2, 0, 4]}),
+    "conditions on indices": (
+        "input x(N), s\ny(i) = i > 2 and i < 5 ? x(i)**2*s : x(0)*x(i)\n"
+        "z(i) = i == 0 ? y(0) : i == N - 1 ? y(i)**2 : y(i-1)*y(i+1)\n"
+        "v +=! (y(i)**2 + x((i+1) % N)*x(0))*(i % 2 == 0 ? 1 : x(i))\noutput y, z, v", {"x": X, "s": 2.0}),
     "numbers": ("input a, b\nc = a*b\nv = sin(c)*c\nw = c > 1 ? a**2 : b\ny(i) = v*a*i where i in 0:3\noutput v, w, y",
                 {"a": 0.5, "b": 3.0}),
     "subscripts that are computed": (
@@ -94,11 +101,21 @@ def agree(program: Program, at: Mapping[str, Any]) -> None:
     inputs, outputs = {x: np.shape(at[x]) for x in wrt}, output_shapes(program, at)
     made = jacobian_entries(program, wrt)
     same(columns(pipeline.tangent_program(program, wrt), at, inputs, len(outputs)), made, at)
+    no_more_than_edges(program, at, "jacobian")
+    for name in [name for name, shape in outputs.items() if not shape]:
+        no_more_than_edges(with_outputs(program, [name]), at, "hessian")
     made, reverse = hessian_entries(program, wrt), pipeline.adjoint_program(program, wrt)
     weights = np.random.default_rng(0).normal(size=sum(map(math.prod, outputs.values())))
     at = {**at, **dict(zip(made.weights, split(weights, [*outputs.values()]), strict=True))}
     adjoints = [r.name for r in reverse.results[len(outputs):]]
     same(columns(pipeline.tangent_program(reverse, wrt, adjoints), at, inputs, len(wrt)), made, at)
+
+
+def no_more_than_edges(program: Program, at: Mapping[str, Any], kind: MatrixKind) -> None:
+    """Conditions on indices are decided: edges between elements give no smaller pattern."""
+    wrt = [p.name for p in program.params if not p.var.integer]
+    found, edges = (f(program, at, kind, wrt) for f in (element_matrix, matrix_by_edges))
+    assert all({*mine} <= {*other} for mine, other in zip(found.pattern, edges.pattern, strict=True))
 
 
 def same(dense: np.ndarray, made: EntryProgram, at: Mapping[str, Any]) -> None:
