@@ -116,7 +116,7 @@ def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any])
     missing = [p for p in rest if p.default is None and p.name not in fixed]
     if missing:
         first = missing[0]
-        example = f"scipy({first.name}={'…' if first.var.shape else 2 if first.var.integer else 1.0})"
+        example = f"scipy({first.name}={'…' if first.var.shape else 1})"
         raise AdError(f"no value for {', '.join(p.name for p in missing)}",
                       help=f"fix it: {example}" if first.var.integer else f"name it in order, or fix it: {example}")
     found = {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}

@@ -257,7 +257,10 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
 def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = None, without: Sequence[str] = ()) -> Decorator:
     """The options of results, written in one of `formats`. `helps` says what options mean to a verb that takes them otherwise; it
     does not have those it is `without`."""
+    helps = helps or {}
+    assert helps.keys() <= RESULT_OPTIONS.keys()
+
     def made(name: str) -> Decorator:
-        said = {"help": helps[name]} if helps and name in helps else {}
+        said = {"help": helps[name]} if name in helps else {}
         return RESULT_OPTIONS[name](*([formats] if name == "form" else ()), **said)
     return together(*(made(name) for name in RESULT_OPTIONS if name not in without))

@@ -51,10 +51,8 @@ def first_uses(tree: Tree, names: Collection[str]) -> dict[str, tuple[Token, Nod
 
 def expressions(tree: Tree) -> Iterator[Node]:
     """The expressions of the program's own statements."""
-    for s in (s for outer in tree.statements for s in ([outer] if isinstance(outer, Def) else within(outer))):
+    for s in (s for outer in tree.statements if not isinstance(outer, Def) for s in within(outer)):
         if isinstance(s, Assign | TupleAssign):
             yield from s.values
         elif isinstance(s, TensorAssign):
             yield s.value
-        elif isinstance(s, Def):
-            continue

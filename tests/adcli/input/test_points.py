@@ -83,7 +83,8 @@ def test_all_points_of_a_range_are_those_one_by_one() -> None:
 
 @pytest.mark.parametrize("pieces", [
     ["x=1"], ["x=1", "y=2"], ["A=[1,2]", "B=[[1,2],[3,4]]", "x=@f.json"], ["A=[[[1]],[[2]]]", "x=0:1:3", ""], ["", ""],
-    ["A=]", "x=1"], ["x=1", "A=[1,2]"], ["A=[", "x=1"]])
+    ["A=]", "x=1"], ["x=1", "A=[1,2]"], ["A=[", "x=1"], ["x=2.0(1)", "A=[1,2]"],
+    ["A=[1.0(1),2]", "x=f(1,2)", "y=1"]])
 def test_commas_outside_of_brackets_part_a_point(pieces: list[str]) -> None:
     unclosed = "[" in ",".join(pieces) and ",".join(pieces).count("[") > ",".join(pieces).count("]")
     assert list(parts(",".join(pieces))) == ([",".join(pieces)] if unclosed else pieces)

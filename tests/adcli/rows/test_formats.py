@@ -118,6 +118,8 @@ def test_what_a_format_cannot_hold_is_a_fault(data, form, said):
     (b"x,v,y\n1,2,3\n", ["--only", "--status", "--format", "json"], b'{"v":3.0,"status":"smooth"}\n'),
     (b"1,2\n", ["--only", "--no-header"], b"2.0\n"),
     (b'[\n {"x": 1,\n  "y": 2},\n {"x": 3, "y": 4}\n]\n', [], b'{"x": 1,   "y": 2,"v":2.0}\n{"x": 3, "y": 4,"v":12.0}\n'),
+    (b"\n\n\nx,y\n1,2\n3,4\n", [], b"x,y,v\n1,2,2.0\n3,4,12.0\n"),
+    (b'\n\n"a\n",x,y\n"",1,2\n', [], b'"a\n",x,y,v\n"",1,2,2.0\n'),
     (b'[]', [], b""),
     (b'[]', ["--format", "csv"], b"x,y,v\n"),
 ], ids=lambda x: repr(x)[:50])

@@ -31,6 +31,13 @@ def test_no_rewrite_contradicts_a_limit_that_is_printed(form):
                     assert near(gives[limit["result"]], min(sides), max(sides)), (pattern, form, group)
 
 
+@pytest.mark.parametrize("x, low, high, is_near", [
+    (1.0, 0.0, 2.0, True), (2.0, 0.0, 1.0, False), (1 + 1e-7, 0.0, 1.0, True), (1 + 1e-5, 0.0, 1.0, False), (1e-13, 0.0, 0.0, True),
+    (1e-8, 0.0, 0.0, False), (-1e-8, 0.0, 1.0, False), (2.0, 0.0, math.inf, False), (math.inf, 0.0, math.inf, True)])
+def test_a_number_is_as_good_as_a_limit_within_rounding(x, low, high, is_near):
+    assert near(x, low, high) == is_near
+
+
 def test_one_sided_limits_bound_what_a_convention_may_say():
     known = Contradictions(parse("v = sqrt(x*x)\n"), {"x": 0.0}, ["x"])
     slope = Finding("dv_dx", NAN, (), "v", ("x",))
