@@ -157,6 +157,14 @@ def test_a_product_and_a_sum_rounded_once(back_end: BackEnd, tmp_path: pathlib.P
 
 
 @every_back_end
+def test_constants(back_end: BackEnd, tmp_path: pathlib.Path) -> None:
+    texts = ["nan", "inf", "-inf", "0.0", "-0.0", "5e-324", "-1.7976931348623157e308", "1e22", "0.1", "-2"]
+    p = parse("input x\n" + "\n".join(f"c{i} = x > {i} ? {text} : x" for i, text in enumerate(texts)))
+    for _, at, row in results(back_end, [(p, [[20.0], [-20.0]])], tmp_path):
+        assert all(map(same, row, map(float, texts) if at["x"] > 0 else [-20.0] * len(texts))), (at, row)
+
+
+@every_back_end
 def test_functions_far_from_1(back_end: BackEnd, tmp_path: pathlib.Path) -> None:
     """Functions of the mathematics library, and those written out, where arguments are large or small."""
     mp, r, of = mpmath_arithmetic(60), drawn("functions far from 1"), {}
@@ -222,9 +230,11 @@ int(0) = min(0)
 for reversed in 0:len { int(reversed+1) = tanh(int(reversed))*range(reversed, 0) }
 __proto__(RangeError) +=! range(IndexError(RangeError), ArrayBuffer)*min(RangeError)**(RangeError - 1)
 max +=! int(RangeError)*__proto__(RangeError) where RangeError in 0:len
-output max, int, __proto__
+odd(i) = min(i) where i in 0:len, i % 2 == 1
+back(len - 1 - i) = i % 3 == 0 ? nan : min(i) > 0 ? inf : -inf where i in 0:len, i % 3 > 0
+output max, int, __proto__, odd, back
 """
-"""Names of what modules call, and powers of indices."""
+"""Names of what modules call, powers of indices, points that guards leave, and constants that are not finite."""
 
 
 def alike(back_end: TensorBackEnd, programs: list[Program], points: list[list[Point]], folder: pathlib.Path) -> None:

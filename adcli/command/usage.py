@@ -165,7 +165,7 @@ def no_option(name: str, context: click.Context | None) -> AdError:
                        help=f"did you mean '{meant}'?" if meant else "the verb comes first: adcli grad f.ad --at x=2,y=5")
     if f"-{name}" in known:
         return AdError(f"no option '{name}'", help=f"did you mean '-{name}'?")
-    meant, verbs = in_other_words(name, known, context.info_name or ""), verbs_with(name, context)
+    meant, verbs = in_other_words(name, known, str(context.info_name)), verbs_with(name, context)
     if meant is None and not verbs:
         meant = meant_option(name, known)
     help = (f"{context.command_path} --help lists the options" if meant is None else meant if not meant.startswith("-") else

@@ -44,6 +44,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
+from session_seed import WHOLE  # noqa: E402
 from test_rooms import TESTED_AS  # noqa: E402
 
 ALIKE = Path(__file__).with_name("mutants_alike.txt")
@@ -266,7 +267,7 @@ class Copy:
         install = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-e", str(self.root)]
         subprocess.run([str(self.python), *install], check=True, capture_output=True)
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1",
-                            "PATH": os.pathsep.join([str(self.python.parent), os.environ["PATH"]])}
+                            WHOLE: "1", "PATH": os.pathsep.join([str(self.python.parent), os.environ["PATH"]])}
 
     def run(self, tests: Iterable[str], limit: float) -> tuple[bool, str]:
         """Whether these tests hold within so many seconds, and what pytest says."""

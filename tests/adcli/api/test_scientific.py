@@ -70,7 +70,8 @@ def test_of_chooses_the_output():
 
 
 @pytest.mark.parametrize("wrong, message", [
-    (lambda f: f.scipy(order=["x", "z"]), "no input 'z'"), (lambda f: f.scipy(order=["x"]), r"(?s)no value for y.* or fix it: scipy\(y=1\)"),
+    (lambda f: f.scipy(order=["x", "z"]), "no input 'z'"),
+    (lambda f: f.scipy(order=["x"]), r"(?s)no value for y.* or fix it: scipy\(y=1\)"),
     (lambda f: f.scipy(order=["x", "y"], y=1.0), "given twice"), (lambda f: f.scipy(order=["x", "x"], y=1.0), "given twice"),
     (lambda f: f.scipy(q=1.0), "no input 'q'"), (lambda f: f.scipy().fun([1.0]), "1 component for 2 inputs"),
     (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weight for 2 outputs"),

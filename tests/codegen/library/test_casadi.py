@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from adcli.codegen.library.casadi import functions
+from adcli.codegen.library.casadi import calling, functions
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
 from documents import fenced, shell, text
@@ -38,6 +38,12 @@ def test_functions_and_their_patterns() -> None:
     at = {"x": 3.0, "y": 5.0, "z": 0.5, "a": 2.0, "b": 2.0, "d_df": 1.0, "d_dg": 10.0, "d_dc": 7.0}
     values = evaluate(found["adj1_f"].program, at, FLOAT)
     assert list(values.values()) == [2*2*3*5 + 10*0.5, 2*9.0, math.cos(0.5) + 30, 45.0, 10.0]
+
+
+def test_how_it_is_called() -> None:
+    how = "call: casadi.external('f', './FILE'), a function of {} with the output y, all columns"
+    assert list(calling(parse(PROGRAM), "f")) == [how.format("x and p"), "x: x, y, z", "p: a, b", "y: f, g, c"]
+    assert list(calling(parse("v = x*y"), "f")) == [how.format("x"), "x: x, y", "y: v"]
 
 
 @needs_ld

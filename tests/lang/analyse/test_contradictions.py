@@ -32,8 +32,9 @@ def test_no_rewrite_contradicts_a_limit_that_is_printed(form):
 
 
 @pytest.mark.parametrize("x, low, high, is_near", [
-    (1.0, 0.0, 2.0, True), (2.0, 0.0, 1.0, False), (1 + 1e-7, 0.0, 1.0, True), (1 + 1e-5, 0.0, 1.0, False), (1e-13, 0.0, 0.0, True),
-    (1e-8, 0.0, 0.0, False), (-1e-8, 0.0, 1.0, False), (2.0, 0.0, math.inf, False), (math.inf, 0.0, math.inf, True)])
+    (1.0, 0.0, 2.0, True), (2.0, 0.0, 1.0, False), (1 + 1e-7, 0.0, 1.0, True), (1 + 1e-5, 0.0, 1.0, False),
+    (1e-13, 0.0, 0.0, True), (1e-8, 0.0, 0.0, False), (-1e-8, 0.0, 1.0, False), (2.0, 0.0, math.inf, False),
+    (math.inf, 0.0, math.inf, True)])
 def test_a_number_is_as_good_as_a_limit_within_rounding(x, low, high, is_near):
     assert near(x, low, high) == is_near
 

@@ -79,6 +79,7 @@ def value_of(text: str, at: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("name", SYNONYMS)
 def test_a_synonym_is_the_same_function(name: str) -> None:
+    assert name == name.casefold(), "as it is looked for"
     ours = SYNONYMS[name]
     reference = ANOTHER_MEANING.get(name) or next((getattr(m, name) for m in LIBRARIES if hasattr(m, name)), SAME[ours])
     row = TABLE.get({"negate": "neg"}.get(ours, ours))

@@ -1,10 +1,11 @@
 """Operations on matrices as data."""
+import pytest
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Range, Read
-from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, trailing
+from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, covered_points, trailing
 
 
 def test_arguments_that_are_not_used_are_left_out():
@@ -25,3 +26,14 @@ def test_what_one_point_gives():
 
 def test_the_solves_are_each_others_transposes():
     assert {SOLVES[other] for other in SOLVES.values()} == set(SOLVES) < set(MATRIX_CALLS)
+
+
+@pytest.mark.parametrize("left, all_of_it", [
+    ("x", True), ("x(t)", True), ("x(0)", True), ("x(0, t)", True), ("x(t, 0)", True), ("x(1)", False), ("x(1, t)", False),
+    ("x(t) where t in 0:3", True), ("x(t) where t in 1:3", False), ("x(2 - t) where t in 0:3", False), ("x(t, t)", False),
+    ("x(t) where t in 0:3, t % 2 == 0", False), ("x(t % 3) where t in 0:3", False)])
+def test_what_writes_all_of_its_result(left, all_of_it):
+    written, where, box = left.partition(" where ")
+    of = "t" if "t" in left else "0"
+    (e, *_) = parse(f"input A(T, N, N), b(T, N)\n{written} = solve(A({of}), b({of})){where}{box}").equations
+    assert covered_points(e.op) == all_of_it

@@ -160,6 +160,17 @@ def test_a_nan_that_a_power_hides_is_seen(at: dict[str, float], word: str) -> No
         assert LEVELS[int(evaluate(whole, at)["status"])] == word, text
 
 
+@pytest.mark.parametrize(("text", "x", "y", "word"), [
+    ("1/x**y", 0.0, -1.5, "pole"), ("1/dpow(x, y, 1, 0)", 0.0, -1.5, "pole"), ("sqrt(x**y - 1)*0", -1.0, 2.0, "domain"),
+    ("sqrt(dpow(x, y, 1, 0) + 2)*0", -1.0, 2.0, "domain")])
+def test_a_nan_is_that_of_a_power_where_its_exponent_moves(text: str, x: float, y: float, word: str) -> None:
+    """Elsewhere a NaN among the derivatives of a number is a surprise."""
+    program = parse(f"v = {text}")
+    for wrt, expected in (["x"], "indeterminate"), (["x", "y"], word):
+        whole = with_status(gradient(program, wrt=wrt), program, wrt)
+        assert LEVELS[int(evaluate(whole, {"x": x, "y": y})["status"])] == expected
+
+
 @pytest.mark.parametrize("text, noted", [
     ("v = x*y + 2 - x", False), ("v = x**2*y", False), ("v = x/y", True), ("v = x**-2*y", True), ("v = x > 0 ? x : y", True),
     ("v = x**0*y", True), ("input A(3), x\nv += A(i)*x\noutput v", True)])
