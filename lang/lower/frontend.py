@@ -150,5 +150,8 @@ def of_tensors(s: Statement) -> bool:
 @lru_cache(maxsize=1)
 def prelude() -> Mapping[str, Template]:
     """The functions of prelude.ad, read when one is first needed."""
-    path = Path(__file__).with_name("prelude.ad")
-    return functions(parse_tree(Source(path.name, path.read_text(encoding="utf-8"))))
+    return functions(parse_tree(Source("prelude.ad", prelude_text())))
+
+
+def prelude_text() -> str:
+    return Path(__file__).with_name("prelude.ad").read_text(encoding="utf-8")

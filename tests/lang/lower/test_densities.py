@@ -1,0 +1,59 @@
+"""Log densities of the prelude against the densities in multiple precision: values and gradients, in the tails too."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import pytest
+from mpmath import beta, binomial, exp, gamma, mp, pi, sqrt
+
+import adcli
+
+
+def t_density(y: Any, nu: Any, mu: Any, s: Any) -> Any:
+    return gamma((nu + 1) / 2) / gamma(nu / 2) / sqrt(nu * pi) / s * (1 + ((y - mu) / s)**2 / nu)**(-(nu + 1) / 2)
+
+
+def negative_binomial(n: Any, mu: Any, phi: Any) -> Any:
+    return gamma(n + phi) / gamma(phi) / gamma(n + 1) * (mu / (mu + phi))**n * (phi / (mu + phi))**phi
+
+
+DENSITIES: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
+    "normal_lpdf": (lambda y, mu, s: mpmath.npdf(y, mu, s), [(1.0, 0.25, 0.75), (-30.0, 2.0, 0.5), (1e-8, 0.0, 3.0)]),
+    "lognormal_lpdf": (lambda y, mu, s: mpmath.npdf(mpmath.log(y), mu, s) / y, [(1.5, 0.25, 0.75), (1e-6, -1.0, 2.0)]),
+    "student_t_lpdf": (t_density, [(1.0, 4.0, 0.25, 0.75), (50.0, 1.5, 0.0, 2.0), (-3.0, 30.0, 1.0, 0.1)]),
+    "cauchy_lpdf": (lambda y, mu, s: 1 / (pi * s * (1 + ((y - mu) / s)**2)), [(1.0, 0.25, 0.75), (1e5, 0.0, 2.0)]),
+    "double_exponential_lpdf": (lambda y, mu, s: exp(-abs(y - mu) / s) / (2 * s), [(1.0, 0.25, 0.75), (-80.0, 0.0, 0.5)]),
+    "logistic_lpdf": (lambda y, mu, s: mpmath.sech((y - mu) / (2 * s))**2 / (4 * s), [(1.0, 0.25, 0.75), (-40.0, 0.0, 0.5)]),
+    "exponential_lpdf": (lambda y, b: b * exp(-b * y), [(0.5, 2.0), (40.0, 3.0)]),
+    "gamma_lpdf": (lambda y, a, b: b**a / gamma(a) * y**(a - 1) * exp(-b * y), [(0.5, 2.5, 3.0), (20.0, 0.25, 2.0)]),
+    "inv_gamma_lpdf": (lambda y, a, b: b**a / gamma(a) * y**(-a - 1) * exp(-b / y), [(0.5, 2.5, 3.0), (20.0, 0.25, 2.0)]),
+    "weibull_lpdf": (lambda y, a, s: a / s * (y / s)**(a - 1) * exp(-(y / s)**a), [(0.5, 2.5, 3.0), (4.0, 0.75, 1.25)]),
+    "beta_lpdf": (lambda y, a, b: y**(a - 1) * (1 - y)**(b - 1) / beta(a, b), [(0.25, 2.5, 3.0), (0.96875, 0.5, 0.25)]),
+    "poisson_lpmf": (lambda n, r: r**n * exp(-r) / gamma(n + 1), [(0.0, 2.5), (7.0, 3.25)]),
+    "poisson_log_lpmf": (lambda n, a: exp(n * a - exp(a)) / gamma(n + 1), [(0.0, 2.5), (7.0, 1.25)]),
+    "binomial_logit_lpmf": (lambda n, m, a: binomial(m, n) * exp(n * a) / (1 + exp(a))**m, [(2.0, 7.0, 0.5), (5.0, 5.0, 30.0)]),
+    "bernoulli_logit_lpmf": (lambda y, a: exp(y * a) / (1 + exp(a)), [(1.0, 0.5), (0.0, -35.0), (1.0, 40.0)]),
+    "neg_binomial_2_lpmf": (negative_binomial, [(0.0, 2.5, 0.5), (7.0, 3.25, 4.0)]),
+}
+ROUNDINGS = 100 * 2.0**-53
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_a_log_density_and_its_gradient(name: str) -> None:
+    """Relative to the largest term; of a probability near 1, to its logarithm."""
+    density, points = DENSITIES[name]
+    names = [f"x{k}" for k in range(len(points[0]))]
+    whole = {"binomial_logit_lpmf": 2}.get(name, 1) if name.endswith("lpmf") else 0   # counts have no derivative here
+    f = adcli.compile(f"v = {name}({', '.join(names)})").grad(wrt=names[whole:])
+    for at in points:
+        found = f(**dict(zip(names, at, strict=True)))
+        with mp.workdps(60):
+            given = [mpmath.mpf(x) for x in at]
+            value = mpmath.log(density(*given))
+            terms = 0 if name.startswith("bernoulli") else 1 + abs(mpmath.loggamma(sum(map(abs, given)) + 1))
+            assert abs(found["v"] - value) <= ROUNDINGS * (abs(value) + terms), at
+            for k in range(whole, len(at)):
+                slope = mpmath.diff(lambda *z: mpmath.log(density(*z)), given, tuple(int(j == k) for j in range(len(at))))
+                assert abs(found[f"dv_d{names[k]}"] - slope) <= ROUNDINGS * (abs(slope) + min(terms, 1)), (at, k)
