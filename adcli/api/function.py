@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.api.methods import Batching, Inspection, Solving
+from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solving
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
@@ -24,29 +24,19 @@ from adcli.lang.printing.printer import print_program
 from adcli.task.derive import chosen, derived
 from adcli.task.native import compiled
 from adcli.task.request import NO_TEXT, Request
-from adcli.task.verbs import VERBS, MatrixKind
+from adcli.task.verbs import VERBS
 
 if TYPE_CHECKING:
     import numpy as np
 
     from adcli.codegen.builtins.direct import Quick
-    from adcli.solvers.tensor_functions import SparseMatrix
 
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
-MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
-"""Kind of the matrix that a Function computes, and the inputs that are its columns."""
 
 
 CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
 """The verbs that make a Function of a Function."""
-
-
-class Origin(NamedTuple):
-    """Of a derivative: the program that it is of, and the inputs that it was taken by."""
-
-    primal: Program
-    wrt: list[str]
 
 
 def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
@@ -101,8 +91,8 @@ class Function(Inspection, Solving, Batching):
     each processor where the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_calls", "_fast", "_fits", "_inputs", "_kernel", "_matrix", "_numbers",
-                 "_origin", "_outputs", "_precision", "_program", "_sparse_matrix", "_status", "_tensors")
+    __slots__ = ("__weakref__", "_arrays", "_calls", "_fast", "_inputs", "_kernel", "_matrix", "_numbers",
+                 "_origin", "_outputs", "_precision", "_program", "_solvers", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
                  precision: str = "double", fast_math: bool = False) -> None:
@@ -118,8 +108,7 @@ class Function(Inspection, Solving, Batching):
         self._calls = 0
         self._numbers: Quick | None = None
         self._arrays: Quick | None = None
-        self._fits: dict[Any, Any] = {}
-        self._sparse_matrix: SparseMatrix | None = None
+        self._solvers: dict[Any, Any] = {}   # of solvers: Jacobians by outputs and parameters, the sweeps of its matrix
         self._tensors = has_tensors(program)
 
     @property
@@ -220,25 +209,6 @@ class Function(Inspection, Solving, Batching):
 
     def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, names(of))
-
-    def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
-        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`) of float64, or of
-        float32 where the precision is single. For tensors its rows and columns are the elements of the outputs and inputs, one
-        tensor after another, in the order of memory."""
-        if self._matrix is None:
-            raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
-        if self._tensors and self._origin is not None:
-            from adcli.api.scientific import whole_point
-            return self._matrix_at(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
-        from adcli.solvers.functions import sparse
-        return sparse(self._program, *self._matrix, list(self(at, **values).values()), self._precision)
-
-    def _matrix_at(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> SparseMatrix:
-        """The sweeps that the matrix of a program with tensors is read from."""
-        if self._sparse_matrix is None:
-            from adcli.solvers.tensor_functions import SparseMatrix
-            self._sparse_matrix = SparseMatrix(origin.primal, kind, wrt, self._precision, self._fast)
-        return self._sparse_matrix
 
     def _with_levels(self) -> Function:
         """Function with the number of its status as one more result."""

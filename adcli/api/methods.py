@@ -6,11 +6,12 @@ input has the name of an option. Nothing is imported before a method is called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.words import Inspected, OneOrMore, names, need_arrow, one_of, plain, says_python, together, truth, word
 from adcli.lang.ir.errors import AdError
 from adcli.lang.printing.printer import STYLES, print_program
+from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from adcli.api.view import PictureView, View
     from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
+    from adcli.solvers.tensor_functions import SparseMatrix
+
+MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
+"""Kind of the matrix that a Function computes, and the inputs that are its columns."""
+
+
+class Origin(NamedTuple):
+    """Of a derivative: the program that it is of, and the inputs that it was taken by."""
+
+    primal: Program
+    wrt: list[str]
 
 
 @says_python
@@ -136,7 +148,34 @@ class Solving:
     __slots__ = ()
     if TYPE_CHECKING:
         _program: Program
-        _fits: dict[Any, Any]
+        _precision: str
+        _fast: bool
+        _tensors: bool
+        _matrix: MatrixColumns | None
+        _origin: Origin | None
+        _solvers: dict[Any, Any]
+
+        def __call__(self, at: Any, /, **values: Any) -> dict[str, Any]: ...
+
+    def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`) of float64, or of
+        float32 where the precision is single. For tensors its rows and columns are the elements of the outputs and inputs, one
+        tensor after another, in the order of memory."""
+        if self._matrix is None:
+            raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
+        if self._tensors and self._origin is not None:
+            from adcli.api.scientific import whole_point
+            return self._matrix_at(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
+        from adcli.solvers.functions import sparse
+        return sparse(self._program, *self._matrix, list(self(at, **values).values()), self._precision)
+
+    def _matrix_at(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> SparseMatrix:
+        """The sweeps that the matrix of a program with tensors is read from."""
+        if "matrix" not in self._solvers:
+            from adcli.solvers.tensor_functions import SparseMatrix
+            self._solvers["matrix"] = SparseMatrix(origin.primal, kind, wrt, self._precision, self._fast)
+        found: SparseMatrix = self._solvers["matrix"]
+        return found
 
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
               **fixed: Any) -> Solver:
@@ -201,7 +240,7 @@ class Solving:
         from adcli.api.fitting import FitRequest, fit
         request = FitRequest(data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma, loss, f_scale,
                              evaluations, jobs, truth("plot", plot))
-        return fit(self._program, self._fits, request)
+        return fit(self._program, self._solvers, request)
 
 
 @says_python

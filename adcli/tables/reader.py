@@ -54,8 +54,8 @@ class Rows:
                     self.frame)
 
 
-class Table:
-    """How rows of a table become inputs of a program: `places` has the column of every input, None for its default.
+class Header:
+    """The columns of a table that are inputs of a program: `places` has the column of every input, None for its default.
 
     `fixed` are the inputs that have a value without it; `lists` are the columns that hold lists of numbers, with their
     dimensions. `required` are columns that an option names, by that option; of those in `wanted` the texts are wanted, and
@@ -196,7 +196,27 @@ class Table:
     def _columns(self, names: Sequence[str]) -> str:
         return "the columns are " + ", ".join(shown(n)[1:-1] for n in names[:10]) + (", …" if len(names) > 10 else "")
 
-    # ------------------------------------------------------------ row by row
+    def fields(self, text: bytes) -> list[bytes]:
+        """The fields of a row, quotes taken off."""
+        separator = self.separator or b","
+        if b'"' not in text:
+            return text.split(separator)
+        pattern, at = re.compile(field_pattern(separator)), 0
+        found: list[bytes] = []
+        while True:
+            one = pattern.match(text, at)
+            assert one is not None
+            found.append(unquoted(one[0], len(found) + 1))
+            at = one.end()
+            if at == len(text):
+                return found
+            if text[at:at + 1] != separator:
+                raise Fault("a quoted field is not closed")
+            at += 1
+
+
+class Table(Header):
+    """Rows of a table as inputs of a program."""
 
     def careful(self, block: bytes) -> Rows:
         """Any rows at all."""
@@ -229,24 +249,6 @@ class Table:
                 yield row, line
             line += block.count(b"\n", at, end)
             at = end
-
-    def fields(self, text: bytes) -> list[bytes]:
-        """The fields of a row, quotes taken off."""
-        separator = self.separator or b","
-        if b'"' not in text:
-            return text.split(separator)
-        pattern, at = re.compile(field_pattern(separator)), 0
-        found: list[bytes] = []
-        while True:
-            one = pattern.match(text, at)
-            assert one is not None
-            found.append(unquoted(one[0], len(found) + 1))
-            at = one.end()
-            if at == len(text):
-                return found
-            if text[at:at + 1] != separator:
-                raise Fault("a quoted field is not closed")
-            at += 1
 
     def _values(self, text: bytes) -> list[Any]:
         if self.utf8 and not is_text(text):
@@ -316,8 +318,6 @@ class Table:
         if isinstance(value, str) and value in NON_FINITE:
             return NON_FINITE[value]
         raise Fault(f"'{p.name}': {shown(json.dumps(value, ensure_ascii=False))} is not a number")
-
-    # ------------------------------------------------------------ block by block
 
     def number(self, field: bytes) -> float | None:
         """The number in a field, NaN in one that is empty where that is allowed. None where it is bad."""
