@@ -18,7 +18,7 @@ from adcli.command.usage import WRITTEN, Command, OneOf
 from adcli.editors.kinds import CALLED, KINDS, NAMING, OF_TERMINAL, TokenKind, keywords, words
 from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.scan import HEADER_WORDS, INVISIBLE, OPERAND_END, TERMINALS
+from adcli.lang.syntax.scan import BEHIND_OBJECTIVE, HEADER_WORDS, INVISIBLE, OPERAND_END, TERMINALS
 from adcli.output.streams import destination
 from adcli.output.version import __version__
 
@@ -159,7 +159,9 @@ def rules(behind: str) -> list[dict[str, Any]]:
 
 def reserved() -> list[dict[str, Any]]:
     """The rules of keywords, as far as they are keywords where an operand is wanted."""
+    stated = rf"({'|'.join(keywords(KINDS['problem'])[:2])})(?={BEHIND_OBJECTIVE.pattern})|(subject)[ \t]+(to){ENDED}(?![ \t]*=)"
     return [
+        {"match": rf"(?<=^|^ |^  |^   |^    |^\t|;|; |\}})(?:{stated})", "captures": captures("problem", "problem", "problem")},
         {"match": rf"(def){ENDED}(?:[ \t]+({NAME}))?", "captures": captures("definition", "defined")},
         {"match": rf"(,)(?:[ \t]*(exists){ENDED}(?=[ \t]+\w))?", "captures": captures("comma", "clause")},
         rule(rf"(?:not|(?:and|or)(?![ \t]*\()){ENDED}", KINDS["logical"]),
@@ -243,7 +245,8 @@ def syntax() -> str:
     lines.append(matched("defined", r"\%(\<def\s\+\)\@8<=\K\k*"))
     lines += [f"syntax keyword {group(kind)} {' '.join(keywords(KINDS[kind]))}" for kind in RESERVED]
     lines.append(matched("clause", rf"\%(\<for\s.*\)\@<=\<\%({either(HEADER_WORDS)}\)\>\%(.*{{\)\@="))
-    used = sorted({*(kind for kind, _ in SHAPES), *(row.kind.name for row in words()), *RESERVED, "defined"})
+    lines.append(matched("problem", r"\%(^\|;\)\s*\zs\%(m\%(in\|ax\)imize\|subject\s\+to\)\>\ze\s"))
+    used = sorted({*(kind for kind, _ in SHAPES), *(row.kind.name for row in words()), *RESERVED, "defined", "problem"})
     lines += [f"highlight default link {group(kind)} {KINDS[kind].vim}" for kind in used]
     return "\n".join([HEAD, *lines, "", 'let b:current_syntax = "adcli"', ""])
 

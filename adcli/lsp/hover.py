@@ -221,6 +221,8 @@ WORDS = {
     "exists": "where exists A(i + 1): only where this element is there",
     "int32": "int32 k(i) = floor(x(i)): whole numbers that are computed, which subscripts may be",
     "for": "for t in 0:T { h(t + 1) = f(h(t)) }: a loop over steps, with down or until c before its {",
+    "minimize": "minimize v: what adcli minimize looks for, an output or an expression", "maximize": "maximize v",
+    "subject": "subject to g <= 0, 0 <= x(i) <= hi(i): conditions, of tensors for every element",
     "and": "c and d: both truth values", "or": "c or d: at least one of two truth values", "not": "not c: the other truth value",
 }
 """The words of the language, each with an example of its use."""

@@ -27,7 +27,9 @@ from adcli.lang.syntax.tree import (
     DeclareOutputs,
     Def,
     For,
+    Objective,
     Statement,
+    SubjectTo,
     TensorAssign,
     Token,
     Tree,
@@ -134,7 +136,7 @@ class ScopedNames:
     def undeclared(self, token: Token, function: Def | None, around: Sequence[Statement]) -> Name:
         """A name that nothing defines: an index in the subscripts of its statement, else an input."""
         s = around[-1] if around else None
-        index = isinstance(s, TensorAssign | TupleAssign) and token.text in self.subscript_names(s)
+        index = isinstance(s, TensorAssign | TupleAssign | SubjectTo) and token.text in self.subscript_names(s)
         kind = INDEX if index else VALUE if function else INPUT
         within_this = s if index else function
         low, high = (within_this.start, within_this.end) if within_this is not None else (0, token.end)
@@ -144,11 +146,15 @@ class ScopedNames:
         definition = Name(token.text, first.start, first.end, kind, function, s)
         return Name(token.text, token.start, token.end, kind, function, s, definition=definition)
 
-    def subscript_names(self, s: TensorAssign | TupleAssign) -> set[str]:
+    def subscript_names(self, s: TensorAssign | TupleAssign | SubjectTo) -> set[str]:
         """The names in subscripts, in ranges and in conditions."""
-        several = isinstance(s, TupleAssign)
-        roots = [n for nodes in s.subscripts for n in nodes or ()] if several else [*(s.subscripts or ())]  # type: ignore[union-attr]
-        values = s.values if several else [s.value, *([s.same] if s.same is not None else [])]  # type: ignore[union-attr]
+        match s:
+            case SubjectTo():
+                roots, values = [], [n for r in s.relations for n in r.parts]
+            case TupleAssign():
+                roots, values = [n for nodes in s.subscripts for n in nodes or ()], s.values
+            case _:
+                roots, values = [*(s.subscripts or ())], [s.value, *([s.same] if s.same is not None else [])]
         for c in s.clauses:
             roots += c.nodes if c.kind in ("range", "guard") else []
         for value in (*values, *(n for c in s.clauses for n in c.nodes)):
@@ -180,7 +186,8 @@ def local(scope: Sequence[Name], token: Token) -> Name | None:
 
 
 def latest(scope: Sequence[Name], token: Token, around: Sequence[Statement]) -> Name | None:
-    """The last definition above a name; of an output the last of all, and of what a loop carries the first in the loop."""
+    """The last definition above a name; of an output, or in a problem, the last of all, and of what a loop carries the first in
+    the loop."""
     found = None
     block = next((s for s in around if isinstance(s, Def)), None)
     for d in scope:
@@ -188,7 +195,8 @@ def latest(scope: Sequence[Name], token: Token, around: Sequence[Statement]) -> 
             continue
         above = d.start < token.start if d.kind in DECLARED else d.statement.end <= token.start
         carried = found is None and any(isinstance(s, For) and s.start <= d.start <= s.end for s in around)
-        result = (bool(around) and isinstance(around[-1], DeclareOutputs)) or (block is not None and token.start < block.brace)
+        last = bool(around) and isinstance(around[-1], DeclareOutputs | Objective | SubjectTo)
+        result = last or (block is not None and token.start < block.brace)
         if above or carried or result:
             found = d
     return found
@@ -230,6 +238,8 @@ def defined(tree: Tree, s: Statement, function: Def | None) -> Iterator[Name]:
         for c in s.clauses:
             yield from (name(t, kind, kind == VALUE) for t, kind in stated(c, {t.text for t, _ in targets}))
         yield from (name(t, VALUE, subscripts is not None) for t, subscripts in targets)
+    elif isinstance(s, SubjectTo):
+        yield from (name(t, kind) for c in s.clauses for t, kind in stated(c, set()))
     elif isinstance(s, Broken):
         tokens = scan(tree.source.text[:s.end], start=s.start)[0]
         yield from (name(t, VALUE) for t in {t.text: t for t in reversed(tokens) if t.text in s.names}.values())

@@ -1,160 +1,170 @@
-"""Conditions on an optimum, as --subject-to says them: `g <= 0`, `g == 1`, `0 <= g <= 2`, where g is an expression of inputs,
-outputs, sizes and other values of the program that have a name. Each becomes a further output with bounds; where tensors stand
-in it without subscripts it holds for every element, and the output is a tensor. Bounds are numbers, or expressions of inputs that
-do not move, also tensors: `low <= x <= high`."""
+"""The problem that a program and the options state together.
+
+A condition of --subject-to is a statement `subject to`, read by the same parser in a text of its own, with the values of the
+program as inputs. Each condition becomes a further output with bounds: numbers, or values of inputs that do not move.
+"""
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var, shape_of
-from adcli.lang.ir.affine import shape_text
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
+from adcli.lang.ir.affine import atoms, shape_text
+from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
-from adcli.lang.operations.activity import outputs_to_differentiate, with_outputs
+from adcli.lang.ir.problem import SideCondition, StatedProblem
+from adcli.lang.operations.activity import active_values, needed_values, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.elementwise import elementwise
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.scan import scan
 
-COMPARISON = re.compile(r"<=|>=|==|<|>|=")
-HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"
-NAME = r"(?<![\w.])[^\W\d]\w*"
-
-
-Bound = float | str
-"""A number, or an expression of inputs that do not move."""
+Bound = float | Atom
+"""A number, or a value of inputs that do not move."""
 
 
 class StatedCondition(NamedTuple):
-    """`text` is what the user wrote, with the tensors `whole` without subscripts; the output `name` must lie between `low` and
-    `high`."""
+    """The output, or the input that moves, `name` must lie between `low` and `high`, as `stated`."""
 
-    text: str
+    stated: SideCondition
     name: str
     low: Bound
     high: Bound
-    whole: Collection[str] = ()
-
-    def of_element(self, subscripts: str) -> str:
-        """The condition on one element, (1, 0) or of a number nothing."""
-        return with_subscripts(self.text, self.whole, subscripts)
 
 
 def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[str],
                     moved: Sequence[str] = ()) -> tuple[Program, list[StatedCondition], list[StatedCondition]]:
-    """The program with its objective as the first output, and an output for each condition; the conditions; and those that are
-    bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`, by default the one that no
-    condition names."""
-    whole, conditions, bounds, asked = program, list[StatedCondition](), list[StatedCondition](), set[str]()
-    values, fixed = named_values(program), {p.name for p in program.params} - set(moved)
-    for text in texts:
-        for own, part, low, high in parsed(text, values, fixed if moved else ()):
-            if part.strip() in moved:
-                bounds.append(StatedCondition(own, part.strip(), low, high))
-                continue
-            whole, name = with_expression(whole, part, text)
-            conditions.append(StatedCondition(own, name, low, high, whole_tensors(own, values)))
-            asked.add(part.strip())
+    """The program with its objective as the first output, and an output for each condition of its own and in `texts`; the
+    conditions; and those that are bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`,
+    by default that of the program, or the one that no condition names."""
+    program = with_statements(program, texts)
+    stated = program.problem or StatedProblem()
+    active = active_values(program, moved)
+    inputs = {p.var: p.name for p in program.params if p.name in moved}
+    outputs = FurtherOutputs(program)
+    conditions, bounds = list[StatedCondition](), list[StatedCondition]()
+    for c in stated.conditions:
+        for each in compared(c, active):
+            atom, low, high = outputs.bounded(each, active)
+            if atom in inputs:
+                bounds.append(StatedCondition(each, inputs[atom], low, high))
+            else:
+                conditions.append(StatedCondition(each, outputs.named(atom), low, high))
+    if of is None and stated.objective:
+        of = [stated.objective]
     objective = outputs_to_differentiate(program, of)
     if of is None and len(objective) > 1:
-        objective = [name for name in objective if name not in asked]
+        asked = {a for c in stated.conditions for a in c.parts}
+        objective = [r.name for r in program.results if r.name in objective and r.atom not in asked]
     if len(objective) != 1:
+        first = (objective or [r.name for r in program.results])[0]
         raise AdError(f"an objective is one output, and there are {len(objective)}",
-                      help=f"choose it: ⟦--of {(objective or [r.name for r in program.results])[0]}⟧")
+                      help=f"choose it: ⟦--of {first}⟧, or write minimize {first} in the program")
     if shape_of(program.result(objective[0]).atom):
         raise AdError(f"the objective '{objective[0]}' is a tensor", help="choose a scalar output with ⟦--of⟧")
-    return with_outputs(whole, [objective[0], *(c.name for c in conditions)]), conditions, bounds
+    return outputs.program([objective[0], *(c.name for c in conditions)]), conditions, bounds
+
+
+def greatest(program: Program, of: Sequence[str] | None, maximize: bool) -> bool:
+    """Whether the greatest value is looked for. `of` replaces the objective of the program; without it `maximize` must not
+    contradict that."""
+    stated = program.problem
+    if of is not None or stated is None or stated.objective is None:
+        return maximize
+    if maximize and not stated.maximize:
+        raise AdError(f"the program says minimize {stated.objective}", help="leave out ⟦--maximize⟧, or change the program")
+    return stated.maximize
 
 
 def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[str]) -> Program:
-    """The program with an output for each equation, which is zero where it holds, and the outputs in `of` (default: all, where
-    there are no equations)."""
-    whole, made = program, list[str]()
-    for text in texts:
-        found = parsed(text, named_values(program))
-        if any(low != high for *_, low, high in found):
-            raise AdError(f"'{text}' is not an equation", help="write 'g == 1'")
-        for _, part, number, _ in found:
-            whole, name = with_expression(whole, f"({part}) - ({number!r})" if number else part, text, "equation")
-            made.append(name)
-    kept = [] if texts and of is None else outputs_to_differentiate(program, of)
-    return with_outputs(whole, [*kept, *made])
+    """The program with an output for each equation of its own and in `texts`, zero where it holds, and the outputs in `of`
+    (default: all, where there are no equations)."""
+    if of is None and not texts and program.problem and program.problem.objective:
+        word = "maximize" if program.problem.maximize else "minimize"
+        raise AdError(f"the program says {word} {program.problem.objective}", help="⟦adcli minimize⟧ finds where that is; for "
+                      "equations alone leave the statement out")
+    program = with_statements(program, texts)
+    equations = program.problem.conditions if program.problem else ()
+    if other := next((c for c in equations if not c.equation), None):
+        raise AdError(f"'{other.text}' is not an equation", help="write 'g == 1'; ⟦adcli minimize⟧ takes other conditions")
+    outputs = FurtherOutputs(program, "equation")
+    made = [outputs.named(outputs.difference(c)) for c in equations]
+    kept = [] if made and of is None else outputs_to_differentiate(program, of)
+    return outputs.program([*kept, *made])
 
 
-def parsed(text: str, values: Mapping[str, Atom], fixed: Collection[str] = ()) -> list[tuple[str, str, Bound, Bound]]:
-    """A condition on the `values` of a program in parts of one comparison or two: each as it is written, and its expression with
-    the bounds that this lies between."""
-    parts, signs = pieces(text)
-    if not signs or not all(part.strip() for part in parts):
-        raise AdError(f"'{text}' is not a condition", help=HELP)
-    if "=" in signs:
-        raise AdError(f"'{text}': = assigns", help=f"write '{text.replace('=', '==')}'")
-    directions = {sign[0] for sign in signs}
-    if len(signs) > 2 or len(directions) > 1 or (len(signs) == 2 and "==" in signs):
-        raise AdError(f"'{text}' is more than one condition", help="give each by itself")
-    if directions == {">"}:
-        parts = parts[::-1]
-    if signs == ["=="]:
-        left, right = parts
-        number, other = something_moves([constant(right, values, fixed), constant(left, values, fixed)])
-        if number is not None and other is not None:
-            raise AdError(f"'{text}' is of numbers alone", help=HELP)
-        if other is not None:
-            left, number = right, other
-        return [(text.strip(), *((left, number, number) if number is not None else (f"({left}) - ({right})", 0.0, 0.0)))]
-    numbers = something_moves([constant(part, values, fixed) for part in parts])
-    if None not in numbers:
-        raise AdError(f"'{text}' is of numbers alone", help=HELP)
-    if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
-        low, high = numbers[0], numbers[2]
-        if isinstance(low, float) and isinstance(high, float) and low > high:
-            raise AdError(f"'{text}' holds nowhere: {low!r} is more than {high!r}")
-        return [(text.strip(), parts[1], low, high)]
-    pairs = list(pairwise(zip(parts, numbers, strict=True)))
-    own = [f"{less.strip()} <= {more.strip()}" for (less, _), (more, _) in pairs] if len(pairs) > 1 else [text.strip()]
-    return [(each, *below(*pair)) for each, pair in zip(own, pairs, strict=True)]
+def compared(c: SideCondition, active: set[Atom]) -> Sequence[SideCondition]:
+    """A condition as comparisons of one side that moves with others that do not, as far as they are; else two by two."""
+    return [c] if len(c.parts) == 3 and active.isdisjoint((c.parts[0], c.parts[2])) else c.pairs()
 
 
-def something_moves(bounds: list[Bound | None]) -> list[Bound | None]:
-    """Bounds of which the last that has names is none where there would be nothing else to hold."""
-    named = [k for k, bound in enumerate(bounds) if isinstance(bound, str)]
-    return [None if k == named[-1] else bound for k, bound in enumerate(bounds)] if named and None not in bounds else bounds
+class FurtherOutputs:
+    """A program that gets further outputs, named by the option that says them."""
+
+    def __init__(self, program: Program, stem: str = "subject_to") -> None:
+        self.start, self.stem, self.fresh = program, stem, Names.of(program).fresh
+        self.builder, self.results = Builder(), list(program.results)
+
+    def program(self, names: Sequence[str]) -> Program:
+        """The program with these outputs."""
+        equations = (*self.start.equations, *self.builder.equations)
+        return with_outputs(replace(self.start, equations=equations, results=tuple(self.results)), names)
+
+    def named(self, atom: Atom) -> str:
+        """The name of a value as an output."""
+        self.results.append(Result(self.fresh(self.stem), atom))
+        return self.results[-1].name
+
+    def bounded(self, c: SideCondition, active: set[Atom]) -> tuple[Atom, Bound, Bound]:
+        """The value that a condition holds, and its bounds. Where nothing moves it is the last side with a name."""
+        parts = c.parts if c.signs[0].strip()[0] != ">" else c.parts[::-1]
+        moving = [k for k, a in enumerate(parts) if a in active]
+        if len(moving) > 1:
+            return self.difference(c), 0.0 if c.equation else -math.inf, 0.0
+        at = moving[0] if moving else max(k for k, a in enumerate(parts) if isinstance(a, Var))
+        numbers = [number(self.start, a) for a in parts]
+        low = numbers[at - 1] if at else numbers[1] if c.equation else -math.inf
+        high = numbers[at + 1] if at + 1 < len(parts) else numbers[0] if c.equation else math.inf
+        return parts[at], low, high
+
+    def difference(self, c: SideCondition) -> Atom:
+        """What is zero where an equation holds, and not positive where an inequality does."""
+        less, more = c.parts if c.signs[0].strip()[0] != ">" else c.parts[::-1]
+        for one, other in ((less, more), (more, less)):
+            if isinstance(other, Lit) and other.value == 0 and c.equation:
+                return one
+        if shape_of(less) and shape_of(more) and shape_of(less) != shape_of(more):
+            shapes = f"{shape_text(shape_of(less))} and {shape_text(shape_of(more))}"
+            raise AdError(f"'{c.text}': tensors of different shapes, {shapes}", help="declare them with the same sizes")
+        b = self.builder
+        if shape_of(less) or shape_of(more):
+            return elementwise(b, lambda x, y: x - y, less, more).atom
+        return (b.expr(less) - b.expr(more)).atom
 
 
-def below(less: tuple[str, Bound | None], more: tuple[str, Bound | None]) -> tuple[str, Bound, Bound]:
-    """less <= more, as an expression between two bounds."""
-    (left, low), (right, high) = less, more
-    if high is not None:
-        return left, -math.inf, high
-    return (right, low, math.inf) if low is not None else (f"({left}) - ({right})", -math.inf, 0.0)
+def number(program: Program, atom: Atom) -> Bound:
+    """The number that a value is by construction; the value itself where it depends on inputs."""
+    if isinstance(atom, Lit):
+        return atom.value
+    alone = replace(program, params=(), results=(Result("bound", atom),), problem=None)
+    needed = needed_values(alone, ["bound"])
+    if atom.shape or not needed.isdisjoint(p.var for p in program.params):
+        return atom
+    equations = tuple(e for e in program.equations if not needed.isdisjoint(e.outs))
+    if any(e.op.tensors for e in equations):   # a size
+        return atom
+    return not_nan(float(evaluate(replace(alone, equations=equations), {}, FLOAT)["bound"]))
 
 
-def pieces(text: str) -> tuple[list[str], list[str]]:
-    """Parts of a text between comparisons outside of brackets, and the comparisons."""
-    parts, signs, depth, start = list[str](), list[str](), 0, 0
-    for found in re.finditer(rf"[()\[\]]|{COMPARISON.pattern}", text):
-        if found[0] in "()[]":
-            depth += 1 if found[0] in "([" else -1
-        elif depth == 0:
-            parts.append(text[start:found.start()])
-            signs.append(found[0])
-            start = found.end()
-    return [*parts, text[start:]], signs
-
-
-def constant(text: str, values: Mapping[str, Atom], fixed: Collection[str] = ()) -> Bound | None:
-    """The value of an expression of numbers alone, or an expression of `fixed` inputs; None where it has other names."""
-    program = expression(text, text, values)
-    if program.params:
-        return text.strip() if all(p.name in fixed for p in program.params) else None
-    number = evaluate(program, {}, FLOAT)[program.results[0].name]
-    if number != number:
-        raise AdError(f"the bound {text.strip()} is nan")
-    return float(number)
+def not_nan(bound: Any) -> Any:
+    if np.isnan(bound).any():
+        raise AdError("a bound is nan", help="write a number, or inf where there is no bound")
+    return bound
 
 
 def value_of(bound: Bound, program: Program, at: Mapping[str, Any]) -> Any:
@@ -162,83 +172,58 @@ def value_of(bound: Bound, program: Program, at: Mapping[str, Any]) -> Any:
     from adcli.task.native import compiled
     if isinstance(bound, float):
         return bound
-    if bound in at:
-        found = np.asarray(at[bound], np.float64)
-    else:
-        whole, name = with_expression(program, bound, bound)
-        found = np.asarray(compiled(with_outputs(whole, [name]), True)(at)[name])
-    if np.isnan(found).any():
-        raise AdError(f"the bound {bound} is nan")
-    return found
+    given = next((p.name for p in program.params if p.var is bound), None)
+    found = at[given] if given else compiled(replace(program, results=(Result("bound", bound),)), True)(at)["bound"]
+    return not_nan(np.asarray(found, np.float64))
 
 
-def expression(text: str, whole: str, values: Mapping[str, Atom]) -> Program:
-    """An expression of the values and sizes of a program, as a program; of tensors without subscripts, for every element."""
+# ---------------------------------------------------------------- options as statements
+
+def with_statements(program: Program, texts: Iterable[str]) -> Program:
+    """The program with further conditions, each as it stands behind `subject to`."""
+    for text in texts:
+        made = condition_program(text, values := named_values(program))
+        env: dict[Atom, Atom] = {p.var: values[p.name] for p in made.params}
+        equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
+        stated, more = program.problem or StatedProblem(), made.problem or StatedProblem()
+        conditions = [replace(c, parts=tuple(env.get(a, a) for a in c.parts)) for c in more.conditions]
+        program = replace(program, equations=(*program.equations, *equations),
+                          problem=replace(stated, conditions=(*stated.conditions, *conditions)))
+    return program
+
+
+def condition_program(text: str, values: Mapping[str, Atom]) -> Program:
+    """A condition as a program, whose inputs are the `values` that it names."""
     from adcli.lang.lower.frontend import parse
-    named, every = dict.fromkeys(re.findall(NAME, text)), tensors_among(values)
-    sized = [next((t for t, x in every.items() if name in re.findall(NAME, shape_text(x.shape))), name)
-             for name in named if name not in values]
-    tensors = [Param(every[name], name) for name in dict.fromkeys((*named, *sized)) if name in every]
-    together = whole_tensors(text, values)
-    if len({x.shape for x in together.values()}) > 1:
-        shapes = ", ".join(name + shape_text(x.shape) for name, x in together.items())
-        raise AdError(f"'{whole.strip()}': tensors of different shapes, {shapes}", help="declare them with the same sizes")
-    rank = len(next(iter(together.values())).shape) if together else 0
-    place = f"({', '.join(f'element_{k}' for k in range(rank))})" * (rank > 0)
-    statement = f"subject_to{place} = {with_subscripts(text.strip(), together, place)}\n"
-    try:
-        return parse(f"input {', '.join(map(declaration, tensors))}\n{statement}" if tensors else statement, f"'{whole.strip()}'")
-    except AdError as error:
-        if not tensors:
-            raise
-        inner = "=" in (error.help or "")   # a statement, which a condition is not
-        raise AdError(f"'{whole.strip()}': {error.message}",
-                      help="make it an output of the program, and name that" if inner else error.help) from None
+    statement, depth, named = f"subject to {text.strip()}", 0, dict[str, None]()
+    for token, after in zip(tokens := scan(statement)[0], [*tokens[1:], tokens[-1]], strict=True):
+        depth += (token.type in ("LPAR", "LBRACK", "WHERE")) - (token.type in ("RPAR", "RBRACK"))
+        if token.type == "NAME":
+            named[token.text] = None
+            known = token.text in values or token.text in NAMED_CONSTANTS or any(token.text in sizes(x) for x in values.values())
+            if not depth and after.type != "LPAR" and not known:
+                raise AdError(f"'{text.strip()}': no value '{token.text}' in the program",
+                              help=nearest(token.text, list(values)) or f"the values are {', '.join(values)}")
+    of_sizes = [next((t for t, x in values.items() if name in sizes(x)), name) for name in named if name not in values]
+    declared = [name for name in dict.fromkeys([*named, *of_sizes]) if name in values]
+    lines = [statement, *(declaration(name, values[name]) for name in declared), f"{Names({*values, *named}).fresh('none')} = 0"]
+    made = parse("\n".join(lines), "condition")
+    if other := next((p.name for p in made.params if p.name not in values), None):
+        raise AdError(f"'{text.strip()}': no value '{other}' in the program",
+                      help=nearest(other, list(values)) or f"the values are {', '.join(values)}")
+    return made
 
 
-def tensors_among(values: Mapping[str, Atom]) -> dict[str, Var]:
-    return {name: x for name, x in values.items() if isinstance(x, Var) and x.shape}
+def declaration(name: str, x: Atom) -> str:
+    return f"input {'int32 ' * (isinstance(x, Var) and x.integer)}{name}{shape_text(shape_of(x)) if shape_of(x) else ''}"
 
 
-def subscripted(name: re.Match[str]) -> bool:
-    """True if a name in a text has subscripts."""
-    return name.string[name.end():].lstrip().startswith("(")
-
-
-def whole_tensors(text: str, values: Mapping[str, Atom]) -> dict[str, Var]:
-    """The tensors that an expression names without subscripts."""
-    every = tensors_among(values)
-    return {found[0]: every[found[0]] for found in re.finditer(NAME, text) if found[0] in every and not subscripted(found)}
-
-
-def with_subscripts(text: str, names: Collection[str], subscripts: str) -> str:
-    """An expression with subscripts at the tensors `names` that have none."""
-    return re.sub(NAME, lambda found: found[0] + subscripts * (found[0] in names and not subscripted(found)), text)
-
-
-def declaration(param: Param) -> str:
-    return f"{'int32 ' * param.var.integer}{param.name}{shape_text(param.var.shape)}"
-
-
-def with_expression(program: Program, text: str, whole: str, stem: str = "subject_to") -> tuple[Program, str]:
-    """The program with the value of an expression as one more output, and the output's name, by the option that says it."""
-    values = named_values(program)
-    name = Names.of(program).fresh(stem)
-    if text.strip() in values:   # also a tensor
-        return replace(program, results=(*program.results, Result(name, values[text.strip()]))), name
-    made = expression(text, whole, values)
-    env: dict[Atom, Atom] = {}
-    for p in made.params:
-        if p.name not in values:
-            raise AdError(f"'{whole.strip()}': no value '{p.name}' in the program",
-                          help=nearest(p.name, list(values)) or f"the values are {', '.join(values)}")
-        env[p.var] = values[p.name]
-    equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
-    atom = env.get(made.results[0].atom, made.results[0].atom)
-    return replace(program, equations=(*program.equations, *equations), results=(*program.results, Result(name, atom))), name
+def sizes(x: Atom) -> set[object]:
+    """The names in the shape of a tensor."""
+    return {a for extent in x.shape for a in atoms(extent)}
 
 
 def named_values(program: Program) -> Mapping[str, Atom]:
-    """Outputs, inputs, and the last value of each name in between."""
+    """FurtherOutputs, inputs, and the last value of each name in between."""
     inner = {o.name: o for e in program.equations for o in e.outs if o.name and not o.temp and not o.truth}
     return {**inner, **{p.name: p.var for p in program.params}, **{r.name: r.atom for r in program.results}}

@@ -17,7 +17,7 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.activity import inputs_to_differentiate
-from adcli.solvers.conditions import StatedCondition, value_of, with_conditions
+from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
 from adcli.solvers.optimality import (
@@ -38,7 +38,6 @@ from adcli.solvers.problem import Evaluations, Problem, SolverEnd, Watch
 from adcli.solvers.removable import agreed, mended
 from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector, dense
-from adcli.task.matrices import elements
 
 IDLE = 40
 """Iterations without a lower value, each with a quarter of the step before, after which there is none."""
@@ -77,27 +76,27 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     low, high = (end.copy() for end in f.ranges)
     for c in bounds:
         where, shape = f.repeated([x == c.name for x in names]), np.shape(point[c.name])
-        of_low, of_high = (of_shape(value_of(bound, program, point), shape, c) for bound in (c.low, c.high))
+        of_low, of_high = (of_shape(value_of(bound, whole, point), shape, c) for bound in (c.low, c.high))
         low[where], high[where] = np.maximum(low[where], of_low), np.minimum(high[where], of_high)
         if np.any(low > high):
-            raise AdError(f"'{c.text}' leaves nothing of the range of {c.name}")
+            raise AdError(f"'{c.stated.text}' leaves nothing of the range of {c.name}")
     shapes = f.shapes_of_outputs(start)[1:]
-    each = [(c, place) for c, shape in zip(conditions, shapes, strict=True) for place in elements("", shape)]
-    c_low, c_high = (np.concatenate([np.zeros(0), *(of_shape(value_of(end(c), program, point), shape, c)
+    each = [(c, place) for c, shape in zip(conditions, shapes, strict=True) for place in np.ndindex(shape)]
+    c_low, c_high = (np.concatenate([np.zeros(0), *(of_shape(value_of(end(c), whole, point), shape, c)
                                                     for c, shape in zip(conditions, shapes, strict=True))])
                      for end in (attrgetter("low"), attrgetter("high")))
     if (empty := np.flatnonzero(c_low > c_high)).size:
         c, place = each[empty[0]]
-        raise AdError(f"'{c.of_element(place)}' holds nowhere: {c_low[empty[0]]!r} is more than {c_high[empty[0]]!r}")
-    texts = tuple(c.of_element(place) for c, place in each)
-    here_only = any(isinstance(end, str) for c in (*bounds, *conditions) for end in (c.low, c.high))
-    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, texts, start, here_only)
+        raise AdError(f"'{c.stated.element(place)}' holds nowhere: {c_low[empty[0]]!r} is more than {c_high[empty[0]]!r}")
+    texts = tuple(c.stated.element(place) for c, place in each)
+    here_only = any(not isinstance(end, float) for c in (*bounds, *conditions) for end in (c.low, c.high))
+    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if greatest(program, of, maximize) else 1.0, texts, start, here_only)
 
 
 def of_shape(bound: Any, shape: tuple[int, ...], condition: StatedCondition) -> Vector:
     """A bound as a vector, one number for each element of the value that it holds."""
     if np.ndim(bound) and np.shape(bound) != shape:
-        raise AdError(f"'{condition.text}': tensors of different shapes, {np.shape(bound)} and {shape}")
+        raise AdError(f"'{condition.stated.text}': tensors of different shapes, {np.shape(bound)} and {shape}")
     return np.broadcast_to(bound, shape).ravel()
 
 

@@ -30,6 +30,7 @@ from adcli.lang.ir.records import record
 
 if TYPE_CHECKING:
     from adcli.lang.ir.affine import Affine
+    from adcli.lang.ir.problem import StatedProblem
 
 Op = TypeVar("Op", bound="Primitive", covariant=True)
 """The kind of an operation, where a type tells it: `Equation[Comprehension]`."""
@@ -243,6 +244,7 @@ class Program:
     results: tuple[Result, ...]
     source: Source | None = field(default=None, repr=False)
     notes: tuple[Note, ...] = ()
+    problem: StatedProblem | None = None   # of a text; passes do not keep its values
     counted: Mapping[Primitive, int] | None = field(default=None, init=False, repr=False)   # see `counts`
 
     def param(self, name: str) -> Param:

@@ -15,9 +15,11 @@ from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.problem import StatedProblem
 from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
 from adcli.lang.lower.inline import Template, expand
-from adcli.lang.lower.scope import POISON, Context, EquationScope, FunctionScope
+from adcli.lang.lower.problem import ProblemScope, stated_problem
+from adcli.lang.lower.scope import POISON, Context, FunctionScope
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.lalr import read_line
 from adcli.lang.syntax.tree import (
@@ -29,7 +31,9 @@ from adcli.lang.syntax.tree import (
     For,
     Item,
     KnownLine,
+    Objective,
     Statement,
+    SubjectTo,
     TensorAssign,
     Token,
     Tree,
@@ -74,7 +78,7 @@ def lower_function(context: Context, definition: Def) -> Template:
     return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
 
 
-class MainScope(EquationScope):
+class MainScope(ProblemScope):
     """The program's own statements, all of them of numbers."""
 
     declares = True
@@ -111,12 +115,17 @@ class MainScope(EquationScope):
                 self.fail(statement, fault)
             if len(self.faults) >= MOST_FAULTS:
                 return None
-        results = self.results()
+        problem = self.problem()
+        results = self.results(problem)
         if self.faults:
             return None
         self.note_foreign()
         params = (*self.declared.values(), *self.found.values())
-        return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
+        return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes), problem)
+
+    def problem(self) -> StatedProblem | None:
+        statements = [s for s in self.tree.statements if isinstance(s, Objective | SubjectTo)]
+        return stated_problem(self, statements) if statements else None
 
     def by_lines(self) -> None:
         from adcli.lang.lower.line_templates import Recipes  # only for long texts
@@ -300,8 +309,10 @@ class MainScope(EquationScope):
 
     # Outputs.
 
-    def results(self) -> list[Result]:
+    def results(self, problem: StatedProblem | None) -> list[Result]:
         tokens = self.outputs or list(self.unread.values())
+        if problem and problem.objective and problem.objective not in [t.text for t in tokens]:
+            tokens = [*tokens, Token("NAME", problem.objective, 0, 0)]
         results: list[Result] = []
         seen: set[str] = set()
         for token in tokens:

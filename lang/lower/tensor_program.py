@@ -1,12 +1,14 @@
 """The statements of a program that has tensors."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.limits import OF_A_STATEMENT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
+from adcli.lang.ir.problem import SideCondition
 from adcli.lang.lower.assignments import check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.program import MainScope
@@ -17,10 +19,12 @@ from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
+    Clause,
     Def,
     For,
     Item,
     Node,
+    Relation,
     Statement,
     TensorAssign,
     Token,
@@ -91,6 +95,10 @@ class MainTensors(MainScope, TensorScope):
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
         return self.given(statement)
+
+    def conditions(self, r: Relation, clauses: Sequence[Clause]) -> list[SideCondition]:
+        from adcli.lang.lower.condition_elements import ConditionElements  # only for programs that state a problem
+        return super().conditions(r, clauses) if self.plain else ConditionElements(self, r, clauses).conditions()
 
     def new_size(self, token: Token) -> None:
         """A size that no input carries is an input itself."""

@@ -85,7 +85,7 @@ def parted(name: str) -> tuple[str, str]:
 def with_outputs(program: Program, names: Sequence[str]) -> Program:
     """The program with these outputs only, in this order."""
     results = {r.name: r for r in program.results}
-    return replace(program, results=tuple([results[name] for name in names]))
+    return replace(program, results=tuple([results[name] for name in names]), problem=None)
 
 
 def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = (), steps: bool = True) -> set[Atom]:

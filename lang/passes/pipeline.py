@@ -14,6 +14,7 @@ one. `ranges` is the program with the range of every index and where it comes fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.records import paused
@@ -31,6 +32,7 @@ CHECKS: Sequence[Callable[[Program], object]] = ()
 @paused()
 def run(program: Program, passes: Sequence[Pass]) -> Program:
     """The program after all passes in turn, its sums in the order in which a reader of its text would take them."""
+    program = replace(program, problem=None) if program.problem else program
     for each in passes:
         program = checked(each(program))
     if all(type(op) is Primitive for op in operations(program)):

@@ -23,9 +23,12 @@ from adcli.lang.syntax.tree import (
     For,
     Item,
     Node,
+    Objective,
     Op,
     Parens,
+    Relation,
     Statement,
+    SubjectTo,
     TensorAssign,
     Token,
     Tree,
@@ -117,6 +120,10 @@ class TreeWriter:
                 return [statement.keyword, " ", ", ".join(self.item(i) for i in statement.items)]
             case DeclareOutputs():
                 return ["output ", joined(statement.names)]
+            case Objective():
+                return [f"{statement.word.text} ", *self.expression(statement.value)]
+            case SubjectTo():
+                return ["subject to ", ", ".join(map(self.relation, statement.relations)), *self.conditions(statement.clauses)]
             case Def(value=value):
                 head = f"def {statement.name.text}({joined(statement.params)}) = "
                 return [head, *self.expression(value)] if value is not None else [head]
@@ -187,6 +194,10 @@ class TreeWriter:
             return [self.typed(c.name)]
         return [f"{c.name.text} in {values[0]}:{values[1]}" if c.kind == "range" else f"{c.name.text} = {values[0]}"]
 
+    def relation(self, r: Relation) -> str:
+        first, *rest = ("".join(self.expression(part, COMPARISON + 1)) for part in r.parts)
+        return first + "".join(f" {sign.text} {part}" for sign, part in zip(r.signs, rest, strict=True))
+
     def typed(self, token: Token) -> str:
         """A name, with its type before it where it has one."""
         if type(token) is not Typed or token.element is None:
@@ -198,10 +209,10 @@ class TreeWriter:
 
     # Expressions.
 
-    def expression(self, root: Node) -> list[str]:
-        """The pieces of an expression's text."""
+    def expression(self, root: Node, least: int = TERNARY) -> list[str]:
+        """The pieces of an expression's text, in parentheses below a level."""
         pieces: list[str] = []
-        stack: list[Unwritten] = [(root, TERNARY)]
+        stack: list[Unwritten] = [(root, least)]
         while stack:
             part = stack.pop()
             if isinstance(part, str):

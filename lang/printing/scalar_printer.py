@@ -11,8 +11,9 @@ from itertools import groupby, pairwise
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import ATOM, Piece, call, constant, infix, number
+from adcli.lang.ir.notation import ATOM, SUM, Piece, call, constant, enclosed, infix, number
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.problem import SideCondition
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
 
@@ -20,6 +21,7 @@ NEVER_INPUTS = frozenset({"and", "or", "not", *NAMED_CONSTANTS})
 """Words that are no input unless they are declared."""
 NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|([^\W\d]\w*)(?!\w|\()")
 """A number, passed over, or the name of a value: the one group. In ASCII; beyond it the scanner knows what a name is."""
+STATED = re.compile(r"(?:minimize|maximize|subject to) (?!=)")
 LONGEST_INLINE = 100
 """Characters of an expression beyond which a temporary keeps a line of its own."""
 
@@ -32,12 +34,14 @@ class ScalarWriter:
         self.names = name_table(program) if names is None else names
         self.uses = Counter(a for e in program.equations for a in e.args if isinstance(a, Var))
         self.uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
+        self.relations: Sequence[SideCondition] = program.problem.conditions if program.problem else ()
+        self.uses.update(a for c in self.relations for a in c.parts if isinstance(a, Var))
         self.results = {r.atom for r in program.results}
         self.inline: dict[Atom, Piece] = {}
 
     def lines(self) -> list[str]:
         """The whole text, line by line."""
-        body = list(self.statements())
+        body = [*self.statements(), *self.problem()]
         before, within, after = self.framed(body)
         return [*before, *within, *after]
 
@@ -64,6 +68,15 @@ class ScalarWriter:
             for e in self.program.equations:
                 yield from self.equation(e)
         yield from self.copies()
+
+    def problem(self) -> Iterator[str]:
+        """The statements of the problem."""
+        stated = self.program.problem
+        if stated and stated.objective:
+            yield f"{'maximize' if stated.maximize else 'minimize'} {stated.objective}"
+        for c in self.relations:
+            first, *rest = (enclosed(self.piece(a), SUM) for a in c.parts)
+            yield f"subject to {first}" + "".join(f" {sign.strip()} {text}" for sign, text in zip(c.signs, rest, strict=True))
 
     def equation(self, e: Equation) -> Iterator[str]:
         """The statement for an equation; none where its value moves into the expression that uses it."""
@@ -165,9 +178,10 @@ def interface(body: Sequence[str]) -> tuple[list[str], list[str]]:
     read: set[str] = set()
     inputs: dict[str, None] = {}
     for line in body:
-        left, _, right = line.partition(" = ")
+        stated = STATED.match(line)   # reads that change no output
+        left, _, right = ("", "", line[stated.end():]) if stated else line.partition(" = ")
         for name in names_in(right):
-            read.add(name)
+            read |= set() if stated else {name}
             if name not in assigned and name not in NEVER_INPUTS:
                 inputs[name] = None
         assigned.update(dict.fromkeys(names_in(left)))

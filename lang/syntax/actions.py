@@ -19,8 +19,11 @@ from adcli.lang.syntax.tree import (
     For,
     Item,
     Node,
+    Objective,
     Parens,
+    Relation,
     Statement,
+    SubjectTo,
     TensorAssign,
     Token,
     TupleAssign,
@@ -107,6 +110,25 @@ class Actions:
                 raise AdError("a function contains only assignments and loops", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
+
+    # Problems.
+
+    def objective(self, p: Parts) -> Objective:
+        value = finished(p[1])
+        return Objective(p[0], value, p[0].start, value.end)
+
+    def condition(self, p: Parts) -> Relation:
+        return Relation([finished(p[0])], [])
+
+    def compared(self, p: Parts) -> Relation:
+        p[0].parts.append(finished(p[2]))
+        p[0].signs.append(p[1])
+        return p[0]
+
+    def subject_to(self, p: Parts) -> SubjectTo:
+        for relation in p[2]:
+            check_relation(relation)
+        return SubjectTo(p[2], p[3], p[0].start, p[3][-1].end if p[3] else p[2][-1].parts[-1].end)
 
     # Loops.
 
@@ -308,6 +330,21 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
     end = clauses[-1].end if clauses else (same or value).end
     start = target.element.start if type(target) is Typed and target.element else target.start
     return TensorAssign(target, subscripts, symbol.text, value, same, clauses, start, end)
+
+
+CONDITION = "a condition is g <= 0, g == 1 or 0 <= g <= 2"
+
+
+def check_relation(r: Relation) -> None:
+    """AdError for what is no condition."""
+    span, signs = (r.parts[0].start, r.parts[-1].end), {sign.text[0] for sign in r.signs}
+    if not signs:
+        raise AdError("a condition compares", span, CONDITION)
+    if assigns := next((sign for sign in r.signs if sign.text == "="), None):
+        raise AdError("'=' assigns", (assigns.start, assigns.end), "write == for an equation",
+                      fix=Fix(assigns.start, assigns.end, "=="))
+    if len(signs) > 1 or len(r.signs) > (1 if signs == {"="} else 2):
+        raise AdError("more than one condition", span, "write each by itself, with a comma between them: a <= b, c == d")
 
 
 def item(name: Token, default: Any, low: Node | None = None, high: Node | None = None) -> Item:

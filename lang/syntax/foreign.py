@@ -105,7 +105,21 @@ FUNCTION = "a function is def f(x) = ..."
 LOOP = "a loop is for t in 0:T { ... }"
 NEXT = r"(?:(?P=n0) \+\+|\+\+ (?P=n0)|(?P=n0) \+= 1|(?P=n0) = (?P=n0) \+ 1)"
 
+MINIMIZE, MAXIMIZE = (rf"{START}(?i:{word}imi[sz](?:e|ing)|(?:arg)?{word}(?:imum)?)\b :?" for word in ("min", "max"))
+SUBJECT = rf"(?:(?i:sub\w+ to|subject|such that|constraints?|with|st)\b|s\.t\.?) :?(?: {NAME} :)?"
+OWN_STATEMENTS = "objective and conditions are statements of their own"
+
 TABLE = [Spelling(*row) for row in (
+    # Problems.
+    *((rf"{start} <n> =(?!=) <e>{END}", f"{{0}} = {{1}}; {word} {{0}}", "an objective is an expression")
+      for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
+    *((rf"{start} <e> ,? {SUBJECT} (.*?){END}", f"{word} {{0}}; subject to {{1}}", OWN_STATEMENTS)
+      for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
+    *((rf"{start} <e>{END}", f"{word} {{0}}", "an objective is 'minimize e' or 'maximize e'")
+      for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
+    (rf"{START}subject to (.*?) (?:and|&&) (.*?){END}", "subject to {0}, {1}", "conditions have commas between them"),
+    (rf"{START}subject to (.*?) (=>) (.*?){END}", "subject to {0} >= {2}", "{1}"),
+    (rf"{START}{SUBJECT} (.*?){END}", "subject to {0}", "a condition begins with 'subject to'"),
     # Statements.
     (rf"{START}(?:import|from|using|package|include|require)\b .*{END}", "", "", REMOVE),
     (rf"{START}(?:return|yield|print) <v>{END}", "output {0}"),

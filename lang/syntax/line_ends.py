@@ -13,9 +13,9 @@ from adcli.lang.syntax.scan import OPERAND_END
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
 
 UNFINISHED = frozenset(("OP", "SIGN", "NOT", "EQUAL", "REDUCE", "AUGMENT", "COMMA", "QUERY", "COLON", "WHERE", "EXISTS", "IN",
-                        "ARROW"))
+                        "ARROW", "COMPARE", "TO", "OBJECTIVE"))
 """Tokens that cannot end a statement."""
-CONTINUING = UNFINISHED - {"NOT", "EXISTS"} | {"RPAR", "LBRACE"}
+CONTINUING = UNFINISHED - {"NOT", "EXISTS", "OBJECTIVE"} | {"RPAR", "LBRACE"}
 """Tokens that cannot start one."""
 BLANK = ("SEP", "NEWLINE")
 ASSIGNING = ("EQUAL", "AUGMENT", "REDUCE")

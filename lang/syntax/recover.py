@@ -22,6 +22,7 @@ PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())
 DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
+PROBLEM = ("OBJECTIVE", "SUBJECT")
 ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
 LOOP_BRACES = "a loop has its statements in braces"
@@ -191,7 +192,7 @@ def never_opened(token: Token, source: Source) -> AdError:
 
 def starts_statement(tokens: list[Token], index: int) -> bool:
     """Test for a line that can only be a new statement, not the continuation of an expression."""
-    if tokens[index].type in (*DECLARATIONS, "FOR"):
+    if tokens[index].type in (*DECLARATIONS, *PROBLEM, "FOR"):
         return True
     if [t.type for t in tokens[index:index + 2]] == ["NAME", "LPAR"]:
         return starts_target(tokens, index)
@@ -273,7 +274,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
 
     kinds = {t.type for t in unit}
-    if unit[0].type not in KEYWORD_KINDS and not kinds & ASSIGNS and unit[0].text not in FOREIGN:
+    if unit[0].type not in (*KEYWORD_KINDS, *PROBLEM) and not kinds & ASSIGNS and unit[0].text not in FOREIGN:
         expression = as_expression(unit, source)
         if isinstance(expression, AdError):
             return expression

@@ -13,7 +13,8 @@ from itertools import pairwise
 from adcli.lang.syntax.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
-            "where": "WHERE", "exists": "EXISTS", "for": "FOR", "int32": "TYPE", "and": "OP", "or": "OP", "not": "NOT"}
+            "where": "WHERE", "exists": "EXISTS", "for": "FOR", "int32": "TYPE", "and": "OP", "or": "OP", "not": "NOT",
+            "minimize": "OBJECTIVE", "maximize": "OBJECTIVE", "subject": "SUBJECT"}
 HEADER_WORDS = {"down": "DOWN", "until": "UNTIL", "checkpoint": "CHECKPOINT"}
 """Words of the language between the range of a `for` and its `{`; names everywhere else."""
 LOGICAL = frozenset(("and", "or", "not"))
@@ -55,6 +56,11 @@ ANOTHER = re.compile(r"[ \t]+\w")
 """A further word on the line."""
 CONDITION = r"\(|!(?!=)|[-+](?!=)"
 """Other beginnings of a condition."""
+BEHIND_OBJECTIVE = re.compile(r"[ \t]+(?!(?:and|or)\b)[-+]?[\w(.](?!(?:[^\n\r;#<>=!]|[<>=!]=|[<>](?!=))*=)")
+"""An expression without an assignment, so that a target may be called minimize."""
+SUBJECT_TO = re.compile(r"[ \t]+to(?!\w)(?![ \t]*=)")
+COMPARISONS = frozenset(("<=", ">=", "==", "<", ">", "="))
+"""Signs of conditions."""
 BEHIND_WHERE, BEHIND_FIRST_WHERE = re.compile(rf"\s+\w|\s*(?:{CONDITION})"), re.compile(rf"[ \t]+(?:\w|{CONDITION})")
 """Text after `where`, and after a `where` that is first on its line, so that a target may have this name."""
 
@@ -92,6 +98,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
     names: set[str] = set()
     append, keyword, depth, before = tokens.append, KEYWORDS.get, 0, "SEP"
     header = False   # of a loop, behind `for` and before its `{`
+    stating = False   # conditions, behind `subject to` and before `where`
     for match in pattern_for(text).finditer(text, start):
         kind = match.lastgroup or ""
         start, end = match.span(kind)
@@ -100,12 +107,15 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
             if word in KEYWORDS and before != "TYPE" and is_word(word, before, tokens, text, end):
                 kind = keyword(word, kind)
                 header |= kind == "FOR"
+                stating = (stating or kind == "SUBJECT") and kind != "WHERE"
             elif header and word in HEADER_WORDS and not depth and before in HEADER_PART_END:
                 kind = HEADER_WORDS[word]
+            elif before == "SUBJECT":
+                kind = "TO"
             else:
                 names.add(word)
         elif kind in UNCHANGED_KINDS:
-            pass
+            kind = "COMPARE" if stating and not depth and word in COMPARISONS else kind
         elif kind in BRACKETS:
             depth = max(0, depth + BRACKETS[kind])
             header &= kind != "LBRACE"
@@ -119,6 +129,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
                 if newlines:
                     append(Token("NEWLINE", word, start, end))
                 continue
+            stating = False
             if one:
                 append(Token(kind, word, start, end))
                 return tokens, comments, names
@@ -153,6 +164,10 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
         return before in ("SEP", "LBRACE") and ANOTHER.match(text, end) is not None
     if word == "int32":   # before what a statement assigns; elsewhere the name of a type or of a function
         return before in ("SEP", "LBRACE") and ANOTHER.match(text, end) is not None
+    if word in ("minimize", "maximize"):
+        return before == "SEP" and BEHIND_OBJECTIVE.match(text, end) is not None
+    if word == "subject":
+        return before == "SEP" and SUBJECT_TO.match(text, end) is not None
     return not is_call(word, before, text, end)
 
 
@@ -162,7 +177,7 @@ def is_call(word: str, before: str, text: str, end: int) -> bool:
 
 
 IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "FOR", "LBRACE", "WHERE",
-                           "ARROW", "BAD"))
+                           "ARROW", "BAD", "OBJECTIVE", "SUBJECT"))
 """Tokens that no expression has."""
 
 

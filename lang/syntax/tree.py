@@ -216,6 +216,34 @@ class Broken:
     end: int
 
 
+@dataclass(slots=True, eq=False, repr=False)
+class Objective:
+    """`minimize e` or `maximize e`, told apart by `word`."""
+
+    word: Token
+    value: Node
+    start: int
+    end: int
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Relation:
+    """`a <= b <= c`: expressions with the signs between them."""
+
+    parts: list[Node]
+    signs: list[Token]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class SubjectTo:
+    """`subject to a <= b, c == d where clauses`."""
+
+    relations: list[Relation]
+    clauses: list[Clause]
+    start: int
+    end: int
+
+
 class Shape:
     """Template of assignments that differ only in their names and numbers: `model` is one of
     them with a text of its own, whose names and numbers stand at `words`, the target first."""
@@ -266,7 +294,7 @@ class LongLine(KnownLine):
         self.steps, self.words, self.start = steps, words, start
 
 
-Statement = Assign | TensorAssign | TupleAssign | For | Declare | DeclareOutputs | Def | Broken
+Statement = Assign | TensorAssign | TupleAssign | For | Declare | DeclareOutputs | Def | Objective | SubjectTo | Broken
 
 
 @dataclass(slots=True, eq=False, repr=False)

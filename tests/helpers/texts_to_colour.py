@@ -19,6 +19,8 @@ AWKWARD = [
     "for t in 0:T down until h(t) > 2 checkpoint { # down\n    h(t) = h(t+1)*down\n}\nfor = 2; down = for; until = down\n",
     "for down in 0:down down {\n    until(down) = 1 }\n  for k in 1:f(x) checkpoint { a(k) = k }\n",
     "", "\n\n", "#!/usr/bin/env adcli\n#", "𝑥 = 𝛼 + 2\n", "x = )) ]] }} where i in (\nwhere and (\n", "min=",
+    "minimize (x-1)^2 + y\nsubject to x <= y, 0<=x(i) where i in 0:2; maximize -x\n minimize v # c\nsubject = 3; minimize=3\n"
+    "to = 2\nmaximize (i) = subject; minimize(i) +=! to(i); subject to = 3\n",
     "a max=\n", "a max=!", "s lse=! z(k)\nlse=3; lse = lse==3 ? 1 : lse\n",
 ]
 

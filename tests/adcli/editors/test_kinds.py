@@ -10,7 +10,7 @@ from adcli.manual.functions import names
 
 
 def test_the_table_has_every_token_of_the_scanner():
-    assert set(OF_TERMINAL) == set(TERMINALS) | {*KEYWORDS.values(), *HEADER_WORDS.values()}
+    assert set(OF_TERMINAL) == set(TERMINALS) | {*KEYWORDS.values(), *HEADER_WORDS.values(), "TO", "COMPARE"}
     assert sorted(KEYWORDS) == sorted(word for kind in KINDS.values() for word in keywords(kind))
     assert {*names()} == {w for row in words() if row.kind.name == "function" for w in row.words}
 
@@ -35,6 +35,7 @@ def test_every_token_and_comment_has_a_kind(text):
      "function bracket name comma name bracket operator operator name"),
     ("input float(N) A, int32 k, float", "declaration type bracket name bracket name comma type name comma name"),
     ("(a, _) = dup x", "bracket name comma name bracket assignment function name"),
+    ("subject to x <= y; minimize x", "problem problem name operator name end problem name"),
     ("x = 2 § y", "name assignment number wrong name"),
 ])
 def test_the_kinds_of_a_line(line, kinds):

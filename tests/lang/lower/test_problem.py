@@ -1,0 +1,109 @@
+"""`minimize`, `maximize` and `subject to`: how they read, what they become, and that they are names everywhere else."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse, tree_and_program
+from adcli.lang.printing.format import format_tree
+from adcli.lang.printing.printer import STYLES, print_program
+from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.tree import Objective, SubjectTo
+
+import adcli
+
+T = "input x(N), y(N), A(N, M); param hi(N), t; v +=! x(i)**2; "
+
+
+def conditions(text):
+    return [(c.text, c.first, *(len(a.shape) for a in c.parts)) for c in parse(text).problem.conditions]
+
+
+@pytest.mark.parametrize("text, stated", [
+    ("minimize (x-1)^2+y\nsubject to x+y<=2, 0 <= y <= 1", [("x+y<=2", (), 0, 0), ("0 <= y <= 1", (), 0, 0, 0)]),
+    ("subject to g >= 2*(x - 1)\ng = x*y", [("g >= 2*(x - 1)", (), 0, 0)]),
+    ("v = x; subject to (x < 1 ? x : 2) == 3", [("(x < 1 ? x : 2) == 3", (), 0, 0)]),
+    (T + "subject to x <= hi", [("x(i) <= hi(i)", ("0",), 1, 1)]),
+    (T + "subject to x(i) <= hi(i)", [("x(i) <= hi(i)", ("0",), 1, 1)]),
+    (T + "subject to -hi <= 2*x <= hi", [("-hi(i) <= 2*x(i) <= hi(i)", ("0",), 1, 1, 1)]),
+    (T + "subject to x(k+1) - x(k) <= t", [("x(i+1) - x(i) <= t", ("0",), 1, 0)]),
+    (T + "subject to x(k) - x(k-1) == 0", [("x(i) - x(i-1) == 0", ("1",), 1, 0)]),
+    (T + "subject to x(i+1) <= hi(i)", [("x(i+1) <= hi(i)", ("0",), 1, 0)]),   # of the difference
+    (T + "subject to x(i) <= hi(i) where i in 1:N - 1", [("x(i) <= hi(i)", ("1",), 1, 1)]),
+    (T + "subject to A(i, j)*x(i) <= 3", [("A(i, j)*x(i) <= 3", ("0", "0"), 2, 0)]),
+    (T + "subject to A(j, i)*x(j) <= t*N, x(0) == x(N - 1)", [("A(i, j)*x(i) <= t*N", ("0", "0"), 2, 0),
+                                                           ("x(0) == x(N - 1)", (), 0, 0)]),
+    (T + "def f(float(N) a) -> (b) { b +=! a(i) }\nsubject to f(x) <= 1", [("f(x) <= 1", (), 0, 0)]),
+])
+def test_conditions_and_that_they_read_back(text, stated):
+    assert conditions(text) == stated
+    tree, program = tree_and_program(normal(text, "f"))
+    assert program.results and {r.name for r in program.results} <= {"v", "g", "objective"}
+    for written in (format_tree(tree), *(print_program(program, style) for style in STYLES)):
+        again = parse(written)
+        assert [r.name for r in again.results] == [r.name for r in program.results]
+        assert [len(c.parts) for c in again.problem.conditions] == [len(c.parts) for c in program.problem.conditions]
+        assert written in (format_tree(tree_and_program(normal(written, "f"))[0]), *(print_program(again, s) for s in STYLES))
+
+
+@pytest.mark.parametrize("text", [
+    "minimize = 3\nmaximize = minimize*x\nsubject = 2; to = subject", "maximize (i) = 3*i where i in 0:2", "minimize + 3",
+    "minimize and x",
+    "def minimize(x) = x\nv = minimize (3)", "input subject, to\nv = subject - to", "minimize(i) +=! to(i, j)",
+    "subject, to = (1, 2)",
+])
+def test_the_words_are_names_where_no_statement_begins(text):
+    text = f"input to(N, M)\n{text}" if "to(i" in text else text
+    tree, _ = tree_and_program(normal(text, "f")) if "and" not in text else (parse_only(text), None)
+    assert not any(isinstance(s, Objective | SubjectTo) for s in tree.statements)
+
+
+def parse_only(text):
+    from adcli.lang.syntax.parse import read
+    return read(normal(text, "f"))[0]
+
+
+def test_other_verbs_see_the_outputs_alone():
+    plain, stated = "g = x + y; v = x*y", "\nsubject to g <= 2, v + x >= 1\nminimize v"
+    assert print_program(parse(plain)) == print_program(parse(plain + stated)).partition("minimize")[0]
+    assert adcli.compile(plain + stated).grad()(x=1.0, y=2.0) == adcli.compile(plain).grad()(x=1.0, y=2.0)
+    assert list(adcli.compile("minimize (x - 1)**2; subject to x >= 3")(x=3.0)) == ["objective"]
+
+
+@pytest.mark.parametrize("text, message, help", [
+    ("v = x; minimize v; maximize v", "a second objective", "one"), ("v = x; minimize w", "no value 'w'", "assign it"),
+    ("cost = x; minimize cst", "no value 'cst'", "'cost'"), ("input x; v = x; subject to xx <= 1", "no value 'xx'", "'x'"),
+    (T + "minimize x", "the objective is a tensor", "+=!"), ("v = x; minimize v, x", "unexpected ','", ""),
+    ("v = x; subject to v", "a condition compares", "g <= 0"), ("v = x; subject to v != 1", "a condition compares", "g == 1"),
+    ("v = x; subject to v = 1", "'=' assigns", "=="), ("v = x; subject to 1 <= v >= 2", "more than one", "comma"),
+    ("v = x; subject to 1 == v == 2", "more than one", "comma"), ("v = x; subject to 3 <= 4", "numbers alone", "g <= 0"),
+    ("v = x; subject to 3 <= v <= 2", "holds nowhere", "lower"), ("v = x; subject to v <= nan", "nan", "inf"),
+    ("v = x; subject to (v < 2) <= 3", "is a truth value", "? 1 : 0"), ("v = x; subject to", "is missing after 'to'", ""),
+    ("v = x; subject to v <= 1 where i in 0:2", "a where belongs to elements", "scalars"),
+    (T + "subject to x(i) <= hi", "'hi' is a tensor", "hi(i)"),
+    (T + "subject to x*A <= 1", "different shapes, x(N), A(N, M)", "sizes"),
+    (T + "subject to x(i) <= 1 where i != 2", "for some elements only", "where i in 0:n"),
+    (T + "subject to x(i) - x(j) <= 1 where j in 0:i", "for some elements only", "where i in 0:n"),
+    (T + "subject to y(i) <= q", "no value 'q'", "input q"),
+])
+def test_faults(text, message, help):
+    with pytest.raises(AdError) as found:
+        parse(text)
+    assert message in found.value.message and help in (found.value.help or ""), found.value
+
+
+@pytest.mark.parametrize("text, meant", [
+    ("minimise x^2", "minimize x^2"), ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),
+    ("v = x; min v s.t. v >= 3", "v = x; minimize v; subject to v >= 3"), ("v = x; subjet to v >= 3", "v = x; subject to v >= 3"),
+    ("v = x; subject to v => 3", "v = x; subject to v >= 3"), ("v = x; such that v >= 3", "v = x; subject to v >= 3"),
+    ("v = x; s.t. c1: v >= 3", "v = x; subject to v >= 3"),
+    ("v = x; subject to v >= 3 and v <= 4", "v = x; subject to v >= 3, v <= 4"),
+    ("v = x; subject to v = 3", "v = x; subject to v == 3"),
+])
+def test_spellings_that_are_mended(text, meant):
+    with pytest.raises(AdError) as found:
+        parse(text)
+    assert found.value.fix is not None and found.value.fix.applied(text) == meant
+
+
+def test_a_strict_sign_says_what_it_means():
+    assert ["'<' means '<='" in n.message for n in parse("v = x; subject to x < 1").notes] == [True]
