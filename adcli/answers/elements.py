@@ -20,7 +20,7 @@ from adcli.input.points import located, require_point
 from adcli.input.settings import ResultOptions
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
@@ -55,6 +55,8 @@ def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> i
     found = element_matrix(task.primal, at, task.verb.matrix, wrt)
     name = f"hessian of {task.signature.outputs[0]}" if found.kind == "hessian" else "jacobian"
     whole = len(found.rows) * len(found.columns)
+    if options.explain:
+        reporter.say(f"pattern: {found.pattern_from}")
     if whole <= MOST_AT_ONCE and sum(map(len, found.pattern)) * FULL >= whole:
         matrix = found.matrix(name, found.places())
         row, = reporter.over(evaluate(task, [at], options.jobs, reporter.say))
@@ -94,6 +96,8 @@ class SweepProducts:
     def entries(self, found: ElementMatrix, name: str) -> tuple[Matrix, list[float]]:
         """The matrix without its numbers, and these."""
         reading = read_by_colours(found, self.task.request.mode)
+        if self.options.explain:
+            self.reporter.say(f"entries: {plural(int(reading.colours.max(initial=-1)) + 1, 'sweep')}, by colours")
         outputs, inputs = self.task.signature.outputs, [p.name for p in self.task.primal.params if p.name in self.wrt]
         if found.kind == "hessian":
             product = self.along("hvp", self.wrt, range(len(self.wrt)))

@@ -147,9 +147,12 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     every input: the places of its entries where statements make these, else what edges between elements say."""
     if kind == "hessian":
         one_output(program, None)
-    made = entry_program(program, kind, wrt)
-    if made is None or too_many(made, program, at):
-        return matrix_by_edges(program, at, kind, wrt)
+    try:
+        made = (jacobian_entries if kind == "jacobian" else hessian_entries)(program, wrt)
+    except NoStatements as error:
+        return matrix_by_edges(program, at, kind, wrt)._replace(pattern_from=f"element by element: {error.reason}")
+    if too_many(made, program, at):
+        return matrix_by_edges(program, at, kind, wrt)._replace(pattern_from="element by element: statements have many points")
     i, j, _ = made.every_place(at)
     if kind == "hessian":
         i, j = np.concatenate([i, j]), np.concatenate([j, i])

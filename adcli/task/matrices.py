@@ -162,12 +162,13 @@ Product = Callable[["np.ndarray"], "np.ndarray"]
 
 
 class ElementMatrix(NamedTuple):
-    """The elements that are the rows and the columns of a matrix, and its pattern."""
+    """The elements that are the rows and the columns of a matrix, and its pattern, with how it was found."""
 
     kind: MatrixKind
     rows: list[str]
     columns: list[str]
     pattern: Pattern
+    pattern_from: str = "statement by statement"
 
     def places(self) -> list[tuple[int, int]]:
         """The entries in the order of rows; of a Hessian those on and above the diagonal."""

@@ -47,7 +47,8 @@ def pattern(request: Request, options: ResultOptions) -> int:
     if of_elements:
         from adcli.answers.elements import point_of
         from adcli.task.entries import element_matrix
-        _, rows, inputs, found = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs)
+        matrix = element_matrix(primal, point_of(primal, options.at, "--pattern", say), kind, inputs)
+        rows, inputs, found = matrix.rows, matrix.columns, matrix.pattern
     elif kind == "hessian":
         primal = simplify(primal)
         found = hessian_pattern(primal, inputs, one_output(primal, None))

@@ -12,7 +12,7 @@ so that n² elements that depend on n² others are 2 n² edges.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -115,28 +115,23 @@ class ElementEdges:
     # ---- along the edges
 
     def pushed(self, seeds: Mapping[int, int]) -> dict[int, int]:
-        """For each element that any of these depends on them, the sets of those that it depends on."""
+        """For each element the union of the sets of those that it depends on."""
         sets = self.seeded(seeds)
-        for ends, sources in self.edges:
-            for k in range(0, len(ends), BLOCK):
-                for to, source in zip(ends[k:k + BLOCK].tolist(), sources[k:k + BLOCK].tolist(), strict=True):
-                    if source == FORGOTTEN:
-                        sets[to] = 0
-                    elif bits := sets[source]:
-                        sets[to] |= bits
+        for to, source in self.pairs(self.edges):
+            if source == FORGOTTEN:
+                sets[to] = 0
+            elif bits := sets[source]:
+                sets[to] |= bits
         return dict(enumerate(sets))
 
     def pulled(self, seeds: Mapping[int, int]) -> dict[int, int]:
-        """For each element that these depend on the sets of those that depend on it."""
+        """For each element the union of the sets of those that depend on it."""
         sets = self.seeded(seeds)
-        for ends, sources in reversed(self.edges):
-            for k in range(len(ends), 0, -BLOCK):
-                some = slice(max(k - BLOCK, 0), k)
-                for to, source in zip(ends[some][::-1].tolist(), sources[some][::-1].tolist(), strict=True):
-                    if source == FORGOTTEN:
-                        sets[to] = 0
-                    elif bits := sets[to]:
-                        sets[source] |= bits
+        for to, source in self.pairs([(to[::-1], source[::-1]) for to, source in reversed(self.edges)]):
+            if source == FORGOTTEN:
+                sets[to] = 0
+            elif bits := sets[to]:
+                sets[source] |= bits
         return dict(enumerate(sets))
 
     def seeded(self, seeds: Mapping[int, int]) -> list[int]:
@@ -144,6 +139,12 @@ class ElementEdges:
         for k, bits in seeds.items():
             sets[k] = bits
         return sets
+
+    def pairs(self, edges: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[int, int]]:
+        """Edges one by one, of which some at a time are Python's numbers."""
+        for ends, sources in edges:
+            for k in range(0, len(ends), BLOCK):
+                yield from zip(ends[k:k + BLOCK].tolist(), sources[k:k + BLOCK].tolist(), strict=True)
 
     # ---- the edges
 

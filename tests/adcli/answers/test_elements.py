@@ -89,3 +89,12 @@ def test_what_is_not_finite_or_rough_is_said_once(full: int, monkeypatch: pytest
     assert ended.code == 4 and "dy_dx(1, 1) = inf: 1 of " in ended.err
     assert entries(ended.out)[2, 2] == 0.25
 
+
+
+@pytest.mark.parametrize("request_, pattern, ways", [
+    (("hessian", *VALLEY, "--at", "x=[" + ",".join("1" * 30) + "]"), "statement by statement", "entries: 3 sweeps, by colours"),
+    (FULL["a loop"], "element by element: a value is in a loop, or made by an operation on matrices", "")],
+    ids=["statements", "a loop"])
+def test_explain_says_how_pattern_and_entries_are_found(request_: tuple[str, ...], pattern: str, ways: str) -> None:
+    ended = adcli(*request_, "--format", "coo", "--explain")
+    assert f"pattern: {pattern}\n" in ended.err and ways in ended.err and ended.out.startswith("i,j,row,column,value\n")
