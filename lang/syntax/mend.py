@@ -141,6 +141,10 @@ def not_a_number(found: ForeignNumber) -> str:
 
 # ---------------------------------------------------------------- an operator left out
 
+OF_MATRICES = ("solve", "inverse", "inv", "cholesky", "transpose")
+"""Functions that give tensors."""
+
+
 def missing_operator(unit: list[Token], index: int, source: Source, whole: str = "") -> AdError:
     """Two operands side by side, as in `2x`; the help writes the product out. `whole` is the text that the source is part of."""
     first, last = operand_before(unit, index - 1), operand_after(unit, index)
@@ -166,6 +170,11 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
         over = source.text[unit[operand_before(unit, first - 2)].start:unit[first - 2].end]
         return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", (token.start, token.end),
                        f"write {over}/({left}*{right}) or {over}/{left}*{right}", source)
+    if is_subscripted(unit, first, index, last):
+        name = next(x for x in ("B", "C", "D", "made") if x not in {t.text for t in unit})
+        made = re.sub(r"^inv(?=\()", "inverse", left)
+        return AdError("only names have subscripts", (token.start, unit[last].end),
+                       f"write {name} = {made} as a statement of its own, and {name}{right} here", source)
     both = f"write {left}*{right}"
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
@@ -176,6 +185,17 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source,
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
+
+
+def is_subscripted(unit: list[Token], first: int, index: int, last: int) -> bool:
+    """True where parentheses behind what a function gives are no factor: several subscripts, or behind a matrix."""
+    if unit[index].type != "LPAR" or unit[index - 1].type != "RPAR":
+        return False
+    depth, several = 0, False
+    for token in unit[index:last + 1]:
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        several |= depth == 1 and token.text == ","
+    return several or unit[first].text in OF_MATRICES
 
 
 def without_parentheses(unit: list[Token], index: int, source: Source) -> AdError:

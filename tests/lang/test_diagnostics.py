@@ -139,3 +139,13 @@ def test_a_diagnostic_is_never_long():
         assert len(str(error)) < 15_000
         assert "1,000,000 characters)" in str(error)
     assert str(AdError("a" * 900, help="b" * 3_000)) == f"error: {'a' * 900}\nhelp: {'b' * 3_000}"
+
+
+@pytest.mark.parametrize("text, made, element", [
+    ("y(i) = inv(A)(i, 0)", "B = inverse(A)", "B(i, 0)"), ("v = solve(A, b)(0)", "B = solve(A, b)", "B(0)"),
+    ("y(i) = sin(A(i, 0))(B, 1)", "C = sin(A(i, 0))", "C(B, 1)")])
+def test_what_a_function_gives_has_no_subscripts(text: str, made: str, element: str) -> None:
+    with pytest.raises(AdError) as caught:
+        parse(f"input A(N, N), b(N)\n{text}")
+    assert caught.value.message == "only names have subscripts"
+    assert caught.value.help == f"write {made} as a statement of its own, and {element} here"
