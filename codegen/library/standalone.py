@@ -140,9 +140,10 @@ class SizedFunction(FunctionWriter):
     def chooses(self) -> list[Condition]:
         """A gather has something to choose from, if there is anything to gather."""
         found = []
+        loops = {out: s.loop for s in self.module.steps if s.loop is not None for e in s.loop.equations for out in e.outs}
         for e, _, tensor, d in self.module.env.gathers:
             assert isinstance(tensor, Var)
-            some = [r.high - r.low - 1 for r in e.op.ranges]
+            some = [r.high - r.low - 1 for r in (*e.op.ranges, *([loops[e.outs[0]]] if e.outs[0] in loops else []))]
             found.append(Condition((tensor.shape[d] - 1,), "", tuple(x for x in some if self.steps.isdisjoint(atoms(x)))))
         return found
 

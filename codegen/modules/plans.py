@@ -268,8 +268,9 @@ class PlanAtSizes:
 
     def refuse_empty(self) -> None:
         """AdError where a gather has nothing to choose from."""
-        equations = [e for step in self.module.choosers for e in (step.loop.equations if step.loop else step.equations)]
-        for e, op in [(e, e.op) for e in equations if isinstance(e.op, Comprehension)]:
+        done = [step.equations if step.loop is None else step.loop.equations for step in self.module.steps
+                if step.loop is None or number(step.loop.low, self.sizes) < number(step.loop.high, self.sizes)]
+        for e, op in [(e, e.op) for equations in done for e in equations if isinstance(e.op, Comprehension)]:
             for s, tensor, d in gathers(e, op, op.write):
                 if isinstance(tensor, Var) and self.shapes[tensor][d] == 0 and has_points(op, self.of_inputs):
                     raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "

@@ -251,6 +251,15 @@ def test_a_gather_with_nothing_to_choose_from() -> None:
         kernel({"T": np.zeros((0, 3)), "I": np.array([0])})
 
 
+def test_a_loop_without_steps_chooses_from_nothing() -> None:
+    kernel = compile_tensors(parse("input h0(N), int32 at(T)\nh(0, n) = h0(n)\n"
+                                   "for t in 0:T {\n g(t) = h(t, at(t))\n h(t + 1, n) = h(t, n) + g(t)\n}\ny +=! h(T, n)\noutput y"))
+    none = np.zeros(0, int)
+    assert kernel({"h0": none * 1.0, "at": none})["y"] == 0
+    with pytest.raises(AdError, match="which has no elements"):
+        kernel({"h0": none * 1.0, "at": np.zeros(1, int)})
+
+
 # ---------------------------------------------------------------- what a call takes and gives
 
 def test_arrays_of_all_kinds() -> None:
