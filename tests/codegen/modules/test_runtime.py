@@ -253,7 +253,8 @@ def test_a_gather_with_nothing_to_choose_from() -> None:
 
 def test_a_loop_without_steps_chooses_from_nothing() -> None:
     kernel = compile_tensors(parse("input h0(N), int32 at(T)\nh(0, n) = h0(n)\n"
-                                   "for t in 0:T {\n g(t) = h(t, at(t))\n h(t + 1, n) = h(t, n) + g(t)\n}\ny +=! h(T, n)\noutput y"))
+                                   "for t in 0:T {\n g(t) = h(t, at(t))\n h(t + 1, n) = h(t, n) + g(t)\n}\n"
+                                   "y +=! h(T, n)\noutput y"))
     none = np.zeros(0, int)
     assert kernel({"h0": none * 1.0, "at": none})["y"] == 0
     with pytest.raises(AdError, match="which has no elements"):
