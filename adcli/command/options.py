@@ -258,7 +258,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     """The options of results, written in one of `formats`. `helps` says what options mean to a verb that takes them otherwise; it
     does not have those it is `without`."""
     helps = helps or {}
-    assert helps.keys() <= RESULT_OPTIONS.keys()
+    assert {*helps, *without} <= RESULT_OPTIONS.keys()
 
     def made(name: str) -> Decorator:
         said = {"help": helps[name]} if name in helps else {}

@@ -49,7 +49,8 @@ from test_rooms import TESTED_AS  # noqa: E402
 
 ALIKE = Path(__file__).with_name("mutants_alike.txt")
 IDLE_ARGUMENTS: dict[str, tuple[str | int, ...]] = {
-    "zip": ("strict",), "dataclass": ("slots",), "lru_cache": ("maxsize", 0), "cast": (0,), "TypeVar": (0,)}
+    "zip": ("strict",), "dataclass": ("slots",), "lru_cache": ("maxsize", 0), "cast": (0,), "TypeVar": (0,),
+    "dataclass_transform": ("frozen_default", "field_specifiers")}
 """Arguments, by keyword or position, without which a correct program is the same."""
 LONGEST_STATEMENT = 12
 """Lines, as far as one looks for the first."""
