@@ -7,7 +7,7 @@ the factors, is above rounding. Directions along which nothing changes count as 
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -46,12 +46,17 @@ from adcli.solvers.vectors import Vector, places, scaled
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]
 """Of each condition and each variable the bound that holds it, as `optimality.sides` has it; or its multiplier."""
-PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6
-"""Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike."""
+PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6, 1e8, 3e9
+"""Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike. Conditions that add up
+along n steps, as those of a differential equation, take n²."""
+RESTARTS = 10
+"""Restarts of Lanczos' method, of some fifteen products each, after which an eigenvalue counts as unknown."""
 REGULAR = 1e-10
 """Regularisation of systems of equations that may be singular: added to the diagonal; refinement takes it back."""
-LONG_ROW = 100
+LONG_ROW = 20
 """Entries of an active gradient, above which it is split, as AᵀA would be dense."""
+SYMMETRIC: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.1, "options": {"SymmetricMode": True}}
+"""Options of SuperLU for a symmetric matrix, whose order of columns by default fills in all that a long row has."""
 RELEASES, REFINEMENTS = 10, 4
 MOST_DEPENDENT = 10
 FACTORED = 1e-13
@@ -83,11 +88,15 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
     near = within(here, bounds, ACTIVE) if pulls is None else by_multipliers(here, bounds, size, pulls)
     on = active(here, size, near) if pulls is None else with_multipliers(here, size, near, pulls[0])
     best = assessed(at, x, bounds, size, on)
+    tried = set[bytes]()
     for width in [None, *WIDTHS]:
         if best.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, NOT_FINITE):
             break
         if width is not None:
             on = active(here, size, near := within(here, bounds, width))
+        if (held := on.conditions.tobytes() + on.variables.tobytes()) in tried:
+            continue
+        tried.add(held)
         y, multipliers = newton(at, x, bounds, size, near, on)
         found = assessed(at, y, bounds, size, with_multipliers(at(y), size, within(at(y), bounds, ACTIVE), multipliers))
         best = found if (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
@@ -204,26 +213,26 @@ def firm(at: Derivatives, found: Assessment, bounds: Bounds, held: Any, strong: 
 
 def dependent(rows: Any) -> Vector:
     """Which rows of length one are combinations of others, as far as MOST_DEPENDENT such combinations show."""
-    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+    from scipy.sparse.linalg import LinearOperator, splu
     m, n = rows.shape
-    solve = splu(kkt(None, rows, STEP**2 / 100)).solve
+    solve = splu(kkt(None, rows, STEP**2 / 100), **SYMMETRIC).solve
     inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
     if m <= MOST_DEPENDENT:
         values, vectors = np.linalg.eigh(np.array([inverse @ e for e in np.eye(m)]).reshape(m, m))
-    elif eigsh(inverse, 1, which="LA", tol=0.1, return_eigenvectors=False)[0] < STEP**-2 / 10:   # none: no need to tell which
+    elif np.max(lanczos(inverse, 1, which="LA", tol=0.1)[0], initial=0.0) < STEP**-2 / 10:   # none: no need to tell which
         return np.zeros(m, bool)
     else:
-        values, vectors = eigsh(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)
+        values, vectors = lanczos(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)
     return np.asarray(np.abs(vectors[:, values > 1 / STEP**2]).max(axis=1, initial=0.0) > STEP)
 
 
-def definite(hessian: Any, rows: Any) -> Callable[[Vector], Vector] | None:
-    """The inverse of H + σ AᵀA, if by it H is shown to be positive definite on what is orthogonal to rows; else None."""
+def definite(hessian: Any, rows: Any, weights: Sequence[float] = PENALTIES) -> Callable[[Vector], Vector] | None:
+    """The inverse of H + σ AᵀA, if for one of these σ it shows that H is positive definite on what is orthogonal to rows."""
     n = hessian.shape[0]
     if not n:
         return lambda right: right
     hessian, rows = split(hessian, rows)
-    for weight in PENALTIES:
+    for weight in weights:
         whole = penalised(hessian, rows, weight)
         if not (whole.diagonal() > 0).all():
             continue
@@ -271,13 +280,24 @@ def factors(matrix: Any) -> Callable[[Vector], Vector] | None:
     return found.solve if positive else None
 
 
+def lanczos(matrix: Any, count: int, **wanted: Any) -> tuple[Vector, Vector]:
+    """So many eigenvalues and eigenvectors of a symmetric matrix, by Lanczos' method; fewer where it does not converge soon."""
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    try:
+        values, vectors = eigsh(matrix, count, maxiter=RESTARTS, **wanted)
+    except ArpackNoConvergence as found:
+        return found.eigenvalues, found.eigenvectors
+    return values, vectors
+
+
 def least_eigenvalue(solve: Callable[[Vector], Vector], n: int) -> float:
-    """The least eigenvalue of a positive definite matrix, of which the inverse is known."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
+    """The least eigenvalue of a positive definite matrix, of which the inverse is known; 0 where it is not found."""
+    from scipy.sparse.linalg import LinearOperator
     if n < 3:
         return float(1 / np.max(np.linalg.eigvalsh(np.array([solve(e) for e in np.eye(n)]))))
     inverse = LinearOperator((n, n), matvec=lambda v: solve(np.ravel(v)), dtype=float)
-    return float(1 / eigsh(inverse, 1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
+    found, _ = lanczos(inverse, 1, which="LA", tol=1e-3)
+    return float(1 / found[0]) if len(found) else 0.0
 
 
 def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Assessment:
@@ -291,8 +311,8 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
     along = in_all(directions, free, size)
     rounding = FACTORED * float(abs(hessian).sum(axis=1).max())
     zero = rounding * identity(hessian.shape[0], format="csr")
-    solve = definite((hessian + zero).tocsr(), rows)
-    if solve is None:
+    weight = next((w for w in PENALTIES if definite((hessian + zero).tocsr(), rows, [w]) is not None), None)
+    if weight is None:
         falling = -SADDLE_SIZE * float(np.max(np.abs(hessian.data), initial=0.0))
         for d in (*directions[:1], *least_directions(hessian, rows, 1.0)[:1]):
             if float(d @ (hessian @ d)) < falling * float(d @ d):
@@ -306,7 +326,7 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
         slope = ((here.gradient - here.jacobian.T @ known.multipliers - pulls) * size)[free]
         bends = scaled(here.hess(known.multipliers), size, size)[free][:, free]
         finite = np.isfinite(here.f) and np.isfinite(slope).all() and np.isfinite(bends.data).all()
-        solve = definite((bends + zero).tocsr(), rows) if finite else None
+        solve = definite((bends + zero).tocsr(), rows, [weight]) if finite else None
         if solve is None:
             return -np.inf
         return here.f - float(known.multipliers @ here.c + pulls @ here.x) - float(slope @ solve(slope)) / 2
@@ -329,7 +349,7 @@ def in_all(directions: Vector, free: Vector, size: Vector) -> Vector:
 def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector:
     """Directions along which a matrix bends least of all that are orthogonal to rows, by Lanczos near zero or so far `below`; a
     row each."""
-    from scipy.sparse.linalg import ArpackError, eigsh
+    from scipy.sparse.linalg import ArpackError
     n = hessian.shape[0]
     whole = penalised(*split(hessian, rows), PENALTIES[3])
     scale = 1 / np.sqrt(np.where((d := np.abs(whole.diagonal())) > 0, d, 1.0))
@@ -338,10 +358,10 @@ def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector
         if len(scale) <= MOST_LEAST + 1:
             values, vectors = np.linalg.eigh(unit.toarray())
         else:
-            values, vectors = eigsh(unit.tocsc(), MOST_LEAST, sigma=-below)
+            values, vectors = lanczos(unit.tocsc(), MOST_LEAST, sigma=-below, tol=1e-8)
     except (ArpackError, RuntimeError):
         return np.zeros((0, n))
-    order = [k for k in np.argsort(values) if values[k] <= max(values.min(), SINGULAR)]
+    order = [k for k in np.argsort(values) if values[k] <= max(values.min(initial=SINGULAR), SINGULAR)]
     return np.asarray((scale[:, None] * vectors[:, order]).T)[:, :n]
 
 
@@ -412,7 +432,7 @@ def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Ve
     h = None if hessian is None else hessian / largest
     exact = kkt(h, rows, 0.0)
     try:
-        solve = splu(kkt(h, rows, REGULAR)).solve
+        solve = splu(kkt(h, rows, REGULAR), **SYMMETRIC).solve
     except RuntimeError:   # singular to rounding all the same
         return np.zeros(n), np.zeros(rows.shape[0])
     b = np.concatenate([right / largest, gap])

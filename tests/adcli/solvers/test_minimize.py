@@ -381,14 +381,23 @@ def test_no_more_is_claimed_of_a_point_than_is_so(term, x0, conditions, verdict)
     assert re.fullmatch(verdict, found.verdict), found.verdict
 
 
+CHAIN_ENDS = ["length == 4", "x(0) == 1", "x(N - 1) == 3"]
+
+
 @pytest.mark.engine
-def test_minima_that_a_condition_on_all_variables_makes():
-    """The hanging chain (COPS), whose Hessian is positive definite on the null space of its length alone."""
+@pytest.mark.parametrize(("program", "conditions", "count"), [
+    ("input x(N)\nstep(i) = sqrt(1 + ((x(i + 1) - x(i))*(N - 1))**2)/(N - 1)\n"
+     "v +=! (x(i) + x(i + 1))/2*step(i) where i in 0:N - 1; length +=! step(i); output v, length", CHAIN_ENDS, 402),
+    ("input x(N), u(N)\nh(i) = sqrt(1 + u(i)**2)\nv +=! (x(i)*h(i) + x(i + 1)*h(i + 1))/(2*(N - 1))\n"
+     "length +=! (h(i) + h(i + 1))/(2*(N - 1)) where i in 0:N - 1\n"
+     "slope(i) = x(i + 1) - x(i) - (u(i) + u(i + 1))/(2*(N - 1))\noutput v, length, slope", [*CHAIN_ENDS, "slope == 0"], 3000)])
+def test_minima_that_a_condition_on_all_variables_makes(program, conditions, count):
+    """The hanging chain (COPS), whose Hessian is positive definite on the null space of its length, and of its slopes where they
+    are variables: errors in these add up along the chain."""
     pytest.importorskip("pounce")
-    f = adcli.compile("input x(N)\nstep(i) = sqrt(1 + ((x(i + 1) - x(i))*(N - 1))**2)/(N - 1)\n"
-                      "v +=! (x(i) + x(i + 1))/2*step(i) where i in 0:N - 1; length +=! step(i); output v, length")
-    s = np.linspace(0, 1, 402)
-    found = f.minimize(x=1 + 8*s*(s - 0.75), of="v", subject_to=["length == 4", "x(0) == 1", "x(N - 1) == 3"])
+    s = np.linspace(0, 1, count)
+    at = {"x": 1 + 8*s*(s - 0.75)} if count < 1000 else {"x": 1 + 4*s*(s - 0.5), "u": 8*(s - 0.25)}
+    found = adcli.compile(program).minimize(at, of="v", subject_to=conditions)
     assert found.verdict == "minimum" and found.fun == pytest.approx(5.06848, abs=1e-4)
 
 
