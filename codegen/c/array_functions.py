@@ -82,7 +82,8 @@ class CTensors(LoopStatements):
                    " outside",
                    *([f"work: {length} {real}s that no other call uses meanwhile"] if work else [])]
         return CFunction(self.name, head, "\n".join(lines), self.precision, calling, 0, tuple(self.sizes.values()),
-                         tuple(self.counted), self.declared("size_t", f"{self.name}_work_size", self.all_sizes) if work else None)
+                         tuple(self.counted), self.declared("size_t", f"{self.name}_work_size", self.all_sizes) if work else None,
+                         False)
 
     def parameter(self, p: Param, name: str) -> str:
         kind = "int32_t" if p.var.integer else self.precision.type

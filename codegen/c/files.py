@@ -48,7 +48,7 @@ def emit_source(program: Program, header: Sequence[str], options: EmitOptions) -
     function, program = function_of(program, options)
     before, behind = "", ""
     if options.main:
-        if has_tensors(program):
+        if not function.scalars:
             raise AdError("--main reads rows of numbers; this program has tensors or int32 inputs",
                           help="leave out --main, and call the function")
         nothing = ["0"]   # C has no array without elements
@@ -63,22 +63,23 @@ def emit_header(program: Program, header: Sequence[str], options: EmitOptions) -
     """The header for callers of the function. C++ has no `restrict`, which makes no other function."""
     function, program = function_of(program, options)
     name, ins, outs = function.name, program.params, program.results
-    includes = ["stddef", "stdint"] if has_tensors(program) else ["math"] if any(p.default is None for p in ins) else []
-    lines = [*(f"#include <{h}.h>" for h in includes), *([""] if includes else [])]
-    if has_tensors(program):
-        lines += [*names(program, name),
+    if not function.scalars:
+        includes = ["stddef", "stdint"]
+        lines = [*names(program, name),
                   *array("int", f"{name}_input_ranks", [str(len(p.var.shape)) for p in ins]),
                   *array("int", f"{name}_output_ranks", [str(len(shape_of(r.atom))) for r in outs]),
                   *array("char *const", f"{name}_sizes", [quoted(n) for n in function.sizes])]
     else:
-        lines += [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
+        includes = ["math"] if any(p.default is None for p in ins) else []
+        lines = [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
                   *([f"#define {name}_WORK {function.work}"] if function.work else []), "", *names(program, name),
                   *array(function.precision.type, f"{name}_defaults", defaults(program, function.precision)),
                   *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
                     for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
     heads = [h.replace("restrict ", "") + ";" for h in (function.work_head, function.head) if h]
     return comment(header) + "\n".join([
-        f"#ifndef {name}_H", f"#define {name}_H", "", *lines, "", "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads,
+        f"#ifndef {name}_H", f"#define {name}_H", "", *(f"#include <{h}.h>" for h in includes),
+        *([""] if includes else []), *lines, "", "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads,
         "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
 
 

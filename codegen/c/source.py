@@ -45,6 +45,7 @@ class CFunction:
     sizes: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     work_head: str | None = None
+    scalars: bool = True
 
     @property
     def exports(self) -> tuple[str, ...]:

@@ -18,14 +18,14 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from adcli.codegen.documents.notation import Unicode
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import CalledSpan, FunctionCall, Source, Span
-from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, call, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.printing.printer import writer_of
 
 INPUT, OPERATION, COPY, CALL, OUTPUT = "input", "operation", "copy", "call", "output"
 """Kinds of nodes: an input of the program or a seed; an operation or a comprehension; a `dup`; the operations of a call in one;
@@ -172,18 +172,14 @@ class _Formulas:
 
     def __init__(self, program: Program) -> None:
         self.notation = Unicode(number)
-        self.tensors = None
-        self.names = name_table(program)
-        if has_tensors(program):
-            from adcli.lang.printing.comprehension_printer import TensorWriter
-            self.tensors = TensorWriter(program, "anf")
-            self.names = self.tensors.names
+        self.writer = writer_of(program, "anf")
+        self.names = self.writer.names
 
     def line(self, e: Equation) -> str:
-        if self.tensors is not None and isinstance(e.op, Boxed):
-            return " ".join(" ".join(self.tensors.equation(e)).split())
-        if self.tensors is not None and isinstance(e.op, Recurrence):
-            written = "; ".join(line.strip() for text in self.tensors.equation(e) for line in text.splitlines())
+        if isinstance(e.op, Boxed):
+            return " ".join(" ".join(self.writer.equation(e)).split())
+        if isinstance(e.op, Recurrence):
+            written = "; ".join(line.strip() for text in self.writer.equation(e) for line in text.splitlines())
             return written.replace("{;", "{").replace("; }", " }")
         parts = [self.piece(a) for a in e.args]
         name = e.op.spelled or e.op.name

@@ -306,10 +306,10 @@ LANGUAGE = Language(
 
 
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
-    given = [p.name + (shape_text(p.var.shape) if p.var.shape else "") for p in program.params]
+    shapes = [p.name + shape_text(p.var.shape) for p in program.params if p.var.shape]
     inputs, outputs = (listed([x.name for x in names]) for names in (program.params, program.results))
-    calling = [f"call: {options.name}({inputs}) gives {{{outputs}}}{'' if has_tensors(program) else ', numbers by their names'}",
-               *([f"tensors are nested arrays: {listed([x for x in given if '(' in x])}"] if has_tensors(program) else []),
+    calling = [f"call: {options.name}({inputs}) gives {{{outputs}}}{'' if shapes else ', numbers by their names'}",
+               *([f"tensors are nested arrays: {listed(shapes)}"] if shapes else []),
                f'load: import {{{options.name}, inputs}} from "./FILE.mjs"; in a page inside <script type="module">']
     return commented([*header, *calling], "//") + module(program, options.name)
 

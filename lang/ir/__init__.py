@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -139,6 +139,23 @@ class Primitive:
         arity are in `many`."""
         return self.maps[min(position, len(self.maps) - 1)] if self.maps else None
 
+    @property
+    def singular(self) -> bool:
+        """Whether it can be infinite at finite values, whatever is inside of it."""
+        return any(s.level >= SINGULAR for s in self.status)
+
+    def inner(self) -> Sequence[Equation]:
+        """The equations inside of an operation on tensors: of a body, or statements."""
+        return ()
+
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+        """The results that move with `values`, some of which the equation reads; without `steps` not those that only jump."""
+        return () if self.pieces == "step" and not steps else [x for x in e.outs if not x.whole]
+
+    def living(self, e: Equation, needed: Collection[Atom]) -> Equation:
+        """The equation without what no `needed` result takes."""
+        return e
+
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
@@ -252,11 +269,6 @@ class Program:
 
     def result(self, name: str) -> Result:
         return next(r for r in self.results if r.name == name)
-
-
-def on_tensors(e: Equation) -> bool:
-    """Whether an equation is an operation on tensors."""
-    return e.op.tensors
 
 
 def counts(program: Program) -> Mapping[Primitive, int]:

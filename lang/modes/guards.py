@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, reduce
 from operator import itemgetter
 
-from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Shape, Var, shape_of
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, When, WrittenLine, apply, many, mapped
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
@@ -100,29 +100,21 @@ def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], se
 
 
 def can_be_infinite(e: Equation) -> bool:
-    """Whether an operation, or its derivative, can be infinite at finite values."""
+    """Whether an operation, what is inside of it, or a derivative can be infinite at finite values."""
     if e.op is POWN:
         return isinstance(n := e.args[1], Lit) and n.value < 0
     if e.op is DIV and isinstance(e.args[1], Lit):
         return abs(e.args[1].value) < SINGLE.smallest   # its reciprocal can be infinite
-    return any(s.level >= SINGULAR for s in e.op.status)
+    return e.op.singular or any(map(can_be_infinite, e.op.inner()))
 
 
 def infinite_values(program: Program) -> set[Atom]:
     """The values that can be infinite or NaN at finite inputs, short of overflow."""
     found: set[Atom] = set()
     for e in program.equations:
-        if not found.isdisjoint(e.args) or (op_can_be_infinite(e) if e.op.tensors else can_be_infinite(e)):
+        if not found.isdisjoint(e.args) or can_be_infinite(e):
             found.update(e.outs)
     return found
-
-
-def op_can_be_infinite(e: Equation) -> bool:
-    """Whether an operation on tensors can be infinite: its body, or its statements; a matrix may be singular."""
-    statements, body = getattr(e.op, "statements", None), getattr(e.op, "body", None)
-    if statements is not None:
-        return any(map(op_can_be_infinite, statements))
-    return body is None or any(map(can_be_infinite, body.equations))
 
 
 def literals(b: Builder, condition: Expr, start: int) -> Guard:

@@ -196,6 +196,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             return []
         term = total(b, [adjoints.get(o) for o in e.outs], use_hint(e, 0, uses, copied))
         return [] if term is None else [(0, term)]
+    make = contribution
     if e.op.tensors:
         from adcli.lang.modes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
         carrying = [i for i, a in enumerate(e.args) if a in active]
@@ -203,8 +204,8 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         loop = adjoints_of_loop(b, e, adjoints, carrying, pull_back, lambda v: hints.get(v) or adjoint_hint(v))
         if loop is not None:
             return sorted(loop.items(), key=itemgetter(0))
+        make = through
     seed, found = adjoints[e.outs[0]], list[tuple[int, Term]]()
-    make = through if e.op.tensors else contribution
     for i, a in enumerate(e.args):
         if a in active:
             term = make(b, e, i, seed, use_hint(e, i, uses, copied))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Var, shape_of
+from adcli.lang.ir import Atom, Program, Var, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import TABLE
 
@@ -95,31 +95,8 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not active.isdisjoint(e.args) and not e.op.truth and e.op is not STOP:
-            if e.op.tensors:
-                active.update(active_results(e, active) if steps else moved_results(e, active))
-            elif (steps or e.op.pieces != "step") and (len(e.outs) > 1 or not e.outs[0].whole):
-                active.update(x for x in e.outs if not x.whole)
+            active.update(e.op.moved(e, active, steps))
     return active
-
-
-def active_results(e: Equation, active: Collection[Atom]) -> Iterable[Atom]:
-    """The results of an equation that depend on active values, some of which it reads."""
-    if e.op.tensors:
-        from adcli.lang.operations.recurrence import Recurrence, active_histories  # only for programs with tensors
-        if isinstance(e.op, Recurrence):
-            return active_histories(e, active)
-    return [x for x in e.outs if not x.whole]
-
-
-def moved_results(e: Equation, moved: Collection[Atom]) -> Iterable[Atom]:
-    """The results of an operation on tensors that move with the values `moved`, some of which it reads, other than by steps."""
-    from adcli.lang.operations.comprehension import Comprehension  # only for programs with tensors
-    op = e.op
-    if isinstance(op, Comprehension) and (op.onto is None or e.args[op.onto] not in moved):
-        own = [op.body.params[k].name for k, s in op.reads() if e.args[s.arg] in moved]
-        if op.body.results[0].atom not in active_values(op.body, own, steps=False):
-            return []
-    return active_results(e, moved)
 
 
 def needed_values(program: Program, of: Collection[str]) -> set[Atom]:

@@ -35,6 +35,7 @@ from adcli.lang.ir.affine import (
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.records import named_record, record
+from adcli.lang.operations.activity import active_values
 
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf"), "lse": float("-inf")}
 """The neutral value of each reduction."""
@@ -130,6 +131,16 @@ class Comprehension(Primitive):
 
     def kind(self, position: int) -> str:
         return "r"
+
+    def inner(self) -> Sequence[Equation]:
+        return self.body.equations
+
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+        if not steps and (self.onto is None or e.args[self.onto] not in values):
+            own = [self.body.params[k].name for k, s in self.reads() if e.args[s.arg] in values]
+            if self.body.results[0].atom not in active_values(self.body, own, steps=False):
+                return ()
+        return [x for x in e.outs if not x.whole]
 
 
 def body_of(value: Atom, params: Iterable[Param] = (), equations: Iterable[Equation] = ()) -> Program:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, on_tensors, shape_of
+from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError
@@ -30,7 +30,7 @@ Element = tuple[Atom, tuple[Subscript, ...]]
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
     """The error at the first tensor statement of a program, where `what` needs scalars."""
-    first = next((e for e in program.equations if on_tensors(e)), None)
+    first = next((e for e in program.equations if e.op.tensors), None)
     return AdError(f"{what} needs a program of numbers; this one has tensors or loops", first.span if first else None, help,
                    program.source)
 

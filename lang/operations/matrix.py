@@ -64,6 +64,10 @@ class MatrixOperation(Primitive):
     def reduction(self) -> str:
         return "="
 
+    @property
+    def singular(self) -> bool:
+        return True
+
     def reads(self) -> Iterator[tuple[int, Read]]:
         """The sources, with their positions."""
         return enumerate(self.sources)

@@ -19,7 +19,7 @@ come before its first read. With that every read, at whatever moment, sees the f
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
@@ -55,6 +55,34 @@ class Recurrence(Primitive):
 
     def kind(self, position: int) -> str:
         return "r"
+
+    def inner(self) -> Sequence[Equation]:
+        return self.statements
+
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+        return active_histories(e, values)
+
+    def living(self, e: Equation, needed: Collection[Atom]) -> Equation:
+        """The recurrence without the histories that neither the `needed` results nor the end of the loop take, and without
+        constants that are not read."""
+        alive: set[Atom] = {inner for inner, out in zip(self.histories, e.outs, strict=True) if out in needed}
+        if self.until is not None:
+            alive.add(self.histories[self.until])
+        before = -1
+        while len(alive) > before:
+            before = len(alive)
+            alive.update(a for s in self.statements if s.outs[0] in alive for a in s.args)
+        if alive.issuperset(self.histories) and alive.issuperset(self.constants):
+            return e
+        kept = [i for i, h in enumerate(self.histories) if h in alive]
+        count = len(self.histories)
+        constants = [i for i, c in enumerate(self.constants) if c in alive]
+        small = replace(self, signature=signature_of(len(kept)), histories=tuple([self.histories[i] for i in kept]),
+                        constants=tuple([self.constants[i] for i in constants]),
+                        until=None if self.until is None else kept.index(self.until),
+                        statements=tuple([s for s in self.statements if s.outs[0] in alive]))
+        args = (*[e.args[i] for i in kept], *[e.args[count + i] for i in constants])
+        return Equation(tuple([e.outs[i] for i in kept]), small, args, e.span, e.group)
 
 
 def signature_of(histories: int) -> str:

@@ -33,6 +33,7 @@ from adcli.lang.ir import (
     Result,
     Status,
     Var,
+    has_tensors,
     operations,
     shape_of,
 )
@@ -63,7 +64,7 @@ ALWAYS = Liveness()
 
 
 class Reached(NamedTuple):
-    """An equation that reaches a result, and when; a comprehension with what is inside of it (`status_tensors.Inside`)."""
+    """An equation that reaches a result, and when; an operation on tensors with what is inside of it (status_tensors.py)."""
 
     equation: Equation
     use: Liveness
@@ -122,7 +123,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
         uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
-        equations = [*reached(b, primal.equations, uses, is_noted)] if any_noted(primal) else []
+        equations = [*reached(b, primal.equations, uses, is_looked_at)] if any_noted(primal) else []
         conditions(levels, equations, activity(primal, wrt) if equations else Activity(set(), set()))
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
@@ -198,15 +199,14 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
     known = uses.get
     for e in reversed([*equations]):
         outs, op = e.outs, e.op
-        use = known(outs[0])
-        if len(outs) > 1:
-            found = [uses[o] for o in outs if o in uses]
-            use = None if not found else found[0] if len(found) == 1 or op.tensors else joined(b, found[0], found[1])
+        use = known(outs[0]) if len(outs) == 1 else next((uses[o] for o in outs if o in uses), None)
         if use is None:
             continue
         if op.tensors:
             yield from of_tensors().reached_by_elements(b, e, uses)
             continue
+        if len(outs) > 1 and all(o in uses for o in outs):
+            use = joined(b, uses[outs[0]], uses[outs[1]])
         if wanted(e):
             yield Reached(e, use)
         if op is SELECT or op is STOP or use.live is not None:
@@ -273,8 +273,8 @@ def activity(program: Program, wrt: Collection[str]) -> Activity:
 def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) -> None:
     """Note what the equations meet of the conditions of their rows; kinks and jumps only where something moves their operands."""
     for e, use, inside in equations:
-        if e.op.tensors:
-            of_tensors().note_inside(levels, e, use, inside, known)
+        if inside is not None:
+            inside.note(levels, known)
         still = use.still or is_of_constants(e)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
             if counts(status, e, still, known):
@@ -311,15 +311,10 @@ def truth_by_construction(rule: Rule) -> bool | None:
     return folder.known.get(rule.value)
 
 
-def is_noted(e: Equation) -> bool:
-    """Whether there can be anything to note of an equation, or of what is inside of it."""
-    return e.op.tensors or is_looked_at(e)
-
-
 def any_noted(program: Program) -> bool:
     """Whether there can be anything to note of a program: sums and products need no look at what reaches a result."""
-    some = {op for op in operations(program) if op.tensors or op.status or op.hides_nan}
-    return any(is_noted(e) for e in program.equations if e.op in some)
+    some = {op for op in operations(program) if op.status or op.hides_nan}
+    return has_tensors(program) or any(is_looked_at(e) for e in program.equations if e.op in some)
 
 
 def is_of_constants(e: Equation) -> bool:

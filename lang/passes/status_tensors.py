@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
@@ -15,7 +15,7 @@ from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_tie
 from adcli.lang.modes.guards import Guard, flag, restrict, truth
 from adcli.lang.modes.matrix_rules import spread
 from adcli.lang.modes.systems import UNWRITTEN, StepSystem
-from adcli.lang.operations.activity import active_values, moved_results
+from adcli.lang.operations.activity import active_values
 from adcli.lang.operations.comprehension import Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.operations.elementwise import computed, elementwise, emit, every_element, filled
 from adcli.lang.operations.matrix import MatrixOperation
@@ -29,7 +29,6 @@ from adcli.lang.passes.status import (
     enter,
     joined,
     note_hidden,
-    operands,
     reached,
 )
 
@@ -43,9 +42,9 @@ def reached_by_elements(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> 
         yield from _reached_in_loop(b, e, uses)
         return
     use = next(uses[o] for o in e.outs if o in uses)
-    inside = Inside(b, e, use) if isinstance(e.op, Comprehension) else None
+    inside = inside_of(b, e, use)
     yield Reached(e, use, inside)
-    enter(b, uses, _read_by(b, e, use, inside))
+    enter(b, uses, inside.operands())
 
 
 def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Iterator[Reached]:
@@ -75,9 +74,9 @@ def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Ite
             use = Liveness(common, live.get(s.outs[0]), still)
             s = own.get(s, s)
             b.equations += [s] if s in own.values() else []
-            inside = Inside(b, s, use) if isinstance(s.op, Comprehension) else None
+            inside = inside_of(b, s, use)
             yield Reached(s, use, inside)
-            operands += [(a, more) for a, more in _read_by(b, s, use, inside) if a not in e.outs]
+            operands += [(a, more) for a, more in inside.operands() if a not in e.outs]
     for a, more in operands:
         uses[a] = joined(b, uses[a], more) if a in uses else more
 
@@ -91,14 +90,7 @@ def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom
 
 def _read_always(s: Equation) -> set[Atom]:
     """The values that a statement reads at every point, whatever it chooses."""
-    return {a for a, use in _read_by(Builder(), s, Liveness()) if use == Liveness(still=use.still)}
-
-
-def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = None) -> Iterable[tuple[Var, Liveness]]:
-    """The operands of an equation, each with when it reaches a result through it."""
-    if not isinstance(e.op, Comprehension):
-        return _sources(b, e, use) if isinstance(e.op, MatrixOperation) else operands(b, e, use)
-    return (inside or Inside(b, e, use)).operands()
+    return {a for a, use in inside_of(Builder(), s, Liveness()).operands() if use == Liveness(still=use.still)}
 
 
 def _live_elements(b: Builder, e: Equation[Recurrence], statements: Sequence[Equation], some: Sequence[Var],
@@ -112,7 +104,7 @@ def _live_elements(b: Builder, e: Equation[Recurrence], statements: Sequence[Equ
         system.history(live[out], starts.get(out) or UNWRITTEN, places[out])
     for s in reversed(statements) if some else ():
         lines = Builder()
-        for a, use in _read_by(lines, s, Liveness((), live.get(s.outs[0]))):
+        for a, use in inside_of(lines, s, Liveness((), live.get(s.outs[0]))).operands():
             if a in live and use.live is not None:
                 *before, last = _needed_for(use.live, lines.equations)
                 for line in before:
@@ -130,15 +122,6 @@ def _needed_for(atom: Atom, equations: Sequence[Equation]) -> list[Equation]:
             found.insert(0, e)
             needed.update(e.args)
     return found
-
-
-def _sources(b: Builder, e: Equation[MatrixOperation], use: Liveness) -> Iterator[tuple[Var, Liveness]]:
-    """The operands of an operation on matrices, each with when it reaches a result through it."""
-    for s in e.op.sources:
-        a = e.args[s.arg]
-        assert isinstance(a, Var)
-        live = None if use.live is None else spread(b, e, [(use.live, e.op.write)], s.subscripts, a.shape)
-        yield a, Liveness(use.guard, live, use.still)
 
 
 def joined_elements(b: Builder, first: Liveness, second: Liveness) -> Liveness:
@@ -165,14 +148,6 @@ def _added(x: Expr, y: Expr) -> Expr:
 
 
 # ---------------------------------------------------------------- what is met there
-
-def note_inside(levels: Levels, e: Equation, use: Liveness, inside: Inside | None, known: Activity) -> None:
-    """Note what the body of a comprehension meets, or that a matrix is singular."""
-    if inside is not None:
-        inside.note(levels, known)
-    if isinstance(e.op, MatrixOperation) and e.op.name == "logdet":
-        levels.note(SINGULAR, is_singular(levels.b, e, use), use.guard, True)
-
 
 def is_singular(b: Builder, e: Equation, use: Liveness) -> Expr:
     """Whether a determinant whose logarithm reaches a result is 0."""
@@ -259,7 +234,7 @@ class Inside:
         if self.op.reduction not in ("min", "max") or self.use.still:
             return False
         moved = not known.moving.isdisjoint(self.e.args)
-        return moved if is_place(self.e) else moved and any(moved_results(self.e, known.moving))
+        return moved if is_place(self.e) else moved and any(self.op.moved(self.e, known.moving, steps=False))
 
     def note_ties(self, levels: Levels) -> None:
         (count, level), live = ties(self.b, self.e), self.use.live
@@ -321,6 +296,31 @@ class Inside:
             return self.use
         everywhere = filled(self.b, self.op.shape, 1.0) if self.use.live is None else self.use.live
         return Liveness(self.use.guard, cleared(self.b, self.e, everywhere), self.use.still)
+
+
+class OnMatrices:
+    """An operation on matrices `e` that reaches a result."""
+
+    def __init__(self, b: Builder, e: Equation[MatrixOperation], use: Liveness) -> None:
+        self.b, self.e, self.use = b, e, use
+
+    def note(self, levels: Levels, known: Activity) -> None:
+        """Note that a matrix is singular."""
+        if self.e.op.name == "logdet":
+            levels.note(SINGULAR, is_singular(levels.b, self.e, self.use), self.use.guard, True)
+
+    def operands(self) -> Iterator[tuple[Var, Liveness]]:
+        """The matrix and the right-hand side, each with when it reaches a result through the operation."""
+        use, op = self.use, self.e.op
+        for s in op.sources:
+            a = self.e.args[s.arg]
+            assert isinstance(a, Var)
+            live = None if use.live is None else spread(self.b, self.e, [(use.live, op.write)], s.subscripts, a.shape)
+            yield a, Liveness(use.guard, live, use.still)
+
+
+def inside_of(b: Builder, e: Equation, use: Liveness) -> Inside | OnMatrices:
+    return Inside(b, e, use) if isinstance(e.op, Comprehension) else OnMatrices(b, e, use)
 
 
 def unmoved(e: Equation[Comprehension]) -> set[Equation]:

@@ -49,11 +49,10 @@ def prune(program: Program) -> Program:
     kept, changed = list[Equation](), False
     for e in reversed(program.equations):
         if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
-            if e.op.tensors:
-                whole, e = e, of_tensors().needed_part(e, needed)
-                changed = changed or e is not whole
-            kept.append(e)
-            needed.update(e.args)
+            living = e.op.living(e, needed)
+            changed = changed or living is not e
+            kept.append(living)
+            needed.update(living.args)
     if len(kept) == len(program.equations) and not changed:
         return program
     kept.reverse()

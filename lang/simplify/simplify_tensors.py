@@ -4,7 +4,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -41,11 +41,6 @@ def enter(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         f.env[e.outs[0]] = _comprehension(f, e, args)
     else:
         f.keep(e.with_args(args))
-
-
-def needed_part(e: Equation, needed: Collection[Atom]) -> Equation:
-    """An operation on tensors without what no `needed` result takes; only of a loop there is anything."""
-    return living(e, needed) if isinstance(e.op, Recurrence) else e
 
 
 def structure(op: Boxed) -> ValueKey:
@@ -219,30 +214,6 @@ Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
 """An operation with its arguments in simplified form."""
 Key = Callable[[Boxed, tuple[Atom, ...]], object]
 """A key, equal for comprehensions that compute the same of the same arguments."""
-
-
-def living(e: Equation[Recurrence], needed: Collection[Atom]) -> Equation:
-    """A recurrence without the histories that neither the `needed` results nor the end of the loop take, and without constants
-    that are not read."""
-    op = e.op
-    alive: set[Atom] = {inner for inner, out in zip(op.histories, e.outs, strict=True) if out in needed}
-    if op.until is not None:
-        alive.add(op.histories[op.until])
-    before = -1
-    while len(alive) > before:
-        before = len(alive)
-        alive.update(a for s in op.statements if s.outs[0] in alive for a in s.args)
-    if alive.issuperset(op.histories) and alive.issuperset(op.constants):
-        return e
-    kept = [i for i, h in enumerate(op.histories) if h in alive]
-    count = len(op.histories)
-    constants = [i for i, c in enumerate(op.constants) if c in alive]
-    small = replace(op, signature=signature_of(len(kept)), histories=tuple([op.histories[i] for i in kept]),
-                    constants=tuple([op.constants[i] for i in constants]),
-                    until=None if op.until is None else kept.index(op.until),
-                    statements=tuple([s for s in op.statements if s.outs[0] in alive]))
-    args = (*[e.args[i] for i in kept], *[e.args[count + i] for i in constants])
-    return Equation(tuple([e.outs[i] for i in kept]), small, args, e.span, e.group)
 
 
 def shared(e: Equation[Recurrence], args: tuple[Atom, ...], normal: Normal, key: Key) -> tuple[Equation, dict[Atom, Atom]]:
