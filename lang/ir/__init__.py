@@ -148,7 +148,7 @@ class Primitive:
         """The equations inside of an operation on tensors: of a body, or statements."""
         return ()
 
-    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Atom]:
         """The results that move with `values`, some of which the equation reads; without `steps` not those that only jump."""
         return () if self.pieces == "step" and not steps else [x for x in e.outs if not x.whole]
 

@@ -7,7 +7,7 @@ In a program in that form every value receives at most one adjoint.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
@@ -196,7 +196,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             return []
         term = total(b, [adjoints.get(o) for o in e.outs], use_hint(e, 0, uses, copied))
         return [] if term is None else [(0, term)]
-    make = contribution
+    make: Callable[[Builder, Equation, int, Term, Hint], Term | None] = contribution
     if e.op.tensors:
         from adcli.lang.modes.recurrence_rules import adjoints_of_loop  # only for programs with tensors
         carrying = [i for i, a in enumerate(e.args) if a in active]

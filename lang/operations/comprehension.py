@@ -135,7 +135,7 @@ class Comprehension(Primitive):
     def inner(self) -> Sequence[Equation]:
         return self.body.equations
 
-    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Atom]:
         if not steps and (self.onto is None or e.args[self.onto] not in values):
             own = [self.body.params[k].name for k, s in self.reads() if e.args[s.arg] in values]
             if self.body.results[0].atom not in active_values(self.body, own, steps=False):

@@ -59,7 +59,7 @@ class Recurrence(Primitive):
     def inner(self) -> Sequence[Equation]:
         return self.statements
 
-    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Var]:
+    def moved(self, e: Equation, values: Collection[Atom], steps: bool = True) -> Iterable[Atom]:
         return active_histories(e, values)
 
     def living(self, e: Equation, needed: Collection[Atom]) -> Equation:
