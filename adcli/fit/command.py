@@ -25,11 +25,12 @@ from adcli.fit.data import (
 )
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.minimum import LOSSES, Loss, NotFinite
-from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
+from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
 from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, complete, ranks, unknown_name
 from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS, ResultOptions
+from adcli.input.values import listed
 from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source
@@ -58,6 +59,7 @@ class FitOptions(ResultOptions):
     loss: str = "linear"
     f_scale: float = 1.0
     evaluations: int = EVALUATIONS
+    uncertainties: str | None = None
     plot: str | None = None
 
 
@@ -80,6 +82,8 @@ class FitOptions(ResultOptions):
         help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
 @option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
         help="Evaluations of the model that one attempt of a solver may take.")
+@option(WHAT, "--uncertainties", metavar="x,…",
+        help="Parameters that get standard uncertainties, or all (default: all, where there are at most 1000 numbers).")
 @plot_option("the data, the curve and the residuals")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines).")
 @result_options(FORMATS, without=WITHOUT, helps={
@@ -117,7 +121,8 @@ def command(options: FitOptions) -> int:
         return 5
     fit = planned(task, begins, o, options.jobs)
     try:
-        found = fit.made(Loss(options.loss, options.f_scale), absolute, options.evaluations)
+        asked = uncertain(options.uncertainties, begins)
+        found = fit.made(Loss(options.loss, options.f_scale), absolute, options.evaluations, asked)
     except NotFinite as fault:
         say("\n".join([f"adcli: error: {not_finite_at(fit, fault.at)}", *explained(fit, task, fault.at)]))
         return 1
@@ -129,6 +134,11 @@ def command(options: FitOptions) -> int:
         from adcli.pictures.destinations import write_beside
         write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, reporter, options)
+
+
+def uncertain(asked: str | None, begins: Mapping[str, Begin]) -> list[str] | None:
+    """Names of the parameters that uncertainties are asked for; None where it is not said."""
+    return list(begins) if asked == "all" else listed(asked) if asked else None
 
 
 def no_target() -> AdError:
@@ -303,9 +313,11 @@ def concluded(fit: Fit, task: Task, found: Fitted, reporter: Reporter, options: 
     if not found.converged:
         more = f", or allow more: --evaluations {10 * options.evaluations}" if found.evaluations > options.evaluations else ""
         reporter.say(f"help: start nearer to the solution (--params), or set bounds ('b=1 in [0, 10]'){more}")
+    if not len(found.reported):
+        reporter.say(f"help: name those whose uncertainties are needed, --uncertainties {next(iter(fit.begins))}, or all")
     rough = list(not_smooth(fit, task, found))
     for note in rough:
         reporter.say(note)
     reporter.failed |= bool(rough)
     code = reporter.conclude(options.strict)
-    return code or int(not found.converged or bool(found.undetermined))
+    return code or int(not found.converged or not all(map(is_gauge, connected(found.undetermined))))

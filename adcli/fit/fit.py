@@ -11,13 +11,17 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
-from adcli.fit.data import Begin, Observations, Places, packed, start_of
-from adcli.fit.minimum import RANK, Loss, Matrix, Residuals, Start, column_lengths, minimised, null_space
+from adcli.fit.data import Begin, Observations, Places, components_of, packed, start_of
+from adcli.fit.minimum import RANK, End, Loss, Matrix, Residuals, Start, minimised, of_length_one
+from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
+from adcli.solvers.linear import MOST_DENSE, Normal, column_lengths, times
+from adcli.solvers.tensor_functions import vector_function
 from adcli.solvers.vectors import Vector
 
 if TYPE_CHECKING:
+    from adcli.solvers.functions import VectorFunction
     from adcli.task.tasks import Task
 
 Array = np.ndarray
@@ -27,6 +31,8 @@ VANISHING = 1e-100
 """Residuals in their unit whose squares may be no doubles."""
 LARGEST_IN_SCALE = 1e60
 """Residuals in the scale of a loss, of which fourth powers are taken."""
+MOST_REPORTED = 1000
+"""Parameters that get standard uncertainties if none are asked for."""
 COPIES = 6
 """Jacobians that a solver holds at a time, with their decompositions."""
 
@@ -43,8 +49,9 @@ class NullDirection(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """Result of a fit. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
-    bound; `covariance` and `correlation` have NaN there too. `chi2` is Σr², of residuals divided by their uncertainties where
-    these are known; `dof` the number of residuals less the rank of the Jacobian by the parameters that are not held,
+    bound; `covariance` and `correlation`, of the parameters that are `reported`, have NaN there too. `chi2` is
+    Σr², of residuals divided by their uncertainties where these are known; `dof` the number of residuals less the rank of the
+    Jacobian by the parameters that are not held,
     `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite, `next` where the next step
     would lead."""
 
@@ -64,6 +71,7 @@ class Fitted:
     solver: str
     loss: Loss
     absolute: bool
+    reported: Vector
     held: Mapping[str, float] = field(default_factory=dict)
     undetermined: Sequence[NullDirection] = ()
     stopped_at: Vector | None = None
@@ -73,29 +81,44 @@ class Fitted:
     def names(self) -> tuple[str, ...]:
         return self.start.names
 
+    @property
+    def reported_names(self) -> list[str]:
+        """Names of the parameters with standard uncertainties."""
+        return [self.names[i] for i in self.reported]
+
 
 @np.errstate(all="ignore")
-def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int) -> Fitted:
-    """The fit from a start. AdError where there are fewer residuals than parameters, NotFinite where they are not numbers."""
+def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int, asked: Vector | None = None) -> Fitted:
+    """The fit from a start, with uncertainties of the parameters `asked`, by default all. AdError where there are fewer residuals
+    than parameters, NotFinite where they are not numbers."""
     n, p, unit = len(residuals.checked(start.values)[0]), len(start.names), residuals.unit
+    asked = np.arange(p) if asked is None else asked
     loss = loss._replace(scale=loss.scale / unit)
     end, stopped = minimised(residuals, start, loss, most)
     plain, jacobian = residuals.checked(end.at)
-    free, lost = ~end.held, null_space(end.triangle[:, ~end.held])
-    dof = n - int(free.sum()) + len(lost)
-    scatter = 1 / unit if absolute else math.sqrt(variance_of(plain, loss, dof, p))
-    u, correlation = np.full(p, math.nan), np.full((p, p), math.nan)
-    if free.any():
-        u[free], correlation[np.ix_(free, free)] = spread(end.triangle[:, free], lost)
-    u *= scatter
-    names = [name for name, x in zip(start.names, free, strict=True) if x]
-    directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}, names) for d in lost]
+    free = np.flatnonzero(~end.held)
+    dof = n - len(free) + len(end.lost)
+    u, correlation = uncertainties(end, free, asked)
+    u *= 1 / unit if absolute else math.sqrt(variance_of(plain, loss, dof, p))
+    names = [start.names[i] for i in free]
+    directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}, names) for d in end.lost]
     held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
     chi2 = float(plain @ plain)
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
-    return Fitted(start, end.at, u, correlation * np.outer(u, u), correlation, plain * unit, jacobian * unit,
+    return Fitted(start, end.at, u, correlation * np.outer(u[asked], u[asked]), correlation, plain * unit, jacobian * unit,
                   end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
-                  end.solver, loss, absolute, held, directions, stopped, np.clip(end.at + end.step, start.low, start.high))
+                  end.solver, loss, absolute, asked, held, directions, stopped,
+                  np.clip(end.at + end.step, start.low, start.high))
+
+
+def uncertainties(end: End, free: Vector, asked: Vector) -> tuple[Vector, Vector]:
+    """Standard uncertainties, up to the scatter of the residuals, of the parameters `asked`, else NaN; correlations of these."""
+    u, known = np.full(len(end.at), math.nan), np.flatnonzero(~end.held[asked])
+    correlation = np.full((len(asked), len(asked)), math.nan)
+    if len(known):
+        within = np.searchsorted(free, asked[known])
+        u[asked[known]], correlation[np.ix_(known, known)] = spread(end.triangle[:, free], end.lost, within)
+    return u, correlation
 
 
 def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
@@ -111,17 +134,22 @@ def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
     return k**2 * float(psi @ psi) / dof / mean**2
 
 
-def spread(j: Matrix, lost: Matrix) -> tuple[Vector, Matrix]:
-    """The roots of the diagonal of (JᵀJ)⁻¹, and that matrix with ones on its diagonal, by the singular values of J with columns
-    of length 1; NaN for parameters that are not determined."""
+def spread(j: Matrix, lost: Vector, asked: Vector) -> tuple[Vector, Vector]:
+    """The roots of the diagonal of (JᵀJ)⁻¹, and that matrix with ones on its diagonal, of the columns `asked`; NaN for parameters
+    that are not determined."""
     lengths = column_lengths(j)
-    _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
-    kept = s > RANK * s[0] if s[0] > 0 else s > 0
-    root = vt[kept].T / s[kept]
-    inner = column_lengths(root.T)
-    found, together = inner / lengths, np.clip(root @ root.T / np.outer(inner, inner), -1.0, 1.0)
+    if isinstance(j, np.ndarray):
+        _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
+        kept = s > RANK * s[0] if s[0] > 0 else s > 0
+        root = vt[kept].T / s[kept]
+        root = root if len(asked) == len(root) else root[asked]
+        inner, products = column_lengths(root.T), root @ root.T
+    else:
+        products = Normal(of_length_one(j, lengths)).inverse(asked)
+        inner = np.sqrt(np.maximum(products.diagonal(), 1e-300))
+    found, together = inner / lengths[asked], np.clip(products / np.outer(inner, inner), -1.0, 1.0)
     np.fill_diagonal(together, 1.0)
-    unknown = np.any(lost != 0, axis=0) if len(lost) else np.zeros(j.shape[1], bool)
+    unknown = np.any(lost != 0, axis=0)[asked] if len(lost) else np.zeros(len(asked), bool)
     found[unknown] = together[unknown, :] = together[:, unknown] = math.nan
     return found, together
 
@@ -129,18 +157,18 @@ def spread(j: Matrix, lost: Matrix) -> tuple[Vector, Matrix]:
 def require_rows(rows: int, names: Sequence[str]) -> None:
     """AdError where there are fewer residuals than parameters."""
     if rows < len(names):
-        raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {', '.join(names)}",
+        few = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+        raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {few}",
                       help="give more rows, or fewer parameters: ⟦--params NAME=START⟧")
 
 
 # ---------------------------------------------------------------- residuals of a program
 
 class Outputs(NamedTuple):
-    """The outputs at some parameters, one after another, flat; their Jacobian; the status of every row."""
+    """The outputs at some parameters, one after another, flat; their Jacobian."""
 
     values: Array
-    jacobian: Array
-    levels: Array
+    jacobian: Matrix
 
 
 class RowModel:
@@ -158,14 +186,19 @@ class RowModel:
         self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
         self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
 
+    def levels(self, b: Array) -> Array:
+        """The status of every row."""
+        self(b)
+        return self.status[:self.rows]
+
     def __call__(self, b: Array) -> Outputs:
         m, n = len(self.outputs), self.rows
         for column, x in zip(self.parameters.values(), b, strict=True):
             column.fill(x)
-        found, levels = np.empty((1 + len(b), m, self.whole)), np.empty(self.whole)
-        run_arrays(self.kernel, self.inputs, self.whole, [*found[0], *(found[at] for at in self.places), levels], self.jobs)
+        found, self.status = np.empty((1 + len(b), m, self.whole)), np.empty(self.whole)
+        run_arrays(self.kernel, self.inputs, self.whole, [*found[0], *(found[at] for at in self.places), self.status], self.jobs)
         flat = found[:, :, :n].reshape(1 + len(b), m * n)
-        return Outputs(flat[0], flat[1:].T, levels[:n])
+        return Outputs(flat[0], flat[1:].T)
 
     def row_of(self, i: int) -> int:
         """The row that an element of the flat outputs is from."""
@@ -181,26 +214,52 @@ class TensorModel:
     for each input that is no parameter."""
 
     def __init__(self, task: Task, begins: Mapping[str, Begin], points: Sequence[Mapping[str, Any]], jobs: int | None) -> None:
-        from adcli.answers.evaluation import computation
+        from adcli.answers.evaluation import callable_program, computation
         from adcli.input.arrays import given
+        from adcli.lang.simplify.simplify import simplify
         self.task, self.begins, self.points = task, begins, points
-        self.compute, self.given = computation(task, jobs, None), given
-        self.ends = np.zeros(len(points), int)
+        self.given, self.ends = given, np.zeros(len(points), int)
+        self.sparse = self.sparse_functions()
+        if self.sparse:
+            self.compute = callable_program(task, simplify(task.primal), list(begins), jobs, None)
+            return
+        self.compute = computation(task, jobs, None)
         require_room(f"a Jacobian of {len(points):,} rows", COPIES * 8 * len(points) * start_of(begins).values.size)
 
+    def sparse_functions(self) -> list[VectorFunction]:
+        """The outputs of each row as functions of the parameters, if there are many parameters and the Jacobian is sparse."""
+        b = start_of(self.begins).values
+        if len(b) <= MOST_DENSE:
+            return []
+        start = self.whole(b, 0)
+        fixed = {name: x for name, x in start.items() if name not in self.begins}
+        first = vector_function(self.task.primal, list(self.begins), fixed, start)
+        if isinstance(first.jac(b), np.ndarray):
+            return []
+        return [first, *(first.elsewhere(self.whole(b, k)) for k in range(1, len(self.points)))]
+
+    def levels(self, b: Array) -> Array:
+        """The status of every row."""
+        return np.array([float(self.compute(self.whole(b, k))[1]) for k in range(len(self.points))])
+
     def __call__(self, b: Array) -> Outputs:
+        if self.sparse:
+            from scipy.sparse import vstack
+            rows = [f.values_and_jacobian(b) for f in self.sparse]
+            self.ends = np.cumsum([len(values) for values, _ in rows])
+            return Outputs(np.concatenate([values for values, _ in rows]), vstack([j for _, j in rows], format="csr"))
         found = [self.results(b, k) for k in range(len(self.points))]
         values = [np.concatenate([np.ravel(v) for v in vs]) for vs, _, _ in found]
         self.ends = np.cumsum([len(v) for v in values])
         blocks = [np.concatenate([np.reshape(matrices[v, x], (np.size(value), -1)) for x in self.begins], axis=1)
                   for vs, matrices, _ in found for v, value in zip(self.task.signature.outputs, vs, strict=True)]
-        return Outputs(np.concatenate(values), np.concatenate(blocks), np.array([float(level) for _, _, level in found]))
+        return Outputs(np.concatenate(values), np.concatenate(blocks))
 
     def results(self, b: Array, k: int) -> tuple[Sequence[Any], dict[tuple[str | None, str], Any], int]:
         """The outputs of a row, their derivatives, the status."""
         results, level = self.compute(self.whole(b, k))
         m = len(self.task.signature.outputs)
-        keys = [(c.of, c.wrt[0]) for c in self.task.signature.derived]
+        keys = [] if self.sparse else [(c.of, c.wrt[0]) for c in self.task.signature.derived]
         return results[:m], dict(zip(keys, results[m:], strict=True)), level
 
     def whole(self, b: Array, k: int) -> dict[str, Any]:
@@ -242,17 +301,28 @@ class Fit(NamedTuple):
         def compute(b: Array) -> tuple[Array, Array]:
             found = self.model(b)
             with np.errstate(all="ignore"):
-                return (found.values - self.observed) * factor, found.jacobian * factor[:, None]
+                return (found.values - self.observed) * factor, times(found.jacobian, factor)
         return Residuals(compute, largest(compared * factor), unit)
 
-    def made(self, loss: Loss, absolute: bool, most: int) -> Fitted:
-        """The fit. AdError where there are fewer residuals than parameters, NotFinite where the start has none."""
+    def asked(self, names: Sequence[str] | None) -> Vector:
+        """Numbers of the parameters that uncertainties are asked for, by names of inputs: by default all, if they are few."""
+        of = components_of(self.begins)
+        if names is None:
+            return np.arange(of.n if of.n <= MOST_REPORTED else 0)
+        for name in names:
+            if name not in of.names:
+                raise unknown_name("parameter", name, of.names)
+        return np.flatnonzero(of.repeated([name in names for name in of.names]))
+
+    def made(self, loss: Loss, absolute: bool, most: int, uncertain: Sequence[str] | None = None) -> Fitted:
+        """The fit, with uncertainties of some parameters. AdError where there are fewer residuals than parameters, NotFinite
+        where the start has none."""
         require_rows(len(self.observed), self.start.names)
-        start, again = self.start, PASSES
+        start, again, asked = self.start, PASSES, self.asked(uncertain)
         while True:
             residuals = self.residuals(start.values)
             require_scale(loss, largest(residuals(start.values)[0]) * residuals.unit)
-            found, again = fitted(residuals, start, loss, absolute, most), again - 1
+            found, again = fitted(residuals, start, loss, absolute, most, asked), again - 1
             if not again or not 0 < largest(found.residuals) < VANISHING * residuals.unit:
                 return replace(found, start=self.start)
             start = start._replace(values=found.values)   # squares have underflowed in the unit of the start

@@ -1,4 +1,5 @@
-"""The way to the least squares: SciPy's solvers with an exact Jacobian, then Gauss-Newton steps to the last digits.
+"""The way to the least squares: SciPy's solvers with an exact Jacobian, that of Levenberg and Marquardt where it is sparse, then
+Gauss-Newton steps to the last digits.
 
 Residuals r_i(b), i < n, are already divided by their standard uncertainties; J = ∂r_i/∂b_j. With a loss ρ the cost is
 C²·½Σρ((r_i/C)²), C being `f_scale`; ψ = r·ρ' is its derivative by r, and the cost is that of least squares where ρ(z) = z.
@@ -8,14 +9,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.lang.ir.errors import missing
-from adcli.solvers.vectors import Vector
+from adcli.solvers.levenberg import LocalModel, levenberg
+from adcli.solvers.linear import Normal, column_lengths, entries, over, times
+from adcli.solvers.vectors import Vector, dense
 
-Matrix = np.ndarray
+Matrix = Any
+"""A dense array, or a sparse one where there are many parameters of which each residual depends on few."""
 Influence = Callable[[Vector], tuple[Vector, Vector]]
 """ρ' and ρ'' of a loss at z."""
 
@@ -90,7 +96,8 @@ class Residuals:
     def checked(self, b: Vector) -> tuple[Vector, Matrix]:
         """r and J. NotFinite where they are not."""
         r, j = self(b)
-        if not all(np.isfinite(x).all() for x in self.triangular(b)) and not (np.isfinite(r).all() and np.isfinite(j).all()):
+        small = map(entries, self.triangular(b))
+        if not all(np.isfinite(x).all() for x in small) and not (np.isfinite(r).all() and np.isfinite(entries(j)).all()):
             raise NotFinite(b.copy())
         return r, j
 
@@ -115,7 +122,7 @@ class Loss(NamedTuple):
             return r, j
         psi, slope = self.influence(r)
         root = np.sqrt(np.maximum(slope, EPS))
-        return psi / root, j * root[:, None]
+        return psi / root, times(j, root)
 
 
 class Start(NamedTuple):
@@ -131,9 +138,11 @@ class Start(NamedTuple):
         return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
 
-class End(NamedTuple):
-    """Where a solver has ended: the point; how many residuals there are, and their length; R of J = QR; which parameters are held
-    by a bound; the step that Gauss and Newton would take from there, and how far it would move the residuals."""
+@dataclass(frozen=True, eq=False)
+class End:
+    """Where a solver has ended: the point; how many residuals there are, and their length; R of J = QR, or J if it is sparse;
+    which parameters are held by a bound; the step that Gauss and Newton would take from there, and how far it would move the
+    residuals."""
 
     at: Vector
     rows: int
@@ -145,6 +154,11 @@ class End(NamedTuple):
     cost: float
     solver: str
     saddle: bool = False
+
+    @cached_property
+    def lost(self) -> Vector:
+        """Directions of the parameters that are not held along which no residual changes, a row each."""
+        return null_space(self.triangle[:, np.flatnonzero(~self.held)])
 
     def converged(self, size: float) -> bool:
         """True if this is no saddle, and the step is none: next to the scatter of the residuals, next to the parameters, or next
@@ -163,10 +177,10 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
     The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
     follow, from its end and from the start, and the best end counts. From a saddle the way goes on downhill.
     """
-    residuals.checked(start.values)
+    sparse = not isinstance(residuals.checked(start.values)[1], np.ndarray)
     ends: list[End] = []
     fault: NotFinite | None = None
-    for method, again in attempts(start, loss):
+    for method, again in [("levenberg", False)] if sparse else attempts(start, loss):
         begin = ends[-1].at if again and ends else start.values
         try:
             end = polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss, method)
@@ -175,7 +189,7 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
             fault = fault or error
             continue
         best = min(ends, key=lambda e: e.cost)
-        if best.converged(residuals.size) and len(independent(best)) == len(start.names):
+        if best.converged(residuals.size) and (sparse or not best.lost.any()):
             return best, fault.at if fault else None
     if not ends:
         assert fault is not None
@@ -191,9 +205,9 @@ def off_saddles(residuals: Residuals, start: Start, end: End, loss: Loss, most: 
         below = solved(residuals, start._replace(values=np.clip(end.at + down, start.low, start.high)), loss, "trf", most)
         following = polished(residuals, start, below, loss, end.solver)
         if not following.cost < end.cost:
-            return end._replace(saddle=True)
+            return replace(end, saddle=True)
         end = following
-    return end._replace(saddle=downwards(residuals, start, end, loss) is not None)
+    return replace(end, saddle=downwards(residuals, start, end, loss) is not None)
 
 
 def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vector | None:
@@ -205,8 +219,9 @@ def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vecto
     free = np.flatnonzero(~end.held)
     if not 0 < len(free) <= MOST_CURVED:
         return None
-    lengths = column_lengths(end.triangle[:, free])
-    _, s, vt = np.linalg.svd(end.triangle[:, free] / lengths, full_matrices=False)
+    triangle = dense(end.triangle[:, free])
+    lengths = column_lengths(triangle)
+    _, s, vt = np.linalg.svd(triangle / lengths, full_matrices=False)
     kept = s > RANK * s[0]
     d = np.zeros((len(end.at), int(kept.sum())))
     d[free] = vt[kept].T / s[kept] / lengths[:, None]
@@ -238,11 +253,16 @@ def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
 
 
 def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: int) -> Vector:
-    """Where a method of SciPy ends."""
+    """Where a method ends: one of SciPy, or that for sparse Jacobians."""
     try:
         from scipy.optimize import least_squares
     except ImportError:
         raise missing("a fit", "scipy") from None
+    if method == "levenberg":
+        def at(b: Vector) -> LocalModel:
+            r, j = residuals(b)
+            return LocalModel(cost(r, loss), *loss.modified(r, j))
+        return levenberg(at, start.values, start.low, start.high, most)
     # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
     options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
         "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}
@@ -269,8 +289,9 @@ def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: in
 def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
     """From near a minimum by full steps of Gauss and Newton, as long as these become shorter; parameters stay within bounds."""
     end, length = ended(residuals, start, at, loss, solver), math.inf
+    least = 0.0 if isinstance(end.triangle, np.ndarray) else TOLERANCE * end.length
     for _ in range(MOST_STEPS):
-        if not 0 < end.moved < length or not np.isfinite(end.step).all():
+        if not least < end.moved < length or not np.isfinite(end.step).all():
             break
         new = np.clip(end.at + end.step, start.low, start.high)
         if np.array_equal(new, end.at):
@@ -283,13 +304,6 @@ def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver:
             break
         end, length = following, end.moved
     return end
-
-
-def independent(end: End) -> list[int]:
-    """The parameters that are held, or have an influence of their own."""
-    free = np.flatnonzero(~end.held)
-    lost = null_space(end.triangle[:, free])
-    return [i for i in range(len(end.at)) if end.held[i] or not any(d[np.searchsorted(free, i)] for d in lost)]
 
 
 def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
@@ -343,31 +357,31 @@ def cost(r: Vector, loss: Loss) -> float:
 def triangular(r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
     """Qᵀr and QᵀJ for the Q of [J r] = QR: few rows, with the lengths and products of the many, which are all that the method of
     least squares asks for. Many rows are taken a block at a time, as far as they lie in the cache."""
+    if not isinstance(j, np.ndarray):
+        return r, j
     a = np.column_stack([j, r])
     rows, columns = a.shape
     whole = rows // BLOCK
     if whole > 1 and columns < BLOCK // 4:
-        blocks: Matrix = np.linalg.qr(a[:whole * BLOCK].reshape(whole, BLOCK, columns), mode="r")   # type: ignore[assignment]
+        blocks: Matrix = np.linalg.qr(a[:whole * BLOCK].reshape(whole, BLOCK, columns), mode="r")
         a = np.concatenate([blocks.reshape(-1, columns), a[whole * BLOCK:]])
-    found: Matrix = np.linalg.qr(a, mode="r")   # type: ignore[assignment]
+    found: Matrix = np.linalg.qr(a, mode="r")
     return found[:, -1], found[:, :-1]
 
 
 def shortest_solution(j: Matrix, r: Vector) -> Vector:
     """The least squares solution of j x = r with columns of j scaled to length 1, the shortest where there are many."""
     lengths = column_lengths(j)
+    if not isinstance(j, np.ndarray):
+        return Normal(of_length_one(j, lengths)).least_squares(r) / lengths
     u, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
     kept = s > RANK * s[0] if len(s) else s > 0
     return (vt[kept].T @ ((u[:, kept].T @ r) / s[kept])) / lengths
 
 
-def column_lengths(j: Matrix) -> Vector:
-    """The lengths of columns, 1 for those that are zero; without overflow or underflow of their squares."""
-    largest = np.abs(j).max(axis=0, initial=0.0)
-    largest[largest == 0] = 1.0
-    found: Vector = largest * np.linalg.norm(j / largest, axis=0)
-    found[found == 0] = 1.0
-    return found
+def of_length_one(j: Matrix, lengths: Vector) -> Matrix:
+    """A sparse matrix with its columns divided by their lengths."""
+    return over(j, np.ones(j.shape[0]), lengths)
 
 
 def null_space(j: Matrix) -> Matrix:
@@ -377,10 +391,12 @@ def null_space(j: Matrix) -> Matrix:
     if p == 0:
         return np.zeros((0, 0))
     lengths = column_lengths(j)
-    _, s, vt = np.linalg.svd(j / lengths, full_matrices=True) if j.shape[0] < p else np.linalg.svd(j / lengths,
-                                                                                                full_matrices=False)
-    rank = int((s > RANK * s[0]).sum()) if s[0] > 0 else 0
-    basis = reduced(vt[rank:])
+    if isinstance(j, np.ndarray):
+        _, s, vt = np.linalg.svd(j / lengths, full_matrices=j.shape[0] < p)
+        found = vt[int((s > RANK * s[0]).sum()) if s[0] > 0 else 0:]
+    else:
+        found = Normal(of_length_one(j, lengths)).lost()
+    basis = reduced(found)
     basis[np.abs(basis) < 1e-6] = 0.0
     basis /= lengths
     return np.array([d / d[np.flatnonzero(d)[0]] for d in basis]).reshape(len(basis), p)

@@ -12,10 +12,15 @@ from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.solvers import explain_failure
+from adcli.solvers.linear import entries, finite_rows
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20
 """Rows that are asked for what is not smooth there."""
+MOST_TOLD = 20
+"""Parameters at bounds, or in a sentence, that are named."""
+FEW_FREE = 3
+"""Parameters for each direction that is free, from which on the freedom is one of all together."""
 ASKED_ROWS = 5
 """Rows in which `why` is asked for a parameter without influence."""
 
@@ -28,7 +33,7 @@ def point(fit: Fit, b: np.ndarray, row: int) -> dict[str, Any]:
 def worst_row(fit: Fit, b: np.ndarray) -> int:
     """The first row of which something is not finite; 0 where there are none."""
     found = fit.model(b)
-    bad = np.flatnonzero(~(np.isfinite(found.values) & np.isfinite(found.jacobian).all(axis=1)))
+    bad = np.flatnonzero(~(np.isfinite(found.values) & finite_rows(found.jacobian)))
     return fit.model.row_of(int(bad[0])) if len(bad) else 0
 
 
@@ -57,12 +62,21 @@ def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
 
 def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
     """Notes that a reader of the answer needs."""
-    for name, bound in found.held.items():
+    for name, bound in list(found.held.items())[:MOST_TOLD]:
         yield f"note: {name} is held by its bound {bound!r}: it has no uncertainty, and the others are those with it fixed"
-    for directions in connected(found.undetermined):
+    if len(found.held) > MOST_TOLD:
+        yield f"note: {len(found.held) - MOST_TOLD} more are held by their bounds"
+    groups = connected(found.undetermined)
+    if free := [d for directions in groups if is_gauge(directions) for d in directions]:
+        yield f"note: {gauge_of(free)}"
+    for directions in groups:
+        if is_gauge(directions):
+            continue
         yield f"note: {said_of(directions)}"
         if len(directions[0].moves) == 1:
             yield from no_influence(fit, task, found.values, directions[0].moves)
+    if left := len(found.names) - len(found.reported):
+        yield f"note: the standard uncertainties of {plural(left, 'parameter')} are left out"
     if found.dof == 0 and not found.absolute:
         yield "note: as many parameters as residuals: there are no degrees of freedom, and no uncertainties"
     if not found.converged:
@@ -92,12 +106,12 @@ def beyond(fit: Fit, found: Fitted) -> np.ndarray | None:
     if found.next is None or not np.isfinite(found.next).all():
         return None
     there = fit.model(found.next)
-    return None if np.isfinite(there.values).all() and np.isfinite(there.jacobian).all() else found.next
+    return None if np.isfinite(there.values).all() and np.isfinite(entries(there.jacobian)).all() else found.next
 
 
 def not_smooth(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
     """Where the outputs are not smooth in the parameters, so that there may be no minimum, and uncertainties mean little."""
-    levels = fit.model(found.values).levels
+    levels = fit.model.levels(found.values)
     rough = np.flatnonzero(levels).tolist()
     if not has_tensors(task.primal):
         rough = [i for i in rough[:ROUGH_ROWS] if depends(task, fit.begins, point(fit, found.values, i))]
@@ -128,6 +142,22 @@ def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
     return found
 
 
+def is_gauge(directions: Sequence[NullDirection]) -> bool:
+    """True if few directions move many elements of tensors: the model depends on these relative to one another only, as pictures
+    do not tell where a scene and its cameras are in space."""
+    moved = {name for d in directions for name in d.moves}
+    return len(moved) >= FEW_FREE * len(directions) and all(name.endswith(")") for name in moved)
+
+
+def gauge_of(directions: Sequence[NullDirection]) -> str:
+    """Sentence on the freedom of many elements together."""
+    moved = {name for d in directions for name in d.moves}
+    tensors = dict.fromkeys(name.partition("(")[0] for name in directions[0].names if name in moved)
+    many = f"{len(moved):,} elements of {', '.join(tensors)}"
+    return (f"gauge freedom: {many} can be moved together in {plural(len(directions), 'direction')} without a change of any"
+            " residual; they are determined up to that, and have no standard uncertainties")
+
+
 def said_of(directions: Sequence[NullDirection]) -> str:
     """Sentence on directions that are connected: parameters that can only be had together, with the one sum of
     them that the data determine, or with the moves that change nothing where there are several such sums."""
@@ -136,6 +166,9 @@ def said_of(directions: Sequence[NullDirection]) -> str:
     if len(names) == 1:
         return f"{names[0]} has no influence: no residual changes with it here"
     together = f"{', '.join(names[:-1])} and {names[-1]} can only be had together"
+    if len(names) > MOST_TOLD:
+        first = ", ".join(names[:6])
+        return f"{len(names):,} parameters, {first}, …, can only be had together: {plural(len(directions), 'direction')} are free"
     if len(names) == len(directions) + 1:
         alone = "neither alone" if len(names) == 2 else "none alone"
         return f"{together}: here the data determine {determined(directions, names)}, and {alone}"

@@ -63,7 +63,9 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
         if np.ndim(begin.value):
             from adcli.output.tensors import result_lines
             lines += [(line, "") for line in result_lines(name, values[name], number, False)]
-            lines += [(f"# {line}", "") for line in result_lines(f"u_{name}", uncertainties[name], lambda x: f"{x:.3g}", False)]
+            if np.isfinite(uncertainties[name]).any():
+                known = result_lines(f"u_{name}", uncertainties[name], lambda x: f"{x:.3g}", False)
+                lines += [(f"# {line}", "") for line in known]
             continue
         finite = math.isfinite(begin.low) or math.isfinite(begin.high)
         range_ = f" in [{number(begin.low)}, {number(begin.high)}]" if finite else ""
@@ -71,14 +73,15 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
     width = max(len(left) for left, right in lines if right) if any(right for _, right in lines) else 0
     yield "".join(f"{left:{width}}{right}\n" if right else f"{left}\n" for left, right in lines)
     yield "".join(f"# {name} = {x}\n" for name, x in figures(told, number))
-    if 1 < len(fit.names) <= MOST_CORRELATED:
+    names = fit.reported_names
+    if 1 < len(names) <= MOST_CORRELATED:
         yield "# correlation coefficients:\n"
         cells = [[coefficient(x) for x in row[:i + 1]] for i, row in enumerate(fit.correlation)]
-        width = 2 + max(map(len, [*fit.names, *(c for row in cells for c in row)]))
-        beside = len(fit.names) if columns is None else max(1, (columns - 2) // width - 1)
-        for k in range(0, len(fit.names), beside):
-            yield f"# {'':{width}}{''.join(f'{n:>{width}}' for n in fit.names[k:k + beside])}\n"
-            for name, row in zip(fit.names[k:], cells[k:], strict=True):
+        width = 2 + max(map(len, [*names, *(c for row in cells for c in row)]))
+        beside = len(names) if columns is None else max(1, (columns - 2) // width - 1)
+        for k in range(0, len(names), beside):
+            yield f"# {'':{width}}{''.join(f'{n:>{width}}' for n in names[k:k + beside])}\n"
+            for name, row in zip(names[k:], cells[k:], strict=True):
                 yield f"# {name:{width}}{''.join(f'{c:>{width}}' for c in row[k:k + beside])}\n"
 
 
@@ -96,6 +99,8 @@ def worth(fit: Fitted, name: str, u: float) -> str:
         return "at its bound"
     if any(name in d.moves for d in fit.undetermined):
         return "not determined"
+    if name not in fit.reported_names:
+        return "uncertainty not asked for"
     return "± unknown" if math.isnan(u) else f"± {u:.3g}"
 
 
@@ -126,16 +131,16 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
     def known(x: float) -> object:
         return json_number(float(x), number) if math.isfinite(x) else None
 
-    names, s = fit.names, fit.start
+    names, reported, s = fit.names, fit.reported_names, fit.start
     entries = zip(names, fit.values, fit.uncertainties, s.values, s.low, s.high, strict=True)
     return {
         "at": {n: json_tensor(x, number) if np.ndim(x) else json_number(x, number) for n, x in at.items()},
         "params": {n: {"value": known(x), "uncertainty": known(u), "start": known(at), "low": known(low), "high": known(high)}
                    for n, x, u, at, low, high in entries},
-        "correlation": {n: {m: known(r) for m, r in zip(names, row, strict=True)}
-                        for n, row in zip(names, fit.correlation, strict=True)},
-        "covariance": {n: {m: known(r) for m, r in zip(names, row, strict=True)}
-                       for n, row in zip(names, fit.covariance, strict=True)},
+        "correlation": {n: {m: known(r) for m, r in zip(reported, row, strict=True)}
+                        for n, row in zip(reported, fit.correlation, strict=True)},
+        "covariance": {n: {m: known(r) for m, r in zip(reported, row, strict=True)}
+                       for n, row in zip(reported, fit.covariance, strict=True)},
         "residuals": len(fit.residuals), "dof": fit.dof, "chi2": known(fit.chi2), "residual_sd": known(fit.residual_sd),
         "sigma": "absolute" if fit.absolute else "relative", "loss": fit.loss.name, "cost": known(fit.cost),
         "converged": fit.converged, "evaluations": fit.evaluations, "solver": fit.solver,
@@ -147,8 +152,10 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
 def table(told: Answered, number: Number, separator: str) -> str:
     """A row for each parameter, with its correlation coefficients."""
     fit, s = told.fit, told.fit.start
-    head = ["param", "value", "uncertainty", "start", "low", "high", *(f"corr_{n}" for n in fit.names)]
-    entries = zip(fit.names, fit.values, fit.uncertainties, s.values, s.low, s.high, fit.correlation, strict=True)
+    head = ["param", "value", "uncertainty", "start", "low", "high", *(f"corr_{n}" for n in fit.reported_names)]
+    correlation = np.full((len(fit.names), len(fit.reported)), math.nan)
+    correlation[fit.reported] = fit.correlation
+    entries = zip(fit.names, fit.values, fit.uncertainties, s.values, s.low, s.high, correlation, strict=True)
     body = [[n, *map(number, (x, u, at, low, high)), *map(number, row)] for n, x, u, at, low, high, row in entries]
     return csv_text(head, *body, separator=separator)
 

@@ -42,6 +42,20 @@ def largest(matrix: Any, axis: int) -> Vector:
     return np.asarray(found).ravel()
 
 
+def finite_rows(matrix: Any) -> Vector:
+    """Of each row, True if its numbers are finite."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(np.isfinite(matrix).all(axis=1))
+    found = np.ones(matrix.shape[0], bool)
+    found[places(matrix)[0][~np.isfinite(matrix.data)]] = False
+    return found
+
+
+def times(matrix: Any, rows: Vector) -> Any:
+    """A matrix with its rows multiplied by numbers."""
+    return matrix * rows[:, None] if isinstance(matrix, np.ndarray) else scaled(matrix, np.ones(matrix.shape[1]), rows)
+
+
 def over(matrix: Any, rows: Vector, columns: Vector | None = None) -> Any:
     """A matrix with its rows, and columns, divided by numbers."""
     if isinstance(matrix, np.ndarray):
@@ -198,3 +212,13 @@ class Normal:
             if len(lost) < count or count >= min(self.n, MOST_LOST):
                 return np.asarray(lost)
             count *= 2
+
+    def inverse(self, where: Vector) -> Vector:
+        """Rows and columns `where` of (JᵀJ)⁻¹ on what is orthogonal to the directions that are lost."""
+        lost, parts = self.lost(), []
+        for some in np.array_split(where, -(-len(where) // BLOCK)):
+            right = np.zeros((self.n, len(some)))
+            right[some, np.arange(len(some))] = 1.0
+            found = self.solve(right - lost.T @ (lost @ right))
+            parts.append((found - lost.T @ (lost @ found))[where])
+        return np.concatenate(parts, axis=1)
