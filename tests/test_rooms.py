@@ -31,6 +31,7 @@ TESTED_AS = {
     "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
     "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/lower/test_counterparts.py": ("lang/lower/definitions",),
+    "lang/lower/test_calls.py": ("lang/lower/function_body", "lang/lower/slices"),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),

@@ -130,10 +130,6 @@ def results(scope: EquationScope, s: TupleAssign) -> list[Node]:
     node, context, wanted = bare(s.values[0]), scope.context, len(s.targets)
     if len(s.values) != 1 or type(node) is not Call or node.name in scope.env:
         raise count_fault(context, s)
-    if node.name in context.tensors:
-        names = ", ".join(t.text for t in s.targets)
-        raise context.fault(f"'{node.name}' is a function of tensors, which gives them whole", node,
-                            f"write ({names}) = {node.name}(...) with the names of tensors, outside of a loop")
     if node.name == "dup" and "dup" not in context.functions:
         scope.check_count(node, 1, 1)
         scope.check_results(node, 2, wanted)

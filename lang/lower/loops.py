@@ -23,7 +23,7 @@ from adcli.lang.lower.desugar import Ending, flat
 from adcli.lang.lower.index_conditions import pieces_where
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
 from adcli.lang.lower.reductions import Made, common_guards, kept_points
-from adcli.lang.lower.scope import POISON, EquationScope, node_name
+from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
@@ -90,11 +90,13 @@ def one_by_one(scope: EquationScope, statements: Sequence[TensorAssign], history
     first, more = statements[0], history is not None
     own = [elements_written(scope, first, d, sizes) for d in range(len(first.subscripts or ()))]
     begun = {d: interval[1] for d, interval in enumerate(own) if interval is not None}
+    single = {d for d, interval in enumerate(own) if interval is not None and interval[1] - interval[0] == NEXT}
     if first.target.text in scope.env or any(c.kind == "shape" for s in statements for c in s.clauses):
         begun = {}
     for d in sorted({*begun, *([history.place] if history else [])}):
         intervals = [each for s in statements if (each := elements_written(scope, s, d, sizes)) is not None]
-        more = more or any(goes_beyond(low, high, begun[d]) for low, high in intervals)
+        more = more or any(goes_beyond(low, high, begun[d]) or (d in single and not never_negative(begun[d] - high))
+                           for low, high in intervals)
         for low, high in sorted(intervals, key=lambda each: each[1] - each[0] != NEXT):   # single elements first
             known = history.along[d] if history is not None and d < len(history.along) else ()
             if high - low == NEXT or not known or goes_beyond(low, high, extent_over(known)):
@@ -198,21 +200,13 @@ class LoopScope(EquationScope):
     def size_of_step(self, token: Token) -> Affine:
         return self.outer.size_of_step(token)
 
-    def too_early(self, node: Call) -> AdError:
-        if node.name not in self.context.tensors:
-            return super().too_early(node)
-        read = {t.name if isinstance(t, Call) else t.text for n in node.args for t in postorder(n) if isinstance(t, Call | Token)}
-        help = f"give its result a name before the loop: C = {self.context.text(node)}" \
-            if read.isdisjoint({self.step, *self.histories, *self.outer.tensors.histories}) else \
-            f"write its statements in the loop, with {self.step} as the first subscript of what they assign"
-        return self.context.fault(f"'{node.name}' is a function of tensors, and a loop calls none", node_name(node), help)
-
 
 class Loop:
     """One loop being lowered."""
 
-    def __init__(self, outer: EquationScope, s: For) -> None:
+    def __init__(self, outer: EquationScope, s: For, for_until: Collection[str] = ()) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
+        self.for_until = for_until   # what only the condition reads
         self.scope = LoopScope(outer, s.step.text)
         self.step = Index(s.step.text)
         self.low, self.high = header(outer, s, outer.size_of_step)
@@ -340,6 +334,13 @@ class Loop:
             else:
                 assert fault is not None
                 raise fault
+
+    def found_shapes(self) -> dict[str, tuple[Affine, ...]]:
+        """The shapes of what it assigns, before its statements are lowered."""
+        for name in self.names:
+            self.enter(name)
+        self.shapes()
+        return {name: shape_of(self.scope.histories[name]) for name in self.names}
 
     def extent(self, name: str) -> Affine:
         """The elements of a history that nothing wrote before."""
@@ -517,7 +518,7 @@ class LoopStatement(TensorStatement):
         last = min(offsets) if loop.s.down else max(offsets)
         if steps < last if loop.s.down else steps > last:
             raise self.not_yet(a, place, last)
-        if steps == last and self.name != loop.done:
+        if steps == last and self.name != loop.done and self.name not in loop.for_until:
             loop.read.add(a.tensor)
 
     def not_yet(self, a: Access, place: int, last: int) -> AdError:

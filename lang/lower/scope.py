@@ -8,13 +8,14 @@ is folded here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.limits import LIMIT, Allowance, quantity
+from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_functions import PARTIALS
@@ -56,6 +57,21 @@ POISON = Var("?")
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class CallShapes:
+    """What a call makes of a function: its sizes, what must agree, the shapes of all that it assigns, and the spans of the
+    statements that write a tensor anew, of whose elements before none stays."""
+
+    sizes: Mapping[str, Affine]
+    agreements: Sequence[Agreement]
+    shapes: Mapping[str, tuple[Affine, ...]]
+    anew: Collection[Span | None]
+
+
+DryRun = tuple[Mapping[str, Atom], Collection[Span | None]]
+"""All that a function of tensors assigns, and the spans of statements that write a tensor anew."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Context:
     """What all scopes of a program share. `library` gives the functions that need no definition and are no operations; the
     library's own text has none."""
@@ -72,10 +88,12 @@ class Context:
     allowance: Allowance = field(default_factory=Allowance)   # of the program
     checks: Allowance = field(default_factory=Allowance)      # of definitions, which are checked whether they are called or not
     sizes: dict[str, int] = field(default_factory=dict)  # of functions of tensors, unfolded
-    checked: dict[tuple[object, ...], list[Atom]] = field(default_factory=dict)
+    checked: dict[tuple[object, ...], DryRun] = field(default_factory=dict)   # of functions of tensors, by their arguments
+    local_names: Names = field(init=False)   # for what a call of a function assigns
 
     def __post_init__(self) -> None:
         self.fresh = temporaries(self.tree)
+        self.local_names = Names(self.tree.names)
 
     @property
     def source(self) -> Source:
@@ -441,6 +459,10 @@ class EquationScope(Scope):
     def called(self, node: Node) -> Node:
         """What stands for a call of a function of tensors."""
         return node
+
+    def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
+        """What a function of tensors makes of arguments of these shapes, without its equations."""
+        raise NotImplementedError
 
     def unfold(self, operations: int, node: Call) -> None:
         """Take the operations of a call from the allowance. AdError where they are too many."""

@@ -156,6 +156,9 @@ class MainTensors(MainScope, TensorScope):
         if not definition.tensors or name in context.functions or name in self.declared or name in self.found:
             super().define(definition)
             return
+        if definition.value is not None:   # of one line
+            alone = Assign([token], [definition.value], definition.value.start, definition.end)
+            definition = replace(definition, results=[token], body=[alone], value=None)
         check_signature(context, definition)
         TensorDefinition(context, definition, [], {}, context.checks).program()
         self.note_hidden(token)

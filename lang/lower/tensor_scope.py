@@ -6,7 +6,7 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
@@ -16,6 +16,7 @@ from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
+from adcli.lang.lower.calls import UnfoldedCalls
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import (
     NO_RECURRENCE,
@@ -31,9 +32,10 @@ from adcli.lang.lower.comprehension_body import (
 from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
-from adcli.lang.lower.scope import POISON, Context, EquationScope
+from adcli.lang.lower.scope import POISON, CallShapes, Context, DryRun, EquationScope
 from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
+from adcli.lang.operations.matrix import Boxed
 from adcli.lang.sizes.ranges import Domain, outside
 from adcli.lang.syntax.tree import (
     Assign,
@@ -59,6 +61,7 @@ class TensorScope(EquationScope):
     def __init__(self, context: Context, allowance: Allowance | None = None) -> None:
         super().__init__(context, allowance)
         self.read_wholly: set[str] = set()   # what the last loop assigns and itself reads every element of
+        self.for_until: set[str] = set()     # what only the condition of the last loop reads
         self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
 
     def compute(self, statement: TensorAssign) -> Atom:
@@ -139,16 +142,36 @@ class TensorScope(EquationScope):
         try:
             body: list[Statement] = []
             fresh = Names(self.context.tree.names).fresh
+            statement = self.with_calls(statement)
             for s in statement.body:
                 for part in apart(self, s) if isinstance(s, TupleAssign) else [s]:
                     body += with_determinants(self, part, [statement.step.text], lambda _: fresh("logdet")) \
                         if isinstance(part, TensorAssign) else [part]
-            loop = Loop(self, replace(statement, body=body))
+            loop = Loop(self, replace(statement, body=body), self.for_until)
             found = loop.run()
             self.read_wholly = loop.read
             return found
         except Poisoned:
             return dict.fromkeys((t.text for t in statement.targets), POISON)
+
+    def with_calls(self, loop: For) -> For:
+        """The loop with its calls of functions of tensors unfolded."""
+        calls = UnfoldedCalls(self, [loop.step.text], frozenset(t.text for t in loop.targets),
+                      lambda done: self.shapes_in_loop(replace(loop, body=done, until=None)))
+        for s in loop.body:
+            calls.add(s)
+        count = len(calls.done)
+        until = None if loop.until is None else calls.hoisted(loop.until)
+        self.for_until = {t.text for s in calls.done[count:] for t in targets_of(s)}
+        unfolded = replace(loop, body=calls.done, until=until)
+        if calls.made:
+            self.tensors.histories |= calls.histories(planned(self, [unfolded]))
+        return unfolded
+
+    def shapes_in_loop(self, loop: For) -> dict[str, tuple[Affine, ...]]:
+        """The shapes of what the first statements of a loop assign."""
+        body: list[Statement] = [part for s in loop.body for part in (apart(self, s) if isinstance(s, TupleAssign) else [s])]
+        return Loop(self, replace(loop, body=body)).found_shapes()
 
     def size_of_step(self, token: Token) -> Affine:
         if token.text in self.tensors.sizes:
@@ -164,6 +187,36 @@ class TensorScope(EquationScope):
 
     def given(self, s: Statement) -> list[tuple[Token, Atom]]:
         """Emit a statement that assigns; what its targets get."""
+        if isinstance(s, TensorAssign | TupleAssign):
+            return self.with_calls_before(s)
+        return self.given_alone(s)
+
+    def with_calls_before(self, s: TensorAssign | TupleAssign) -> list[tuple[Token, Atom]]:
+        """Emit a statement behind those that its calls are."""
+        own, calls = {t.text for t in targets_of(s)}, UnfoldedCalls(self)
+        try:
+            calls.add(s)
+        except Poisoned:
+            return [(t, POISON) for t in targets_of(s)]
+        if len(calls.done) == 1:
+            return self.given_alone(calls.done[0])
+        return self.given_together(calls, own)
+
+    def given_together(self, calls: UnfoldedCalls, own: Collection[str] = ()) -> list[tuple[Token, Atom]]:
+        """Emit statements that calls are unfolded into; what the targets get that are the text's `own`."""
+        found = dict[str, tuple[Token, Atom]]()
+        self.tensors.histories |= calls.histories(planned(self, calls.done))
+        inlined = self.tensors.inlined
+        for each in calls.done:
+            self.tensors.inlined = inlined or not any(t.text in own for t in targets_of(each))
+            for token, atom in self.given_alone(each):
+                self.env[token.text] = atom
+                if token.text in own:
+                    found[token.text] = token, atom
+        self.tensors.inlined = inlined
+        return [*found.values()]
+
+    def given_alone(self, s: Statement) -> list[tuple[Token, Atom]]:
         if isinstance(s, TensorAssign):
             return [(s.target, self.compute(s))]
         if isinstance(s, TupleAssign):
@@ -302,6 +355,9 @@ class TensorScope(EquationScope):
         names = [None if t.text == "_" else t.text for t in statement.targets]
         if node.name in self.context.broken:
             return [(t, POISON) for t in statement.targets]
+        if node.name in self.context.below and node.name not in self.context.functions and node.name not in self.context.tensors \
+                and not shape_of(self.env.get(node.name, POISON)):
+            raise self.too_early(node)
         if node.name in self.context.tensors:
             return list(zip(statement.targets, self.tensor_call(node, names), strict=True))
         if is_matrix_call(self, node):
@@ -340,6 +396,15 @@ class TensorScope(EquationScope):
             raise self.in_call(fault, node) from None
         return function.results()
 
+    def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
+        if not self.allowance.allows(operations := self.context.sizes[definition.name.text]):
+            raise self.context.too_long(operations, node, self.allowance.spent)
+        function = TensorDefinition(self.context, definition, [], {}, self.allowance)
+        function.take(node, args)
+        agreements = list(function.tensors.pending)
+        found, anew = function.dry_run(node, args)
+        return CallShapes(function.tensors.sizes, agreements, {name: shape_of(atom) for name, atom in found.items()}, anew)
+
     def in_call(self, fault: AdError, node: Call) -> AdError:
         """A fault that stands in a definition and comes of the arguments of a call says which call."""
         if fault.span is not None and not node.start <= fault.span[0] < node.end:
@@ -352,7 +417,17 @@ class TensorScope(EquationScope):
             return self.read(inner)
         if type(inner) is Token and isinstance(atom := self.env.get(inner.text), Var) and (atom.integer or atom.whole):
             return self.read(inner)
-        return self.value(self.scalar(inner))
+        calls = UnfoldedCalls(self)
+        try:
+            shape = calls.shape_of_value(inner)
+        except Poisoned:
+            return POISON
+        if not shape:
+            return self.value(self.scalar(inner))
+        made = calls.computed(Token("NAME", "a", node.start, node.end), inner, shape)
+        self.given_together(calls)
+        assert isinstance(made, Token)
+        return self.env[made.text]
 
     def called(self, node: Node) -> Node:
         """What a call of a function of tensors gives, as a value that has no name; the innermost calls come first."""
@@ -392,6 +467,11 @@ class TensorFunction(TensorScope):
 
     def lower_call(self, node: Call, args: list[Atom]) -> None:
         """Lower it for a call with these arguments."""
+        self.take(node, args)
+        self.statements()
+
+    def take(self, node: Call, args: list[Atom]) -> None:
+        """Give its parameters and sizes the values that they have in a call."""
         self.tensors.inlined = True
         pairs = list(zip(self.definition.params, args, node.args, strict=True))
         for token, atom, at in pairs:
@@ -401,7 +481,6 @@ class TensorFunction(TensorScope):
             self.bind_sizes(token, atom, at)
         for token, atom, at in pairs:
             self.agree(token, atom, at)
-        self.statements()
 
     def bind(self, token: Token, atom: Atom) -> None:
         if token.text in self.tensors.sizes:
@@ -508,19 +587,26 @@ class TensorDefinition(TensorFunction):
     """
 
     def called_with(self, definition: Def, node: Call, args: list[Atom], names: Sequence[str | None]) -> list[Atom]:
-        key = (definition.name.text, tuple(map(kind, args)))
-        known = self.context.checked.get(key)
-        if known is None:
+        function = TensorDefinition(self.context, definition, [], {}, self.allowance)
+        function.take(node, args)
+        known, _ = function.dry_run(node, args)
+        return [Var(n, True, a.truth, a.shape, a.integer, a.whole) if isinstance(a, Var) else a
+                for a, n in zip([known[t.text] for t in definition.results], names, strict=True)]
+
+    def dry_run(self, node: Call, args: list[Atom]) -> DryRun:
+        """Lower it for a call whose arguments are taken."""
+        key, definition = (self.definition.name.text, tuple(map(kind, args))), self.definition
+        if key not in self.context.checked:
             if not self.allowance.allows(OF_A_STATEMENT * len(definition.body)):
                 raise self.context.too_long(OF_A_STATEMENT * len(definition.body), node, self.allowance.spent)
-            function = TensorDefinition(self.context, definition, [], {}, self.allowance)
             try:
-                function.lower_call(node, args)
+                self.statements()
             except AdError as fault:
                 raise self.in_call(fault, node) from None
-            known = self.context.checked[key] = function.results()
-        return [Var(n, True, a.truth, a.shape, a.integer, a.whole) if isinstance(a, Var) else a
-                for a, n in zip(known, names, strict=True)]
+            first = {e.span: e for e in reversed(self.equations)}
+            anew = [span for span, e in first.items() if isinstance(e.op, Boxed) and e.op.onto is None]
+            self.context.checked[key] = dict(self.env), frozenset(anew)
+        return self.context.checked[key]
 
 
 def kind(atom: Atom) -> tuple[object, ...]:

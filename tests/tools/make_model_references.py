@@ -573,6 +573,154 @@ def gradient_descent(w0, rate, momentum, penalty, x, y, xv, yv, T):
     return ((xv @ w - yv) ** 2).mean()
 
 
+# ---------------------------------------------------------------- functions of slices
+
+@model(y0=between(0.5, 1.5, 3), p=between(0.3, 1.2, 6), h=between(0.1, 0.3), z=data(normal(5, 3)))
+def runge_kutta(y0, p, h, z):
+    def f(y):
+        eaten = p[0] * y[0] * y[1] / (1 + p[1] * y[0])
+        return jnp.stack([p[2] * y[0] * (1 - y[0] / p[3]) - eaten, p[4] * eaten - p[5] * y[1] * y[2], y[1] * y[2] - y[2]])
+
+    def step(y, z):
+        k1 = f(y)
+        k2 = f(y + h / 2 * k1)
+        k3 = f(y + h / 2 * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + f(y + h * k3))
+        return y, ((y - z) ** 2).sum()
+    return lax.scan(step, y0, z)[1].sum()
+
+
+@model(W=normal(3, 4, 2), b=normal(3, 4), V=normal(3, 2, 4), x=normal(2), z=data(normal(2)))
+def layered_steps(W, b, V, x, z):
+    for w, c, v in zip(W, b, V, strict=True):
+        x = x + v @ jnp.tanh(w @ x + c)
+    return ((x - z) ** 2).sum()
+
+
+def forces(r, softening):
+    """The force on each body, of unit masses, from each other one."""
+    d = r[None] - r[:, None]
+    return d / ((d ** 2).sum(-1) + softening)[..., None] ** 1.5
+
+
+@model(r=normal(4, 3), m=between(0.5, 2, 4))
+def pair_forces(r, m):
+    return (jnp.einsum("i,j,ijk->ik", m, m, forces(r, 0.1)) ** 2).sum()
+
+
+@model(q0=normal(3, 2), v0=normal(3, 2, by=0.3), m=between(0.5, 1, 3), h=between(0.05, 0.1), T=fixed(4))
+def symplectic(q0, v0, m, h, T):
+    def step(state, _):
+        q, v = state
+        v = v + h / 2 * jnp.einsum("j,ijk->ik", m, forces(q, 0.05))
+        q = q + h * v
+        return (q, v + h / 2 * jnp.einsum("j,ijk->ik", m, forces(q, 0.05))), None
+    (q, v), _ = lax.scan(step, (q0, v0), None, length=int(T))
+    return (q ** 2 + v ** 2).sum()
+
+
+@model(A=normal(3, 3, by=0.5), q=between(0.5, 1, 3), C=normal(2, 3), r=between(0.5, 1, 2), m0=normal(3), p0=between(0.5, 1, 3),
+       y=data(normal(4, 2)))
+def kalman_step(A, q, C, r, m0, p0, y):
+    def step(state, y):
+        m, P = state
+        u, V = A @ m, A @ P @ A.T + jnp.diag(q ** 2)
+        e, S = y - C @ u, C @ V @ C.T + jnp.diag(r ** 2)
+        G = C @ V
+        X = jnp.linalg.solve(S, G)
+        return (u + e @ X, V - G.T @ X), (jnp.linalg.slogdet(S)[1] + e @ jnp.linalg.solve(S, e)) / 2
+    return lax.scan(step, (m0, jnp.diag(p0 ** 2)), y)[1].sum()
+
+
+@model(k=between(0.5, 2, 3), y0=between(0.3, 1, 3), h=data(between(0.1, 0.2)), z=data(normal(3, 3)))
+def robertson(k, y0, h, z):
+    def f(y):
+        a, b = -k[0] * y[0] + k[2] * y[1] * y[2], k[1] * y[1] ** 2
+        return jnp.stack([a, -a - b, b])
+
+    def step(y, z):
+        x = y
+        for _ in range(3):
+            x = x - jnp.linalg.solve(jnp.eye(3) - h * jax.jacfwd(f)(x), x - y - h * f(x))
+        return x, ((x - z) ** 2).sum()
+    return lax.scan(step, y0, z)[1].sum()
+
+
+@model(y0=normal(2), g=between(0.5, 2), h=between(0.1, 0.3), T=fixed(4))
+def newton_root(y0, g, h, T):
+    def residual(x, y):
+        return x - y - h * jnp.stack([(x[1] + y[1]) / 2, -g * jnp.sin((x[0] + y[0]) / 2)])
+
+    def energy(y):
+        return y[1] ** 2 / 2 - g * jnp.cos(y[0])
+
+    def step(y, _):
+        x = y
+        for _ in range(2):
+            x = x - jnp.linalg.solve(jax.jacfwd(residual)(x, y), residual(x, y))
+        return x, y
+    last, ys = lax.scan(step, y0, None, length=int(T))
+    return sum((energy(y) - energy(y0) + y[0]) ** 2 for y in [*ys, last])
+
+
+@model(Q=normal(2, 3, 2), K=normal(2, 4, 2), V=normal(2, 4, 3), W=normal(2, 3, 2), z=data(normal(3, 2)))
+def attention_heads(Q, K, V, W, z):
+    w = jax.nn.softmax(jnp.einsum("htd,hud->htu", Q, K))
+    return ((jnp.einsum("htu,huc,hca->ta", w, V, W) - z) ** 2).sum()
+
+
+@model(W=normal(2, 4, 3), U=normal(3, 4, 3), b=normal(4, 3), h0=normal(3), c0=normal(3), x=data(normal(4, 2)),
+       y=data(normal(4, 3)))
+def lstm_cell(W, U, b, h0, c0, x, y):
+    def step(state, now):
+        (h, c), (x, y) = state, now
+        a = b + jnp.einsum("i,igj->gj", x, W) + jnp.einsum("k,kgj->gj", h, U)
+        c = sigmoid(a[1]) * c + sigmoid(a[0]) * jnp.tanh(a[2])
+        h = sigmoid(a[3]) * jnp.tanh(c)
+        return (h, c), ((h - y) ** 2).sum()
+    return lax.scan(step, (h0, c0), (x, y))[1].sum()
+
+
+@model(S=between(0.9, 1.1), K=between(0.9, 1.1), sigma=between(0.2, 0.4), rate=between(0.02, 0.06), tau=between(0.5, 1),
+       T=fixed(5))
+def option_lattice(S, K, sigma, rate, tau, T):
+    dt = tau / T
+    up = jnp.exp(sigma * jnp.sqrt(dt))
+    p = (jnp.exp(rate * dt) - 1 / up) / (up - 1 / up)
+
+    def payoff(t):
+        return softplus(20 * (K - S * up ** (2 * np.arange(t + 1) - t))) / 20
+    v = payoff(int(T))
+    for t in range(int(T) - 1, -1, -1):
+        v = jnp.maximum(payoff(t), jnp.exp(-rate * dt) * (p * v[1:] + (1 - p) * v[:-1]))
+    return v[0]
+
+
+@model(w=between(0.1, 0.4, 3), v0=between(0.5, 1), mu=normal(by=0.1), y=data(normal(5)))
+def garch_step(w, v0, mu, y):
+    def step(v, y):
+        e = y - mu
+        v = w[0] + w[1] * e ** 2 + w[2] * v
+        return v, jnp.log(v) / 2 + e ** 2 / (2 * v)
+    return lax.scan(step, v0, y)[1].sum()
+
+
+@model(q0=normal(4), p0=normal(4), k=between(0.5, 1.5), b=between(0.1, 0.5), h=between(0.05, 0.15), T=fixed(4))
+def leapfrog_chain(q0, p0, k, b, h, T):
+    def force(q):
+        e = jnp.diff(q)
+        g = k * e + b * e ** 3
+        return jnp.pad(g, (0, 1)) - jnp.pad(g, (1, 0)) - q * (jnp.arange(4) % 3 == 0)
+
+    def step(state, _):
+        q, p = state
+        p = p + h / 2 * force(q)
+        q = q + h * p
+        return (q, p + h / 2 * force(q)), None
+    (q, p), _ = lax.scan(step, (q0, p0), None, length=int(T))
+    return (q ** 2 + p ** 4).sum()
+
+
 # ---------------------------------------------------------------- numbers
 
 def case(name: str) -> dict[str, Any]:

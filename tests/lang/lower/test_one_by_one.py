@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -98,14 +99,13 @@ def test_a_function_with_a_fault_is_no_further_fault_where_it_is_called(text):
     assert raised.value.line == 1 and not raised.value.more, str(raised.value)
 
 
-@pytest.mark.parametrize(("value", "help"), [
-    ("1 + f(x)", "give its result a name before the loop: C = f(x)"),
-    ("x(i)*f(h(t))", "write its statements in the loop, with t as the first subscript of what they assign")])
-def test_a_loop_calls_no_function_of_tensors_and_says_what_to_do_there(value, help):
+@pytest.mark.parametrize(("value", "said"), [
+    ("1 + f(x)", "'f(x)' is a tensor, and 'h' has no dimensions after 2"),
+    ("x(i)*f(h(t))", "'f(h(t))' is a tensor, and 'h' has no dimensions after 2")])
+def test_an_element_is_no_slice_that_a_function_gives(value, said):
     text = "def f(float(N) x) -> (y) {{ y(i) = 2*x(i) }}\ninput x(N), int32 T\nh(0, i) = x(i)\nfor t in 0:T {{ h(t+1, i) = {} }}"
-    with pytest.raises(AdError, match="'f' is a function of tensors, and a loop calls none") as raised:
+    with pytest.raises(AdError, match=re.escape(said)):
         parse(text.format(value))
-    assert raised.value.help == help
 
 
 def test_a_loop_beyond_the_shape_of_a_first_statement_is_told_a_larger_one():

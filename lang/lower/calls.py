@@ -1,0 +1,155 @@
+"""Calls of functions of tensors that depend on indices or on the step of a loop, unfolded into statements.
+
+`k(t) = f(y(t), p)` becomes the statements of `f`: a parameter is the slice that is given for it, so a read `x(i)` of it reads
+`y(t, i)`; the result is the slice on the left, and every other name gets a fresh one with the indices that it depends on as its
+first subscripts. An argument that is an expression is computed first, element by element. A call that depends on neither index
+nor step is made once, as any call is. Shapes are those of a dry run of the function with arguments of the shapes given.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Var
+from adcli.lang.lower.comprehension_body import dimensions, is_integer, rewritten
+from adcli.lang.lower.function_body import FunctionBody
+from adcli.lang.lower.slices import Shape, Slice, Slices
+from adcli.lang.syntax.tree import (
+    Call,
+    Node,
+    Parens,
+    Statement,
+    TensorAssign,
+    Token,
+    TupleAssign,
+    bare,
+    names_in,
+    names_of,
+    postorder,
+)
+
+
+class UnfoldedCalls(Slices):
+    """The calls in statements of one scope, or of a loop in it with this step, unfolded into `done`."""
+
+    def add(self, s: Statement) -> None:
+        """A statement after those that its calls are."""
+        outer, self.clauses = self.clauses, s.clauses if isinstance(s, TensorAssign | TupleAssign) else ()
+        outer_names, self.index_names = self.index_names, self.indices_of(s)
+        if isinstance(s, TensorAssign) and s.symbol == "=" and self.is_call(s.value) and s.subscripts is not None:
+            self.assign([s.target], [s.subscripts], bare(s.value), s)
+        elif isinstance(s, TupleAssign) and len(s.values) == 1 and self.is_call(s.values[0]):
+            self.assign(s.targets, s.subscripts, bare(s.values[0]), s)
+        elif isinstance(s, TensorAssign):
+            self.done.append(self.filled_statement(replace(s, value=self.hoisted(s.value))))
+        elif isinstance(s, TupleAssign):
+            self.done.append(self.filled_parts(replace(s, values=[self.hoisted(v) for v in s.values])))
+        else:
+            self.done.append(s)
+        self.clauses, self.index_names = outer, outer_names
+
+    def hoisted(self, root: Node) -> Node:
+        """An expression with what stands for its calls, the innermost of which come first."""
+        if not any(map(self.is_call, postorder(root))):
+            return root
+        return rewritten(root, lambda n: None, lambda n: self.value_of(n) if self.is_call(n) else n)
+
+    def value_of(self, node: Node) -> Node:
+        """What stands for the value of a call: a name, an element or a slice."""
+        assert type(node) is Call
+        if not self.varies(node):
+            return self.scope.called(node)
+        return self.unfolded(node, [None])[0].at((), node)
+
+    def assign(self, targets: Sequence[Token], subscripts: Sequence[list[Node] | None], node: Node, s: Statement) -> None:
+        """Assign the results of a call to slices: they are written there in a loop, and copied there else."""
+        assert type(node) is Call and isinstance(s, TensorAssign | TupleAssign)
+        args = Call(node.name, [self.hoisted(a) for a in node.args], node.start, node.end)
+        wanted = [Slice(t.text, nodes or []) if t.text != "_" else None for t, nodes in zip(targets, subscripts, strict=True)]
+        self.check_indices(targets, wanted, args)
+        direct = [to if to is not None and self.may_be_written(to, node) else None for to in wanted]
+        known = [None if to is None else self.rest(to.at((), node), quiet=True) for to in wanted]
+        results = self.unfolded(args, direct)
+        for token, to, own, before, found in zip(targets, wanted, direct, known, results, strict=True):
+            if to is not None:
+                shape = self.rest(found.at((), node)) or ()
+                self.check_shape(to, before, shape, node)
+                if own is None:
+                    self.made.setdefault(to.name, (len(to.subscripts), shape))
+                    more = self.fresh_indices(len(shape), node)
+                    left, right = [*to.subscripts, *more], found.at(more, node)
+                    self.done.append(TensorAssign(token, left or None, "=", right, None, list(s.clauses), s.start, s.end))
+
+    def may_be_written(self, to: Slice, node: Call) -> bool:
+        """Whether a function may write its result, and read it, where it is wanted: in a loop, or in a tensor that is new."""
+        new = bool(self.steps) or (to.name not in self.scope.env and to.name not in self.scope.tensors.histories)
+        return new and self.indices(node) <= {*names_in(*to.subscripts)}
+
+    def check_indices(self, targets: Sequence[Token], wanted: Sequence[Slice | None], node: Call) -> None:
+        """The subscripts on the left are those of the call; the elements of its result follow them."""
+        own, context = self.indices(node), self.context
+        for to in wanted:
+            extra = self.indices(*to.subscripts) - own - {*self.steps} if to is not None else None
+            if to is not None and extra:
+                indices = ", ".join([*self.steps, *sorted(own - {*self.steps})])
+                lefts = [t.text + (f"({indices})" if indices and t.text != "_" else "") for t in targets]
+                left = f"({', '.join(lefts)})" if lefts[1:] else lefts[0]
+                at = next(n for n in to.subscripts if extra & {*names_in(n)})
+                said = f"index '{min(extra)}' is not in the call of '{node.name}', whose result has indices of its own"
+                raise context.fault(said, at, f"write {left} = {context.text(node)} for all elements")
+
+    def check_shape(self, to: Slice, known: Shape | None, shape: Shape, node: Call) -> None:
+        """The slice on the left, where that has a shape already, has that of the result."""
+        if known is not None and len(known) != len(shape):
+            raise self.context.fault(f"'{node.name}' gives {dimensions(len(shape))}, and '{to.name}' has "
+                                     f"{dimensions(len(known))} after {len(to.subscripts)}", node)
+        for d, (old, new) in enumerate(zip(known or shape, shape, strict=True)):
+            self.agree(old, new, f"dimension {d + len(to.subscripts)} of '{to.name}' has %d elements, and '{node.name}' gives %d",
+                       node)
+
+    def unfolded(self, node: Call, targets: Sequence[Slice | None]) -> list[Slice]:
+        """The results of a call, each in the slice that is wanted for it."""
+        scope, definition = self.scope, self.context.tensors[node.name]
+        scope.check_count(node, len(definition.params), len(definition.params))
+        scope.check_results(node, len(definition.results), len(targets))
+        pairs = [self.argument(p, a) for p, a in zip(definition.params, node.args, strict=True)]
+        found = scope.call_shapes(definition, node, [atom for _, atom in pairs])
+        scope.tensors.pending += found.agreements
+        given = {p.text: value for p, (value, _) in zip(definition.params, pairs, strict=True)}
+        wanted = {t.text: to for t, to in zip(definition.results, targets, strict=True) if to is not None}
+        body = FunctionBody(self, self.add, definition, found, given, wanted)
+        body.unfold()
+        return [body.slices[t.text] for t in definition.results]
+
+    def argument(self, param: Token, root: Node) -> tuple[Slice | Node, Atom]:
+        """What a parameter stands for, and a value of its shape for the dry run."""
+        node, scope = bare(root), self.scope
+        for token in names_of(node):   # an input that is read here first
+            if not self.has_meaning(token.text) and not self.indices(token):
+                scope.leaf(token)
+        name = node.name if type(node) is Call else getattr(node, "text", "")
+        atom = scope.env.get(name)
+        whole = isinstance(atom, Var) and (atom.integer or atom.whole)
+        if is_integer(param) and not (isinstance(atom, Var) and atom.shape):
+            if type(node) is Token and node.type == "NUMBER":
+                return node, scope.leaf(node)
+            return Parens(node, node.start, node.end), atom if whole and atom is not None else Var(f"#{name}", True, integer=True)
+        if type(node) is Call and not self.has_meaning(name) and not scope.is_function(name):
+            raise scope.unknown(node)
+        if isinstance(node, Token | Call) and (shape := self.rest(node)) is not None:
+            value = Slice(name, node.args if type(node) is Call else [])
+            return (value if shape else node), Var(None, True, False, shape, whole, False)
+        shape = self.shape_of_value(node)
+        if not isinstance(node, Token):
+            node = self.computed(param, node, shape)
+        return (Slice(node.name, node.args) if shape and type(node) is Call else node), Var(None, True, False, shape)
+
+    def computed(self, param: Token, node: Node, shape: Shape) -> Node:
+        """An argument under a name of its own."""
+        name = self.context.local_names.fresh(param.text)
+        lead, more = self.prefix(self.indices(node), node), self.fresh_indices(len(shape), node)
+        self.made[name] = len(lead), shape
+        target = Token("NAME", name, node.start, node.end)
+        self.done.append(TensorAssign(target, [*lead, *more] or None, "=", self.filled(node, more), None, self.conditions(lead),
+                                      node.start, node.end))
+        return Slice(name, lead).at((), node)
