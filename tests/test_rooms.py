@@ -36,7 +36,7 @@ TESTED_AS = {
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),
     "lang/lower/test_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
-    "lang/simplify/test_sum_order.py": ("lang/simplify/marginal_sums", "lang/simplify/sum_parts"),
+    "lang/simplify/test_sum_order.py": ("lang/simplify/sum_parts",),
     "lang/lower/test_loops.py": (
         "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/printing/loop_plan"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),

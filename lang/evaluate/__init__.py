@@ -17,12 +17,13 @@ from functools import cache
 from typing import Any
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, has_tensors
+from adcli.lang.ir.affine import value
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.precision import Precision
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import Recurrence, at_one_step
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,42 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             from adcli.lang.evaluate.comprehensions import comprehension
             values[e.outs[0]] = comprehension(e, args, sizes, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
         elif isinstance(e.op, Recurrence):
-            from adcli.lang.evaluate.recurrences import recurrence
-            found = recurrence(e, args, dict(sizes.items()), arithmetic, lambda body, at: evaluate(body, at, arithmetic))
-            values.update(zip(e.outs, found, strict=True))
+            values.update(zip(e.outs, _histories(e, args, dict(sizes.items()), arithmetic), strict=True))
         elif isinstance(e.op, MatrixOperation):
             from adcli.lang.evaluate.matrices import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args, e)
     return values
+
+
+def _histories(e: Equation[Recurrence], args: list[Any], sizes: dict[Any, Any], arithmetic: Arithmetic) -> list[Any]:
+    """The values of a recurrence's results, its histories behind the last step: step after step, in each all statements in their
+    order. The meaning is that of the docstring of `adcli.lang.operations.recurrence`, with nothing in it that is quick."""
+    from adcli.lang.evaluate.comprehensions import filled, make_neutral, written
+    from adcli.lang.evaluate.matrices import written_matrices
+    from adcli.lang.operations.reductions import written_out
+    wanted = len(e.outs)
+    (plain,) = written_out(e)
+    op, args = plain.op, [*args[:wanted], *[arithmetic.constant(0.0)] * (len(plain.outs) - wanted), *args[wanted:]]
+    count = len(op.histories)
+    values = {h: filled(a, tuple([value(x, sizes) for x in h.shape]), arithmetic)
+              for h, a in zip(op.histories, args, strict=False)}
+    constants = dict(zip(op.constants, args[count:], strict=True))
+    steps = range(value(op.low, sizes), value(op.high, sizes))
+    for t in reversed(steps) if op.down else steps:
+        for s in op.statements:
+            arithmetic.enter(s)
+            given = [arithmetic.constant(a.value) if isinstance(a, Lit) else values[a] if a in values else constants[a]
+                     for a in s.args]
+            here, known, out = at_one_step(s.op, op.step), {**sizes, op.step: t}, values[s.outs[0]]
+            if isinstance(here, MatrixOperation):
+                written_matrices(s, here, out, given, known, arithmetic)
+                continue
+            if here.onto is None and here.reduction != "=":
+                make_neutral(s, here, out, given, known, arithmetic)
+            written(s, here, out, given, known, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
+    return list(values.values())[:wanted]
 
 
 def _sizes(program: Program, values: dict[Var, Any], arithmetic: Arithmetic) -> dict[str, int]:

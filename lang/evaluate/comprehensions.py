@@ -159,12 +159,16 @@ def _numbers(a: AffineAtom, known: Mapping[Index | str, Any]) -> Any:
             return known[a]
 
 
+def filled(start: Any, shape: tuple[int, ...], arithmetic: ElementArithmetic) -> np.ndarray:
+    """A new array with copies of the elements of a tensor, or of a number."""
+    out = np.empty(shape, np.float64 if is_double(arithmetic) else object)
+    out[...] = start
+    return out
+
+
 def _started(op: Comprehension, args: list[Any], shape: tuple[int, ...], arithmetic: ElementArithmetic) -> np.ndarray:
     """A new array with what the result starts from."""
-    dtype = np.float64 if is_double(arithmetic) else object
-    if op.onto is not None:
-        return np.array(args[op.onto], dtype=dtype)
-    return np.full(shape, arithmetic.constant(NEUTRAL[op.reduction]), dtype=dtype)
+    return filled(arithmetic.constant(NEUTRAL[op.reduction]) if op.onto is None else args[op.onto], shape, arithmetic)
 
 
 def subscripts_at(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, shape: tuple[int, ...], args: list[Any],
