@@ -19,6 +19,7 @@ from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import sizes_at
 from adcli.lang.ir import Param, Var
 from adcli.lang.sizes.binding import shapes
+from adcli.lang.sparsity.element_sparsity import TooManyEdges
 from adcli.task.matrices import ElementMatrix, matrix_by_edges, output_shapes, rows_and_columns
 from adcli.task.native import compiled
 from adcli.task.replays import KeptCode, point_name, words_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
     from adcli.task.verbs import MatrixKind
 
+MOST_FULL = 1 << 20
+"""Entries of a matrix that counts as full where it takes too long to find out which there are."""
 MOST_ELEMENTS = 1 << 25
 """Of all values on the way to entries; beyond, memory could end."""
 
@@ -150,9 +153,9 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     try:
         made = (jacobian_entries if kind == "jacobian" else hessian_entries)(program, wrt)
     except NoStatements as error:
-        return matrix_by_edges(program, at, kind, wrt)._replace(pattern_from=f"element by element: {error.reason}")
+        return by_edges_or_full(program, at, kind, wrt, error.reason)
     if too_many(made, program, at):
-        return matrix_by_edges(program, at, kind, wrt)._replace(pattern_from="element by element: statements have many points")
+        return by_edges_or_full(program, at, kind, wrt, "statements have many points")
     i, j, _ = made.every_place(at)
     if kind == "hessian":
         i, j = np.concatenate([i, j]), np.concatenate([j, i])
@@ -160,6 +163,19 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     row, column = np.divmod(np.unique(i * max(len(columns), 1) + j), max(len(columns), 1))
     ends, listed = np.searchsorted(row, np.arange(len(rows) + 1)).tolist(), column.tolist()
     return ElementMatrix(kind, rows, columns, tuple([tuple(listed[a:b]) for a, b in pairwise(ends)]))
+
+
+def by_edges_or_full(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], reason: str) -> ElementMatrix:
+    """The matrix of `element_matrix` without statements, for a reason: as edges between elements say, or where these are too
+    many a small one with all entries."""
+    try:
+        return matrix_by_edges(program, at, kind, wrt)._replace(pattern_from=f"element by element: {reason}")
+    except TooManyEdges:
+        rows, columns = rows_and_columns(program, at, kind, wrt)
+        if len(rows) * len(columns) > MOST_FULL:
+            raise
+        full = (tuple(range(len(columns))),) * len(rows)
+        return ElementMatrix(kind, rows, columns, full, "all entries: elements are read too often")
 
 
 class EntryHead(NamedTuple):

@@ -183,7 +183,7 @@ class ElementMatrix(NamedTuple):
 @paused()
 def matrix_by_edges(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
-    every input. AdError where the pattern is too large, and where a Hessian is of no one number."""
+    every input. TooManyEdges where these are, AdError where a Hessian is of no one number."""
     from adcli.lang.sparsity.element_sparsity import hessian_elements, jacobian_elements
     if kind == "hessian":
         one_output(program, None)

@@ -64,6 +64,10 @@ def computes_subscripts(program: Program) -> bool:
     return any(o.whole for e in program.equations for o in e.outs)
 
 
+class TooManyEdges(AdError):
+    """There are more edges than memory should hold."""
+
+
 class Edges(NamedTuple):
     """Edges to elements `to` from elements `source`, each of a point of a box."""
 
@@ -169,11 +173,11 @@ class ElementEdges:
         self.require(len(to))
 
     def require(self, count: int) -> None:
-        """AdError where there are too many edges."""
+        """TooManyEdges where these are."""
         self.count += count
         if self.count > MOST_EDGES:
-            raise AdError(f"the sparsity pattern is too large: more than {MOST_EDGES:,} reads of elements",
-                          help="give smaller tensors, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
+            raise TooManyEdges(f"the sparsity pattern is too large: more than {MOST_EDGES:,} reads of elements",
+                               help="give smaller tensors, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧")
 
     def copy(self, out: Var, a: Atom) -> None:
         """Each element of a value depends on that of another, if this is active; a number is every element."""

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from adcli.lang.sparsity import element_sparsity
 from command import adcli, succeeds
 from session_seed import half
 
 from adcli.answers import elements
+from adcli.task import entries as task_entries
 
 VALLEY = ("-e", "input x(N)", "-e", "f +=! 100*(x(i+1) - x(i)**2)**2 + (1 - x(i))**2")
 
@@ -98,3 +100,13 @@ def test_what_is_not_finite_or_rough_is_said_once(full: int, monkeypatch: pytest
 def test_explain_says_how_pattern_and_entries_are_found(request_: tuple[str, ...], pattern: str, ways: str) -> None:
     ended = adcli(*request_, "--format", "coo", "--explain")
     assert f"pattern: {pattern}\n" in ended.err and ways in ended.err and ended.out.startswith("i,j,row,column,value\n")
+
+
+def test_small_matrices_are_full_where_elements_are_read_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse = adcli(*FULL["conditions and sums in a loop"], "--format", "coo")
+    monkeypatch.setattr(element_sparsity, "MOST_EDGES", 10)
+    full = adcli(*FULL["conditions and sums in a loop"], "--format", "coo")
+    assert {k: x for k, x in entries(full.out).items() if k in entries(sparse.out)} == entries(sparse.out)
+    assert len(entries(full.out)) == 25
+    monkeypatch.setattr(task_entries, "MOST_FULL", 24)
+    assert "the sparsity pattern is too large" in adcli(*FULL["conditions and sums in a loop"], "--format", "coo").err
