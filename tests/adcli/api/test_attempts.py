@@ -41,6 +41,17 @@ def test_what_is_said_of_arguments_of_the_wrong_kind(attempt, message) -> None:
         attempt()
 
 
+@pytest.mark.parametrize(("call", "options"), [
+    (F.arrow, "only status"), (F.arrow_sum, "gauss_newton status"), (F.jacobian, "zeros"), (F.hessian, "zeros"),
+    (F.taylor, "scaled"), (F.why, "limit"), (F.check, "all plot"), (F.propagate, "second_order shortest plot"),
+    (F.minimize, "maximize"), (F.fit, "plot")])
+def test_an_option_that_is_true_or_false_is_called_by_its_name(call, options) -> None:
+    for name in options.split():
+        args = (2,) if call == F.taylor else ({"x": 1.0, "y": 2.0},) if call == F.why else ()
+        with pytest.raises(adcli.AdError, match=f"^(error: )?{name} is True or False, not int"):
+            call(*args, **{name: 2})
+
+
 def test_names_may_come_from_a_generator() -> None:
     assert F.grad(wrt=(n for n in "y"), of=iter(["v"])).outputs == ("v", "dv_dy")
 

@@ -1,7 +1,11 @@
 """`adcli check` at points that are too large to be written out: derivatives along random directions, by native code alone."""
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
+from adcli.lang.operations.precision import DOUBLE
 from command import adcli
 from planted_faults import wrong_rule
 
@@ -44,3 +48,11 @@ def test_what_stop_holds_is_not_moved_and_many_operations_are_taken_along_one_di
     _, methods, _ = checked(SUM)
     assert methods["differences along directions"]["compared"] == 1
     assert methods["differences along directions"]["note"] == "all inputs move together"
+
+
+@pytest.mark.parametrize(("at", "sizes"), [
+    ([1e-9, 0.5, 2.0, -3e7], [1e-9, 0.5, 2.0, 3e7]), ([0.0, -0.25, 0.0], [0.25, 0.25, 0.25]), ([0.0, 0.0], [1.0, 1.0]), ([], [])])
+def test_every_element_moves_by_about_its_size(at, sizes) -> None:
+    of = SimpleNamespace(given={"x": np.array(at)}, random=np.random.default_rng(7), of=SimpleNamespace(precision=DOUBLE))
+    moved = np.abs(directions.DirectionalCheck.along(of, SimpleNamespace(name="x")))
+    assert ((0.5 * np.array(sizes) <= moved) & (moved <= sizes)).all()

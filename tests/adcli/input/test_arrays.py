@@ -31,6 +31,7 @@ __all__ = ["folder"]
     ("x.csv", b"\n\n", "x.csv: no numbers"),
     ("x.bin", b"\xff\xfe\x00\x01", "x.bin: not a tensor: a stray byte at byte offset 0\n"
      "help: tensors are read from .npy, .npz, JSON and CSV"),
+    ("x.json", b"[[1, 2], 3]", "x.json: 'A' is ragged along dimension 1: A(0) has 2 elements, and A(1) is a number"),
     ("x.json", b"[[1, 2], [3]]", "x.json: 'A' is ragged along dimension 1: A(0) has 2 elements, and A(1) has 1 element"),
     ("x.json", b"[[1, 2], [3, true]]", "x.json: A(1, 1) is not a number"),
     ("x.json", b"[[1, 2], [3, 1e999]]", "x.json: A(1, 1) is too large for a double\nhelp: infinity is written \"Infinity\""),

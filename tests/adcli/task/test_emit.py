@@ -68,6 +68,14 @@ def test_header(target):
             "rows: begin to end - 1", "work: not used, may be null"]
 
 
+@pytest.mark.parametrize(("args", "mode"), [
+    (["jvp"], "forward"), (["vjp"], "reverse"), (["hvp"], "forward over reverse"), (["taylor", "--order", "2"], "forward"),
+    (["grad", "--mode", "forward"], "forward")])
+def test_the_mode_is_in_the_header(args, mode):
+    text = succeeds(args[0], "-e", "v = x*x*y", *args[1:], "--emit", "text").out
+    assert text.splitlines()[0].endswith(f" of -e, {mode} mode")
+
+
 def test_header_of_a_long_program_says_how_much_work_space():
     program = "".join(f"a{i + 1} = sin(a{i} * x)\n" for i in range(3000))
     lines = header("llvm", succeeds("grad", "-", "--emit", "llvm", stdin=program.encode()).data)

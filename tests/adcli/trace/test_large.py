@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from command import adcli, succeeds
 
+from adcli.output.tensors import FIRST
 from adcli.trace import tensors
 
 LOOP = ("input W(n, n), h0(n)\nh(0, i) = h0(i)\nfor t in 0:2 { a(t, i) +=! W(i, j)*h(t, j); h(t + 1, i) = tanh(a(t, i)) }\n"
@@ -31,6 +32,14 @@ def test_values_and_derivatives_are_those_of_a_small_point(monkeypatch: pytest.M
             assert {"value", "tangent", "adjoint"} - got.keys() == ({"adjoint"} if got["name"] in ("a", "h") else set())
             for kind in got.keys() & {"value", "tangent", "adjoint", "norm"}:
                 np.testing.assert_allclose(got[kind], want[kind], atol=1e-14, err_msg=f"{kind} of {got['name']}")
+
+
+def test_json_of_a_large_point_has_the_extremes_and_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    large(monkeypatch)
+    given = "trace", "-e", "input x(N)\ny(i) = x(i)*x(i)", "--at", f"x={list(range(FIRST + 2))}", "--format", "json"
+    record = succeeds(*given).records[0]
+    assert record["at"]["x"] == {"smallest": 0.0, "largest": 9.0, "first": [float(k) for k in range(FIRST)]}
+    assert record["outputs"][0]["value"] == {"smallest": 0.0, "largest": 81.0, "first": [float(k*k) for k in range(FIRST)]}
 
 
 def test_a_row_has_the_extremes_and_single_operations_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from adcli.lang.analyse.right_digits import EXACT, right_digits
+from adcli.lang.analyse.right_digits import EXACT, decimal, right_digits
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-from adcli.lang.evaluate.intervals import Interval, arb, infinity, point_of
+from adcli.lang.evaluate.intervals import DECORATIONS, INF, Interval, arb, infinity, point_of, power
 from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from places import DATA
@@ -259,3 +259,19 @@ def test_an_enclosure_that_is_too_narrow_is_caught(fault, monkeypatch):
     assert false_claims(150)[0]
 
 
+
+
+@pytest.mark.parametrize(("number", "digits", "text"), [
+    ("0", 3, "0.0"), ("123.456", 3, "123.0"), ("-2.5", 17, "-2.5"), ("999.4", 3, "999.0"), ("999.6", 3, "1.0e+3"),
+    ("1000", 3, "1.0e+3"), ("99999", 5, "99999.0"), ("123456", 5, "1.2346e+5"), ("0.00001", 3, "0.00001"), ("0.0000099", 3, "9.9e-6"),
+    ("1e-400", 3, "1.0e-400"), ("-1.25e500", 3, "-1.25e+500")])
+def test_a_number_is_written_in_so_many_digits(number: str, digits: int, text: str) -> None:
+    assert decimal(arb(number), digits) == text
+
+
+@pytest.mark.parametrize(("base", "exponent", "word"), [
+    ((0, INF), (-1, 2), "trv"), ((0, INF), (0, 2), "trv"), ((0, INF), (1, 2), "dac"), ((1, INF), (-1, 2), "dac"),
+    ((0, 4), (-1, 2), "trv"), ((0, 4), (1, 2), "com"), ((1, 4), (-1, 2), "com"), ((1, 4), (-1, INF), "dac")])
+def test_a_power_is_continuous_away_from_its_pole(base: tuple, exponent: tuple, word: str) -> None:
+    found = power(*(Interval(arb(low), high if high is INF else arb(high)) for low, high in (base, exponent)))
+    assert DECORATIONS[found.decoration] == word
