@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import types
 from pyarrow.compute import indices_nonzero, list_value_length
 
-from adcli.answers.calls import DOUBLE
+from adcli.answers.array_calls import DOUBLE
 
 NUMBERS = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
 LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 import pyarrow as pa
 
-from adcli.answers.calls import one_number
+from adcli.answers.array_calls import one_number
 from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank, without
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.input.arrays import conformed

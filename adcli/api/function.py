@@ -239,12 +239,12 @@ class Function(Inspection, Solving, Batching):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
         if out is not None:
-            from adcli.answers.calls import refuse_unnamed
+            from adcli.answers.array_calls import refuse_unnamed
             refuse_unnamed(out)
         columns = self._columns(given)
         self._calls += 1
         if self._tensors:
-            from adcli.answers.calls import direct_tensors, on_tensors
+            from adcli.answers.array_calls import direct_tensors, on_tensors
             tensors = on_tensors(self._made(), self._program, columns, out, jobs)
             if self._calls >= LOOP:   # of the shapes that came now
                 self._calls, self._arrays = 0, direct_tensors(self._made(), self._program, columns)
@@ -255,7 +255,7 @@ class Function(Inspection, Solving, Batching):
             if self._calls >= LOOP and self._numbers is None:
                 self._numbers, _ = self._direct()
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
-        from adcli.answers.calls import direct_arrays, on_arrays
+        from adcli.answers.array_calls import direct_arrays, on_arrays
         found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
         single = all(type(x) is float for x in found.values())   # of NumPy's numbers
         if self._calls >= LOOP and (self._arrays is None or (single and self._numbers is None)):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.answers.calls import DOUBLE, one_number, real_array
+from adcli.answers.array_calls import DOUBLE, one_number, real_array
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Param, Program, shape_of
 from adcli.lang.ir.errors import AdError, plural

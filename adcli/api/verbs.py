@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adcli.answers.calls import common_shape, one_number, real_array, real_arrays
+from adcli.answers.array_calls import common_shape, one_number, real_array, real_arrays
 from adcli.answers.evaluation import rounded_point
 from adcli.api.scientific import whole_point
 from adcli.api.view import PictureView, View, beside, in_characters, picture_view
