@@ -6,6 +6,7 @@ program as inputs. Each condition becomes a further output with bounds: numbers,
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -77,21 +78,22 @@ def greatest(program: Program, of: Sequence[str] | None, maximize: bool) -> bool
     if of is not None or stated is None or stated.objective is None:
         return maximize
     if maximize and not stated.maximize:
-        raise AdError(f"the program says minimize {stated.objective}", help="leave out ⟦--maximize⟧, or change the program")
+        raise AdError("the program says minimize", help=f"leave out ⟦--maximize⟧, or write ⟦--of {stated.objective}⟧ with it")
     return stated.maximize
 
 
 def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[str]) -> Program:
-    """The program with an output for each equation of its own and in `texts`, zero where it holds, and the outputs in `of`
-    (default: all, where there are no equations)."""
-    if of is None and not texts and program.problem and program.problem.objective:
-        word = "maximize" if program.problem.maximize else "minimize"
-        raise AdError(f"the program says {word} {program.problem.objective}", help="⟦adcli minimize⟧ finds where that is; for "
-                      "equations alone leave the statement out")
+    """The program with an output for each equation in `texts`, and of its own where it has no objective, which is zero where the
+    equation holds, and with the outputs in `of` (default: all, where there are no equations)."""
+    if program.problem and program.problem.objective:
+        if of is None and not texts:
+            raise AdError(f"the program says {'maximize' if program.problem.maximize else 'minimize'}",
+                          help="write adcli minimize, or name the outputs that are to be 0: ⟦--of v⟧")
+        program = replace(program, problem=None)
     program = with_statements(program, texts)
     equations = program.problem.conditions if program.problem else ()
     if other := next((c for c in equations if not c.equation), None):
-        raise AdError(f"'{other.text}' is not an equation", help="write 'g == 1'; ⟦adcli minimize⟧ takes other conditions")
+        raise AdError(f"'{other.text}' is not an equation", help="write 'g == 1'; adcli minimize takes other conditions")
     outputs = FurtherOutputs(program, "equation")
     made = [outputs.named(outputs.difference(c)) for c in equations]
     kept = [] if made and of is None else outputs_to_differentiate(program, of)
@@ -100,7 +102,9 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
 
 def compared(c: SideCondition, active: set[Atom]) -> Sequence[SideCondition]:
     """A condition as comparisons of one side that moves with others that do not, as far as they are; else two by two."""
-    return [c] if len(c.parts) == 3 and active.isdisjoint((c.parts[0], c.parts[2])) else c.pairs()
+    low, value, high = (*c.parts, c.parts[-1])[:3]
+    fits = shape_of(value) or not (shape_of(low) or shape_of(high))
+    return [c] if len(c.parts) == 3 and fits and active.isdisjoint((low, high)) else c.pairs()
 
 
 class FurtherOutputs:
@@ -124,7 +128,7 @@ class FurtherOutputs:
         """The value that a condition holds, and its bounds. Where nothing moves it is the last side with a name."""
         parts = c.parts if c.signs[0].strip()[0] != ">" else c.parts[::-1]
         moving = [k for k, a in enumerate(parts) if a in active]
-        if len(moving) > 1:
+        if len(moving) > 1 or any(shape_of(a) and not shape_of(parts[k]) for a in parts for k in moving):
             return self.difference(c), 0.0 if c.equation else -math.inf, 0.0
         at = moving[0] if moving else max(k for k, a in enumerate(parts) if isinstance(a, Var))
         numbers = [number(self.start, a) for a in parts]
@@ -207,7 +211,12 @@ def condition_program(text: str, values: Mapping[str, Atom]) -> Program:
     of_sizes = [next((t for t, x in values.items() if name in sizes(x)), name) for name in named if name not in values]
     declared = [name for name in dict.fromkeys([*named, *of_sizes]) if name in values]
     lines = [statement, *(declaration(name, values[name]) for name in declared), f"{Names({*values, *named}).fresh('none')} = 0"]
-    made = parse("\n".join(lines), "condition")
+    try:
+        made = parse("\n".join(lines), "condition")
+    except AdError as fault:
+        if re.search(r"(?<![<>=!])=(?!=)", fault.help or ""):   # a statement, which a condition is not
+            fault.help, fault.fix = "make it an output of the program, and name that", None
+        raise
     if other := next((p.name for p in made.params if p.name not in values), None):
         raise AdError(f"'{text.strip()}': no value '{other}' in the program",
                       help=nearest(other, list(values)) or f"the values are {', '.join(values)}")

@@ -49,13 +49,14 @@ class MinimizeOptions(Options):
 
 @click.command("minimize", cls=Command,
                examples=("adcli minimize -e 'v = (1 - x)**2 + 100*(y - x**2)**2' --at x=-1.2,y=1",
-                         "adcli minimize -e 'v = x*y' --at x=1,y=2 --subject-to 'x**2 + y**2 <= 2' --maximize"))
+                         "adcli minimize -e 'v = x*y' --at x=1,y=2 --subject-to 'x**2 + y**2 <= 2' --maximize",
+                         "adcli minimize -e 'maximize x*y' -e 'subject to x**2 + y**2 <= 2' --at x=1,y=2"))
 @program_options
 @option(WHAT, "--wrt", metavar="x,…", help="Inputs to move (default: all but params); the others stay as --at gives them.")
-@of_option("The output to minimize (default: the one that no condition names).", "v")
+@of_option("The output to minimize (default: that of the program, or the one that no condition names).", "v")
 @option(WHAT, "--subject-to", multiple=True, metavar="CONDITION",
         help="'g <= 0', 'g == 1' or '0 <= g <= 2', of outputs or expressions; of tensors, element by element; repeatable. "
-             "Declared ranges hold too.")
+             "Those of the program and declared ranges hold too.")
 @option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
 @points_option
 @option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",

@@ -74,9 +74,12 @@ class ConditionElements:
             node = bare(stack.pop())
             if isinstance(node, Token):
                 yield from [node] if shape_of(self.scope.env.get(node.text, NUMBER)) else []
-            elif isinstance(node, Op) or not (node.name in self.scope.env or node.name in self.context.tensors
-                                              or is_matrix_call(self.scope, node)):
+            elif isinstance(node, Op) or (isinstance(node, Call) and not self.takes_tensors(node)):
                 stack += reversed(node.args)
+
+    def takes_tensors(self, node: Call) -> bool:
+        """Test for subscripts of a tensor, and for the call of a function of tensors."""
+        return node.name in self.scope.env or node.name in self.context.tensors or is_matrix_call(self.scope, node)
 
     def conditions(self) -> list[SideCondition]:
         """One where the sides have the same elements, else one a comparison, of the difference of its sides."""

@@ -324,7 +324,7 @@ class MainScope(ProblemScope):
                 results.append(Result(token.text, self.output(token)))
             except AdError as fault:
                 self.faults.append(fault)
-        if not tokens and not self.faults:
+        if not tokens and not self.faults and not (problem and self.tree.source.equations):
             self.faults.append(self.no_output())
         return results
 

@@ -380,6 +380,8 @@ def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) 
     if assigned and sign == "=" and not before and not behind.strip():
         return Fix(start, len(text), f"{target} {reduced}")
     name = element_for(target, behind, reduced, text + source)
+    if stated := re.match(r"(?:minimize|maximize|subject to) ", text[start:begin]):
+        return Fix(start, len(text), f"{name} {reduced}; {stated[0]}{text[start + stated.end():begin]}{name}{behind}")
     return Fix(start, len(text), f"{name} {reduced}; {target} {sign} {before}{name}{behind}")
 
 

@@ -209,10 +209,11 @@ def test_conditions_on_elements(conditions, where):
 
 
 @pytest.mark.parametrize("condition, said", [
-    ("x(i) <= x", r"'x' is a tensor(?s:.*)help: write its element: x\(i\)"), ("x <= sum(x)", r"there is no 'sum'"),
+    ("x(i) <= x", r"'x' is a tensor(?s:.*)help: write its element: x\(i\)"),
+    ("x <= sum(x)", r"(?s)help: make it an output of the program, and name that"),
     ("x(i) <= 1 where i != 1", "for some elements only"), ("x(i) <= totl", "no value 'totl'"),
     ("x <= y", r"different shapes, \(2,\) and \(3,\)"),
-    ("x*y <= 1", r"different shapes, x\(N\), y\(M\)\nhelp: declare them with the same sizes"),
+    ("x*y <= 1", r"different shapes, x\(N\), y\(M\)(?s:.*)help: declare them with the same sizes"),
     ("x(0, 1) <= 1", r"(?s)'x' has 1 dimension, not 2.*help: an element of it is x\(i\)"),
     ("x(0) + z <= 1", "no value 'z'"), ("x(3) <= 1", "the extent there is 3"),
     ("7 <= x <= 3*y(1)", r"'7 <= x\(i\) <= 3\*y\(1\)' leaves nothing of the range of x"),
@@ -242,6 +243,30 @@ def test_conditions_on_whole_tensors_and_sizes(conditions, where, named):
     assert found.success, found
     assert found.x == pytest.approx(where, abs=1e-7)
     assert found.conditions == named
+
+
+@pytest.mark.parametrize("stated, at, options, where, named", [
+    ("minimize (x - 1)**2 + (y - 2)**2; subject to x + y <= 2, x == y", {"x": 0.0, "y": 0.0}, {}, [1, 1],
+     ["x + y <= 2", "x == y"]),
+    ("minimize (x - 1)**2 + (y - 2)**2; subject to x + y <= 2", {"x": 0.0, "y": 0.0}, {"subject_to": "y <= 1"}, [1, 1],
+     ["x + y <= 2"]),
+    ("maximize v; v = x*y; subject to x**2 + y**2 <= 2", {"x": 1.0, "y": 2.0}, {}, [1, 1], ["x**2 + y**2 <= 2"]),
+    ("maximize v; v = x*y; w = x + y; subject to v >= 1", {"x": 1.0, "y": 2.0}, {"of": "w", "subject_to": "x == y"}, [1, 1],
+     ["v >= 1", "x == y"]),
+    ("input x(N); v +=! (x(i) - 2*i)**2; minimize v; subject to x(i + 1) - x(i) <= 1 where i in 1:3", {"x": [0.0]*4}, {},
+     [0, 3, 4, 5], ["x(1 + 1) - x(1) <= 1", "x(2 + 1) - x(2) <= 1"]),
+    ("input x(N), t; minimize t; subject to (x(i) - i)**2 <= t, x(0) >= 1", {"x": [0.5, 0.0], "t": 3.0}, {"wrt": "t"}, [1], ...),
+    ("input x(N), t; minimize t; subject to x == 1, 2*x(i) - i <= t", {"x": [3.0, 3.0], "t": 9.0}, {}, [1, 1, 2], ...),
+    ("input x(N); param m(N, M), cap(M); v +=! (x(i) - 3)**2; load(j) +=! m(i, j)*x(i); minimize v; subject to load <= cap",
+     {"x": [0.0, 0.0], "m": [[1.0], [1.0]], "cap": [2.0]}, {}, [1, 1], ["load(0) <= cap(0)"]),
+])
+def test_a_program_states_its_problem(stated, at, options, where, named):
+    found = adcli.compile(stated).minimize(at, **options)
+    if stated.startswith("input x(N), t; minimize t; subject to (x"):   # x(0) >= 1 does not hold, and x does not move
+        assert not found.success and "do not hold" in found.message
+        return
+    assert found.success and found.x == pytest.approx(where, abs=1e-6), found
+    assert named in (..., found.conditions)
 
 
 def test_a_chain_of_numbers_is_reported_part_by_part():
