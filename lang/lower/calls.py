@@ -13,6 +13,7 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Var
 from adcli.lang.lower.comprehension_body import dimensions, is_integer, rewritten
 from adcli.lang.lower.function_body import FunctionBody
+from adcli.lang.lower.matrix_statement import is_matrix_call
 from adcli.lang.lower.slices import Shape, Slice, Slices
 from adcli.lang.syntax.tree import (
     Call,
@@ -22,6 +23,7 @@ from adcli.lang.syntax.tree import (
     TensorAssign,
     Token,
     TupleAssign,
+    Typed,
     bare,
     names_in,
     names_of,
@@ -36,6 +38,7 @@ class UnfoldedCalls(Slices):
         """A statement after those that its calls are."""
         outer, self.clauses = self.clauses, s.clauses if isinstance(s, TensorAssign | TupleAssign) else ()
         outer_names, self.index_names = self.index_names, self.indices_of(s)
+        s = self.without_lets(s)
         if isinstance(s, TensorAssign) and s.symbol == "=" and self.is_call(s.value) and s.subscripts is not None:
             self.assign([s.target], [s.subscripts], bare(s.value), s)
         elif isinstance(s, TupleAssign) and len(s.values) == 1 and self.is_call(s.values[0]):
@@ -47,6 +50,15 @@ class UnfoldedCalls(Slices):
         else:
             self.done.append(s)
         self.clauses, self.index_names = outer, outer_names
+
+    def without_lets(self, s: Statement) -> Statement:
+        """A statement with calls, with the values in the place of names that `where` gives."""
+        if not isinstance(s, TensorAssign) or not any(map(self.is_call, postorder(s.value))):
+            return s
+        value = s.value
+        for c in reversed([c for c in s.clauses if c.kind == "let" and c.name is not None and c.name.text != s.target.text]):
+            value = rewritten(value, lambda n, let=c: let.nodes[0] if type(n) is Token and n.text == let.name.text else None)  # type: ignore[misc]
+        return replace(s, value=value)
 
     def hoisted(self, root: Node) -> Node:
         """An expression with what stands for its calls, the innermost of which come first."""
@@ -67,7 +79,9 @@ class UnfoldedCalls(Slices):
         args = Call(node.name, [self.hoisted(a) for a in node.args], node.start, node.end)
         wanted = [Slice(t.text, nodes or []) if t.text != "_" else None for t, nodes in zip(targets, subscripts, strict=True)]
         self.check_indices(targets, wanted, args)
-        direct = [to if to is not None and self.may_be_written(to, node) else None for to in wanted]
+        plain = not any(c.kind in ("shape", "let") for c in s.clauses)
+        direct = [to if to is not None and plain and type(t) is not Typed and self.may_be_written(to, node) else None
+                  for t, to in zip(targets, wanted, strict=True)]
         known = [None if to is None else self.rest(to.at((), node), quiet=True) for to in wanted]
         results = self.unfolded(args, direct)
         for token, to, own, before, found in zip(targets, wanted, direct, known, results, strict=True):
@@ -123,7 +137,7 @@ class UnfoldedCalls(Slices):
 
     def argument(self, param: Token, root: Node) -> tuple[Slice | Node, Atom]:
         """What a parameter stands for, and a value of its shape for the dry run."""
-        node, scope = bare(root), self.scope
+        node, scope = bare(rewritten(root, lambda n: None, self.operation)), self.scope
         for token in names_of(node):   # an input that is read here first
             if not self.has_meaning(token.text) and not self.indices(token):
                 scope.leaf(token)
@@ -144,12 +158,25 @@ class UnfoldedCalls(Slices):
             node = self.computed(param, node, shape)
         return (Slice(node.name, node.args) if shape and type(node) is Call else node), Var(None, True, False, shape)
 
+    def operation(self, node: Node) -> Node:
+        """What stands for an operation on matrices in an argument: a name for its value."""
+        if type(node) is not Call or not is_matrix_call(self.scope, node):
+            return node
+        shapes = [self.shape_of_value(a) for a in node.args]
+        made = Slice(self.context.local_names.fresh(node.name), self.prefix(self.indices(node), node))
+        self.made[made.name] = len(made.subscripts), shapes[-1] if shapes and node.name != "logdet" else ()
+        return self.assigned_to(made, (), node)
+
     def computed(self, param: Token, node: Node, shape: Shape) -> Node:
         """An argument under a name of its own."""
-        name = self.context.local_names.fresh(param.text)
-        lead, more = self.prefix(self.indices(node), node), self.fresh_indices(len(shape), node)
-        self.made[name] = len(lead), shape
-        target = Token("NAME", name, node.start, node.end)
-        self.done.append(TensorAssign(target, [*lead, *more] or None, "=", self.filled(node, more), None, self.conditions(lead),
-                                      node.start, node.end))
-        return Slice(name, lead).at((), node)
+        made = Slice(self.context.local_names.fresh(param.text), self.prefix(self.indices(node), node))
+        self.made[made.name] = len(made.subscripts), shape
+        more = self.fresh_indices(len(shape), node)
+        return self.assigned_to(made, more, self.filled(node, more))
+
+    def assigned_to(self, made: Slice, more: Sequence[Node], value: Node) -> Node:
+        """The slice that a statement assigns a value to."""
+        target = Token("NAME", made.name, value.start, value.end)
+        left, clauses = [*made.subscripts, *more] or None, self.conditions(made.subscripts)
+        self.done.append(TensorAssign(target, left, "=", value, None, clauses, value.start, value.end))
+        return made.at((), value)

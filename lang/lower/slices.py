@@ -107,9 +107,6 @@ class Slices:
         own = self.rest(node) if isinstance(node, Token | Call) else None
         if own is not None or isinstance(node, Token | Parens):
             return own or ()
-        if is_matrix_call(self.scope, node):
-            raise self.context.fault("an operation on matrices is no argument here", node,
-                                           "give it a name first, in a statement of its own")
         shapes = [(shape, a) for a in node.args if (shape := self.shape_of_value(a))]
         for other, at in shapes[1:]:
             first = shapes[0][0]
@@ -225,7 +222,7 @@ class Slices:
     def conditions(self, subscripts: Sequence[Node]) -> list[Clause]:
         """The ranges and conditions of the statement that calls, as far as they are about these subscripts."""
         own = {*names_in(*subscripts)}
-        return [c for c in self.clauses if c.kind in ("range", "guard") and (c.name is None or c.name.text in own)
+        return [c for c in self.clauses if c.kind in ("range", "guard", "exists") and (c.name is None or c.name.text in own)
                 and self.indices(*c.nodes) <= own]
 
     def histories(self, planned: Mapping[str, WrittenElements]) -> dict[str, WrittenElements]:

@@ -1,11 +1,14 @@
 """Functions of tensors on slices, in loops and for each point of an index: the statements that a call becomes, and faults."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
 from laws import check_round_trip
+
+from adcli import compile
 
 F = "def f(float(N) x, k) -> (d) { d(i) = -k * x(i) }\n"
 G = "def g(float(3) x, float(3, 3) A) -> (d) { d(i) +=! A(i, j) * x(j) }\n"
@@ -58,6 +61,49 @@ FAULTS = [
      + LOOP % "y(t+1) = f20(y(t))",
      "the limit of a program is"),
 ]
+A = np.array([[0.1, -0.5, 2], [1.5, 0.3, -1], [0.7, 0.9, 0.2], [-1.2, 0.4, 0.6]])
+B = np.array([[1., 2], [3, 4], [5, 6]])
+PLACES = [2, 0, 2]
+DECAY = "def f(float(N) x, k) -> (d) { d(i) = -k * x(i); d(i) = d(i)**2 + i }\n"
+SOLVE = "def f(float(N, N) X, float(N) b) -> (x) { x = solve(X, b); x(i) = x(i) + b(i) }\n"
+MOMENTS = "def f(float(N) x, float(M) w) -> (y, z) { u(i, j) = x(i) * w(j); y(i) +=! u(i, j); z +=! y(i); z = z * N + M }\n"
+GRAM = "G(k, i, j) = A(k, i) * A(k, j) + (i == j ? 3 : 0)"
+
+
+def decay(x: np.ndarray, k: float) -> np.ndarray:
+    return (k * x)**2 + np.arange(len(x))
+
+
+def gram(x: np.ndarray) -> np.ndarray:
+    return np.outer(x, x) + 3 * np.eye(len(x))
+
+
+VALUES = [
+    (DECAY + "y(i) = f(A(i), a) where b = A(i, 0), a = 2*b", [decay(a, 2 * a[0]) for a in A]),
+    (DECAY + "y(i) = f(A(i), 2) where float(6, 3) y, i in 0:2", [*[decay(a, 2) for a in A[:2]], *np.zeros((4, 3))]),
+    (DECAY + "y(q) = f(A(I(q)), 2)", [decay(A[k], 2) for k in PLACES]),
+    (DECAY + "y(i) = f(A(i) + A(i + 1), i)", [decay(A[i] + A[i + 1], i) for i in range(3)]),
+    (DECAY + "y(i, j) = A(i, j); y(1) = f(y(1), 2)", [A[0], decay(A[1], 2), A[2], A[3]]),
+    (DECAY + "y(i, j) = A(i, j); y(i) = f(y(i), 2) where i in 0:2", [decay(A[0], 2), decay(A[1], 2), A[2], A[3]]),
+    (MOMENTS + "(y(i), z(i)) = f(A(i), B(i)) where i in 0:3", [a * b.sum() for a, b in zip(A, B, strict=False)]),
+    (MOMENTS + "(z(i), y(i)) = f(A(i), B(i)) where i in 0:3", [3 * a.sum() * b.sum() + 2 for a, b in zip(A, B, strict=False)]),
+    (SOLVE + f"{GRAM}; y(k) = f(G(k), A(k))", [np.linalg.solve(gram(a), a) + a for a in A]),
+    (SOLVE + f"{GRAM}; y(k) = f(inverse(G(k)), A(k))", [gram(a) @ a + a for a in A]),
+    ("def f(float(N) x) -> (m) { int32 k argmax=! x(i); m = x(k) }\ny(i) = f(A(i))", A.max(1)),
+    ("def f(float(N) x) -> (z) { (a, b) = (x(0), x(1)); (a, b) = (b, a); z = a - 2*b }\ny(i) = f(A(i))", A[:, 1] - 2 * A[:, 0]),
+    ("def f(float(N) x) -> (z) { z = 0; z += x(i) where i in 0:2; z = z * 2; z += x(i) }\ny(i) = f(A(i))",
+     2 * A[:, :2].sum(1) + A.sum(1)),
+    ("def f(float(N) x) -> (z) { z(i) = x(i) where i in 1:N; z(0) = 5 }\ny(i) = f(A(i))", np.c_[np.full(4, 5.), A[:, 1:]]),
+    (f"{SUMS}def f(float(N) x) -> (w) {{ z = s(x); w = z(N-1) }}\ny(m) = f(A(m))", A @ [.25, .5, 1]),
+    ("def f(float(N) x, int32 n) -> (z) { z +=! x(i) where i in 0:n }\n"
+     "y(0) = 0; for t in 1:4 { y(t) = y(t-1) + f(A(0), t) }\noutput y", [0, *np.cumsum(np.cumsum(A[0]))]),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES)
+def test_a_call_means_what_its_function_means(text: str, value: object) -> None:
+    program = compile(f"input A(M, N), B(N, K), int32 I(Q)\n{text}")
+    np.testing.assert_allclose(program(A=A, B=B, I=PLACES)["y"], np.asarray(value), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("text", "line"), BECOMES)
