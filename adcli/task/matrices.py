@@ -216,6 +216,8 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
 def dense(blocks: Mapping[tuple[str, str], np.ndarray], of: Mapping[str, Any], wrt: Mapping[str, Any]) -> np.ndarray:
     """Derivatives of tensors by tensors as one matrix, with a row for each element and zeros where there is no block."""
     import numpy as np
+    if not wrt:
+        return np.zeros((sum(map(np.size, of.values())), 0))
     return np.concatenate([np.concatenate([blocks[v, x].reshape(np.size(y), np.size(a)) if (v, x) in blocks else
                                            np.zeros((np.size(y), np.size(a))) for x, a in wrt.items()], axis=1)
                            for v, y in of.items()])

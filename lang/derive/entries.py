@@ -114,7 +114,7 @@ def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence
     own = [p for p in swept.params if p.name not in given]
     last = len(own) - len(wrt)   # cotangents stand before tangents
     weights, tangents = own[:last], {p.seed or "": p for p in own[last:]}
-    results = in_order(swept.results[-len(rows):], program, rows)
+    results = in_order(swept.results[len(swept.results) - len(rows):], program, rows)
     columns = [tangents[name].var for name in wrt]
     of = [Var(r.name, shape=shape_of(r.atom)) for r in results]
     statements, passive = linear_statements(swept, [p.name for p in tangents.values()], of, [r.atom for r in results])

@@ -22,15 +22,12 @@ from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, 
 from adcli.lang.evaluate.unfolding import box_points
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.modes.duplicate import duplicate
-from adcli.lang.modes.reverse import vjp
-from adcli.lang.operations.activity import with_outputs
 from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, active_histories, whole_statements
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
-from adcli.lang.sparsity.sparsity import Pattern, jacobian_pattern, passing, pattern_by, symmetric
+from adcli.lang.sparsity.sparsity import Pattern, adjoints, jacobian_pattern, passing, pattern_by, symmetric
 
 MOST_EDGES = 1 << 24
 """Between elements: half a gigabyte with what they are made from."""
@@ -51,12 +48,9 @@ def jacobian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str
 def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]) -> Pattern:
     """The pattern of the Hessian of the one output, a number, at a point: rows and columns are the elements of the inputs.
     AdError where it is too large."""
-    swept = simplify(vjp(duplicate(simplify(program)), wrt, [program.results[0].name]))
+    swept, names = adjoints(simplify(program), wrt, program.results[0].name)
     cotangent, = swept.params[len(program.params):]
-    adjoints = [r.name for r in swept.results[-len(wrt):]]
-    of = dict(zip([p.name for p in program.params if p.name in wrt], adjoints, strict=True))
-    rows = ElementEdges(simplify(with_outputs(swept, adjoints)), {**at, cotangent.name: 1.0}, wrt)
-    return symmetric(rows.jacobian([of[name] for name in wrt]))
+    return symmetric(ElementEdges(swept, {**at, cotangent.name: 1.0}, wrt).jacobian(names))
 
 
 def computes_subscripts(program: Program) -> bool:

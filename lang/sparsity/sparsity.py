@@ -21,6 +21,7 @@ from adcli.lang.ir.records import paused
 from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.activity import with_outputs
 from adcli.lang.simplify.simplify import simplify
 
 Pattern = tuple[tuple[int, ...], ...]
@@ -58,9 +59,16 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     """The pattern of the second derivatives of the result `of`: that of the Jacobian of its adjoints, made symmetric, with rows
     and columns as positions in `wrt`. AdError if it is too large."""
     refuse_tensors(program)
+    swept, names = adjoints(program, wrt, of)
+    return symmetric(jacobian_pattern(swept, wrt, names))
+
+
+def adjoints(program: Program, wrt: Sequence[str], of: str) -> tuple[Program, list[str]]:
+    """The program of the adjoints that inputs have for a result, and what these are called, in the order of `wrt`."""
     swept = simplify(vjp(duplicate(program), wrt, [of]))
     by = dict(zip([p.name for p in program.params if p.name in wrt], swept.results[len(program.results):], strict=True))
-    return symmetric(jacobian_pattern(swept, wrt, [by[name].name for name in wrt]))
+    names = [by[name].name for name in wrt]
+    return simplify(with_outputs(swept, names)), names
 
 
 def refuse_tensors(program: Program) -> None:

@@ -110,3 +110,12 @@ def test_small_matrices_are_full_where_elements_are_read_too_often(monkeypatch: 
     assert len(entries(full.out)) == 25
     monkeypatch.setattr(task_entries, "MOST_FULL", 24)
     assert "the sparsity pattern is too large" in adcli(*FULL["conditions and sums in a loop"], "--format", "coo").err
+
+
+@pytest.mark.parametrize("form, expected", [
+    (("--format", "coo"), "i,j,row,column,value\n"), (("--no-zeros",), "row = []"), (("--pattern",), " 0, 0 of 0 entries")])
+def test_matrices_by_no_input(form: tuple[str, ...], expected: str) -> None:
+    loop = "param x(N); h(0) = x(0)**2; for t in 0:2 { h(t+1) = h(t)**2 }; v = h(2)"
+    for verb in ("jacobian", "hessian"):
+        assert expected in succeeds(verb, "-e", "param x(N); v +=! x(i)**2", *form, "--at", "x=[1,2]").out
+        assert expected in succeeds(verb, "-e", loop, *form, "--at", "x=[1,2]").out

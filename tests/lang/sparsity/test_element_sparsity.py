@@ -169,7 +169,7 @@ def test_what_a_triangular_system_does_not_read_has_no_entry() -> None:
 
 @pytest.mark.parametrize("name", drawn("patterns").sample(sorted(MODELS), 12))
 def test_patterns_of_models(name: str) -> None:
-    agree(MODELS[name], CASES[name])
+    agree(MODELS[name], CASES[name], second=name != "tridiagonal")   # which has elements that the result does not depend on
 
 
 @pytest.mark.parametrize("number", range(20))
