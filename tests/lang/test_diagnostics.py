@@ -149,3 +149,9 @@ def test_what_a_function_gives_has_no_subscripts(text: str, made: str, element: 
         parse(f"input A(N, N), b(N)\n{text}")
     assert caught.value.message == "only names have subscripts"
     assert caught.value.help == f"write {made} as a statement of its own, and {element} here"
+
+
+@pytest.mark.parametrize("word", ["end", "done", "od", "enddo", "endfor"])
+def test_a_loop_of_another_language_ends_at_its_word(word: str) -> None:
+    assert said(f"input x\ns = 0\nfor t in 0:3\ns = s + x\n{word}\nv = s") == \
+        said("input x\ns = 0\nfor t in 0:3\ns = s + x\nend\nv = s").replace("end", word)

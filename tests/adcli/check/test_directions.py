@@ -32,6 +32,10 @@ def test_what_native_code_can_do_is_done_and_the_rest_is_said_to_be_left_out() -
     counts = {name: m["compared"] for name, m in methods.items()}
     assert [n for n in counts.values() if n] == [5, 2, 2, 1]
     assert {m["note"] for m in methods.values() if not m["compared"]} == {directions.LEFT_OUT}
+    assert list(methods) == [
+        "forward against reverse", "native against reference", "multiple precision", "program in multiple precision",
+        "differences along directions", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives",
+        "Taylor remainder, gradient", "Taylor remainder, Hessian"]
     assert methods["differences along directions"]["worst"]["allowed"] < 1e-6
 
 

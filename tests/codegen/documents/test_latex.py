@@ -129,6 +129,7 @@ def lines_of(text: str) -> list[str]:
     ("input A(N, N), b(N)\nx = solve(transpose(A), b)\nv = logdet(A)\nV = inverse(A)\nL = cholesky(V)\noutput x, v, L",
      [r"x &= A^{-\mathsf{T}} b \\", r"v &= \log \det A \\", r"V &= A^{-1} \\", r"L &= \operatorname{chol} V"]),
     ("input S(T, N, N), c(T, N)\nX(t) = solve_lower(S(t), c(t))", [r"X_{t} &= \operatorname{tril}(S_{t})^{-1} c_{t}"]),
+    ("input U(N, N), c(N)\nx = solve_upper(transpose(U), c)", [r"x &= \operatorname{triu}(U^{\mathsf{T}})^{-1} c"]),
     ("input a, int32 T\nh(T) = a\nfor t in 0:T down { h(t) = h(t+1)/2; h(t) += t }",
      [r"h_{T} &= a \\", r"&\text{for } t = T-1, \ldots, 0\colon \\", r"\quad h_{t} &= \frac{h_{t+1}}{2} \\",
       r"\quad h_{t} &\mathrel{+}= t"]),

@@ -81,3 +81,11 @@ def test_a_scope_inside_knows_all_around_and_holds_only_its_own():
     assert "t1" not in outer
     assert "t2" not in inner
     assert len(inner.taken) == len(Names().taken) + 2   # a text of many scopes takes no copy of all names for each
+
+
+WORDS = ("input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "π", "in", "where", "_")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_no_value_is_called_like_a_word_of_the_language(word: str) -> None:
+    assert Names().fresh(word) != word and Names().fresh("v") == "v"

@@ -1,11 +1,14 @@
 """Inputs whose names mean something else elsewhere are noted, once, and only where they are inputs."""
 from __future__ import annotations
 
+import math
 import timeit
 
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
+from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
+from back_ends import same
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -19,6 +22,17 @@ from adcli.lang.lower.frontend import parse
 ])
 def test_notes(text: str, said: list[str]) -> None:
     assert [n.message for n in parse(text).notes] == said
+
+
+OF_OTHERS = {"e E": math.e, "PI Pi M_PI": math.pi, "Inf INF Infinity infinity oo": math.inf, "NaN NAN None": math.nan,
+             "True true": 1.0, "False false": 0.0}
+
+
+def test_constants_of_other_languages_are_those_here() -> None:
+    meant = {name: x for names, x in OF_OTHERS.items() for name in names.split()}
+    assert CONSTANTS_ELSEWHERE.keys() == meant.keys()
+    for name, text in CONSTANTS_ELSEWHERE.items():
+        assert same(evaluate(parse(f"v = {text}"), {}, FLOAT)["v"], meant[name]), name
 
 
 def test_pi_has_two_names() -> None:
