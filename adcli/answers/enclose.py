@@ -107,11 +107,10 @@ def watched(known: Enclosure, task: Task, reporter: Reporter) -> None:
 
 def refuse_until(program: Program) -> None:
     """AdError where a loop ends at `until`: how many steps it takes may differ within a box, and from exact arithmetic."""
-    from adcli.lang.operations.recurrence import Recurrence
-    for e in program.equations:
-        if isinstance(e.op, Recurrence) and e.op.until is not None:
-            raise AdError("--enclose needs a number of steps that no value decides; this loop ends at 'until'", e.span,
-                          help="leave out 'until': the loop then takes all its steps")
+    from adcli.lang.operations.recurrence import ended_by_values
+    for e in ended_by_values(program.equations):
+        raise AdError("--enclose needs a number of steps that no value decides; this loop ends at 'until'", e.span,
+                      help="leave out 'until': the loop then takes all its steps")
 
 
 def refuse_computed_subscripts(program: Program) -> None:

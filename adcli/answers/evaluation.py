@@ -190,10 +190,10 @@ def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str],
     from adcli.input.arrays import filled
     from adcli.lang.modes.forward import jvp_with_sweep
     from adcli.lang.modes.reverse import vjp_with_sweep
-    from adcli.lang.operations.recurrence import Recurrence  # none in a warm run of numbers
+    from adcli.lang.operations.recurrence import loops  # none in a warm run of numbers
     from adcli.task.native import native
     derived, sweep = vjp_with_sweep(program, wrt, list(seeds)) if reverse else jvp_with_sweep(program, wrt)
-    inside = {o for e in program.equations if reverse and isinstance(e.op, Recurrence) for o in e.outs}
+    inside = {o for e in loops(program.equations) if reverse for o in e.outs}
     known = [v for v in sweep.terms if isinstance(v, Var) and not v.integer and v not in inside]
     results = {f"r{i}": v for i, v in enumerate(known)}
     derivatives = tuple([Result(name, sweep.derivative(v)) for name, v in results.items()])

@@ -21,7 +21,6 @@ from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.unfolding import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import tangent_program
@@ -244,4 +243,4 @@ def settle(tally: Tally, name: str, at: Point, derivative: Bounded, quotient: Qu
 def holds(program: Program) -> bool:
     """Test for a `stop` in a program."""
     found = with_statements(program.equations)
-    return any(inner.op is STOP for e in found for inner in (e.op.body.equations if isinstance(e.op, Comprehension) else (e,)))
+    return any(inner.op is STOP for e in found for inner in (e.op.inner() or (e,)))

@@ -26,7 +26,7 @@ from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, atom_of, ele
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.names import tensor_of
 from adcli.lang.operations.precision import DOUBLE, Precision
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import ended_by_values
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -88,7 +88,7 @@ class TensorDerivatives:
     def decisions(self) -> Program | None:
         """Program of the whole numbers and conditions that decide which elements are read and where loops end; None without
         any."""
-        ends = [e.outs[e.op.until] for e in self.primal.equations if isinstance(e.op, Recurrence) and e.op.until is not None]
+        ends = [e.outs[e.op.until or 0] for e in ended_by_values(self.primal.equations)]
         found = [*(v for e in self.primal.equations for v in e.outs if v.whole), *ends]
         return replace(self.primal, results=tuple([Result(f"decision {k}", v) for k, v in enumerate(found)])) if found else None
 

@@ -31,7 +31,7 @@ from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.errors import AdError, Note, nearest
 from adcli.lang.ir.names import Names, composed, tensor_of
 from adcli.lang.operations.activity import active_values, inputs_to_differentiate
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import ended_by_values
 from adcli.output.layout import Row
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.given import GivenPoint, Sampling
@@ -49,7 +49,7 @@ def given_elements(program: Program, points: Sequence[GivenPoint], covariances: 
                    say: Remark) -> tuple[dict[str, Any], GivenPoint, tuple[Correlation, ...]]:
     """The one given point, the same with the spreads of elements, and the correlations of elements that covariance matrices say.
     AdError for several points, and for `samples` where a loop ends at `until`."""
-    if samples and any(isinstance(e.op, Recurrence) and e.op.until is not None for e in program.equations):
+    if samples and ended_by_values(program.equations):
         raise AdError("⟦--monte-carlo⟧ needs the same number of steps for all samples; here a loop ends at 'until'",
                       help="leave out ⟦--monte-carlo⟧: the uncertainties to first order hold the number of steps")
     found = [point for given in points for point in located(program.params, [given.plain], say, program.source)]

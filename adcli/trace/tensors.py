@@ -24,7 +24,7 @@ from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import name_table, tensor_of
 from adcli.lang.operations.precision import Precision
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import loops
 from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.task.native import native
@@ -87,7 +87,7 @@ class LargeTrace:
             return np.asarray(atom.value if kind == VALUE else 0.0)
         if kind == VALUE:
             return np.asarray(self.values[atom], float)
-        if kind == ADJOINT and any(atom in e.outs for e in self.program.equations if isinstance(e.op, Recurrence)):
+        if kind == ADJOINT and any(atom in e.outs for e in loops(self.program.equations)):
             return None
         found = self.tangents if kind == TANGENT else self.adjoints
         return np.asarray(found[atom] if atom in found else np.zeros(np.shape(self.values[atom])), float)
@@ -205,10 +205,10 @@ class StatementRows:
 def computed_names(program: Program) -> dict[Var, str]:
     """The values that statements compute with their names; what a loop starts from has that of the loop, and is left out."""
     names = name_table(program)
-    starts = {a: o for e in program.equations if isinstance(e.op, Recurrence) for a, o in zip(e.args, e.outs, strict=False)
+    starts = {a: o for e in loops(program.equations) for a, o in zip(e.args, e.outs, strict=False)
               if isinstance(a, Var) and a.name and a.name == o.name}
-    loops = {o: names[a] for a, o in starts.items() if isinstance(a, Var)}
-    return {o: loops.get(o, names[o]) for e in program.equations for o in e.outs if o not in starts}
+    begun = {o: names[a] for a, o in starts.items() if isinstance(a, Var)}
+    return {o: begun.get(o, names[o]) for e in program.equations for o in e.outs if o not in starts}
 
 
 # ---------------------------------------------------------------- operation by operation

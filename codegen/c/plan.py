@@ -16,7 +16,7 @@ from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.operations.matrix import Boxed, MatrixOperation
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import Recurrence, loops
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.sizes.binding import counts
 from adcli.lang.sizes.in_bounds import LARGEST_WHOLE
@@ -39,7 +39,7 @@ class TensorStatements(Statements, ABC):
         self.printed = TensorWriter(shown, "nested")
         self.given = program = placed(plain(shown))
         refuse_endless(program)
-        steps = [(e, e.op.step.name) for e in program.equations if isinstance(e.op, Recurrence)]
+        steps = [(e, e.op.step.name) for e in loops(program.equations)]
         self.loops = {e.outs[0]: step_loop(e, used_outside(program, e), f"{name} {k}") for k, (e, name) in enumerate(steps)}
         self.unfilled = unfilled(program)
         self.scratch = {e: v for e in self.every() if isinstance(e.op, MatrixOperation) and (v := scratch(e)) is not None}

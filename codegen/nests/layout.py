@@ -18,6 +18,7 @@ from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import arguments, compact
 from adcli.lang.operations.matrix import MatrixOperation, matrix_extent
 from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import loops as loops_of
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 
 SCRATCH = ("solve", "inverse", "logdet")
@@ -34,7 +35,7 @@ def plain(program: Program) -> Program:
 def placed(program: Program, registers: bool = False) -> Program:
     """The program with its loops in place, and of histories of which only the last elements are read these alone. A subscript of
     a history that is checked where it is used needs all of it; so do loops over numbers that are kept in `registers`."""
-    if not any(isinstance(e.op, Recurrence) for e in program.equations):
+    if not loops_of(program.equations):
         return program
     return in_place(with_rings(own_starts(program), registers, {v for v, _, _ in size_conditions(program).loose}))
 
@@ -112,7 +113,7 @@ def conditions_of(program: Program, slots: Sequence[tuple[Var, int]], loops: Ite
     """Conditions on sizes, so that the length of `work` does not overflow either; `loops` are those that are run for the
     program's recurrences, whose statements are others."""
     found = size_conditions(program)
-    in_loops = {out for e in program.equations if isinstance(e.op, Recurrence) for out in e.outs}
+    in_loops = {out for e in loops_of(program.equations) for out in e.outs}
     found.loose = {x for x in found.loose if x[0] not in in_loops}
     for loop in loops:
         index = Index(loop.step)

@@ -21,7 +21,6 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.forward import jvp_with_sweep, seeded, strip_seeds
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
-from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import elementwise
 from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import chosen_outputs, run
@@ -87,7 +86,7 @@ def by_tangents(primal: Program, inputs: Collection[str], order: int, scaled: bo
 
 def lines(program: Program) -> int:
     """Operations of a program, those of every element and of a step counted once."""
-    return sum(1 + len(e.op.body.equations) if isinstance(e.op, Comprehension) else 1 for e in with_statements(program.equations))
+    return sum(1 + len(e.op.inner()) for e in with_statements(program.equations))
 
 
 def once_more(program: Program, inputs: Collection[str], seeds: tuple[Param, ...], of: tuple[Result, ...]) -> Program:

@@ -17,7 +17,15 @@ from adcli.lang.ir.errors import Span
 from adcli.lang.operations.comprehension import Comprehension, Range, Subscript, all_fixed, covers
 from adcli.lang.operations.elementwise import compact, filled
 from adcli.lang.operations.matrix import Boxed, elements_read
-from adcli.lang.operations.recurrence import Recurrence, signature_of, step_offset, step_place, step_places, whole_statements
+from adcli.lang.operations.recurrence import (
+    Recurrence,
+    loops,
+    signature_of,
+    step_offset,
+    step_place,
+    step_places,
+    whole_statements,
+)
 
 UNWRITTEN = Lit(0.0)
 """The initial value of a history that nothing has written."""
@@ -251,7 +259,7 @@ def apart(op: Comprehension, step: Index, place: int) -> Comprehension:
 
 def distributed(program: Program) -> Program:
     """The program with recurrences of what depends on itself only."""
-    if not any(isinstance(e.op, Recurrence) for e in program.equations):
+    if not loops(program.equations):
         return program
     b = Builder()
     for e in program.equations:

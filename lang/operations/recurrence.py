@@ -112,6 +112,16 @@ def amended(statements: Collection[Equation]) -> dict[Equation, Equation]:
             if s.outs[0] in sums and without_onto(s) is s}
 
 
+def loops(equations: Iterable[Equation]) -> list[Equation[Recurrence]]:
+    """The recurrences among equations."""
+    return [e for e in equations if isinstance(e.op, Recurrence)]
+
+
+def ended_by_values(equations: Iterable[Equation]) -> list[Equation[Recurrence]]:
+    """The recurrences whose number of steps values decide."""
+    return [e for e in loops(equations) if e.op.until is not None]
+
+
 def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
     """The equations, and in the place of a recurrence its statements as operations over all steps."""
     for e in equations:

@@ -39,7 +39,7 @@ from adcli.lang.ir.affine import (
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import Read, Subscript
 from adcli.lang.operations.matrix import Boxed, accesses
-from adcli.lang.operations.recurrence import Recurrence, whole_statements, with_statements
+from adcli.lang.operations.recurrence import loops, whole_statements, with_statements
 from adcli.lang.sizes.binding import number, shapes
 from adcli.lang.sizes.proofs import Coefficients, Constraint, Ends, IndexBox, infeasible
 
@@ -249,7 +249,7 @@ class _Access:
     def advice(self, program: Program) -> str:
         """A longer history, or a range that keeps the subscript inside."""
         atom, outs = self.atom, self.equation.outs
-        loop = next((x for x in program.equations if isinstance(x.op, Recurrence) and outs[0] in x.outs), None)
+        loop = next((x for x in loops(program.equations) if outs[0] in x.outs), None)
         if isinstance(atom, Var) and self.reach[1] >= self.extent and loop is not None and atom in loop.outs:
             return longer_history(loop, atom, self.dimension)
         if isinstance(atom, Var) and (inside := self.range_inside(atom.shape[self.dimension])):
