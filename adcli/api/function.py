@@ -332,7 +332,7 @@ class Function(Inspection, Solving, Batching):
 
 class PackedProgram(NamedTuple):
     """A program as text, one equation a line, and what the text does not say: whose seeds inputs are, what results are
-    derivatives of, and of each equation the group and the name and kind of every value."""
+    derivatives of, and of each equation the group and the name and kind of every value, and how conditions were written."""
 
     text: str
     name: str
@@ -340,6 +340,7 @@ class PackedProgram(NamedTuple):
     seeds: list[str | None]
     origins: list[tuple[str | None, tuple[str, ...]]]
     marks: list[tuple[int, list[tuple[str | None, bool]]]]
+    conditions: list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def _packed(program: Program) -> PackedProgram:
@@ -347,7 +348,8 @@ def _packed(program: Program) -> PackedProgram:
     return PackedProgram(print_program(program, "anf"), source.name if source else "<text>",
                          source is not None and source.exact_order, [p.seed for p in program.params],
                          [(r.of, r.wrt) for r in program.results],
-                         [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
+                         [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations],
+                         [(c.texts, c.first) for c in program.problem.conditions] if program.problem else [])
 
 
 def _unpacked(packed: PackedProgram) -> Program:
@@ -364,7 +366,12 @@ def _unpacked(packed: PackedProgram) -> Program:
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, packed.origins, strict=True))
-    return Program(params, tuple(equations), results, program.source)
+    stated = program.problem
+    if stated:
+        conditions = tuple(replace(c.substituted(env), texts=texts, first=first)
+                           for c, (texts, first) in zip(stated.conditions, packed.conditions, strict=True))
+        stated = replace(stated, conditions=conditions)
+    return Program(params, tuple(equations), results, program.source, problem=stated)
 
 
 def _restored(packed: PackedProgram, matrix: MatrixColumns | None, origin: tuple[Function, list[str]] | None,

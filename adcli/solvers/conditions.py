@@ -190,7 +190,7 @@ def with_statements(program: Program, texts: Iterable[str]) -> Program:
         env: dict[Atom, Atom] = {p.var: values[p.name] for p in made.params}
         equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
         stated, more = program.problem or StatedProblem(), made.problem or StatedProblem()
-        conditions = [replace(c, parts=tuple(env.get(a, a) for a in c.parts)) for c in more.conditions]
+        conditions = [c.substituted(env) for c in more.conditions]
         program = replace(program, equations=(*program.equations, *equations),
                           problem=replace(stated, conditions=(*stated.conditions, *conditions)))
     return program

@@ -1,7 +1,7 @@
 """The problem that a program may state: an objective among its outputs, and conditions on its values."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adcli.lang.ir import Atom
 from adcli.lang.ir.records import record
@@ -36,6 +36,9 @@ class SideCondition:
 
     def written(self) -> str:
         return self.texts[0] + "".join(sign + text for sign, text in zip(self.signs, self.texts[1:], strict=True))
+
+    def substituted(self, env: Mapping[Atom, Atom]) -> SideCondition:
+        return SideCondition(tuple(env.get(a, a) for a in self.parts), self.signs, self.texts, self.first)
 
     def pairs(self) -> list[SideCondition]:
         """The comparisons one by one."""

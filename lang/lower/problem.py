@@ -50,6 +50,7 @@ def stated_problem(scope: ProblemScope, statements: Sequence[Objective | Subject
     """The problem that statements say; faults go to the scope."""
     first: Objective | None = None
     name, conditions, unread = None, list[SideCondition](), dict(scope.unread)
+    compared = [t.text for s in statements if isinstance(s, SubjectTo) for r in s.relations for t in names_of(*r.parts)]
     for s in statements:
         try:
             if isinstance(s, SubjectTo):
@@ -60,7 +61,7 @@ def stated_problem(scope: ProblemScope, statements: Sequence[Objective | Subject
                 continue
             if first is not None:
                 raise scope.context.fault("a second objective", s.word, "a problem has one: minimize a sum of both")
-            first, (name, token) = s, objective(scope, s)
+            first, (name, token) = s, objective(scope, s, compared)
             if token is not None:
                 unread[name] = token
         except AdError as fault:
@@ -69,11 +70,11 @@ def stated_problem(scope: ProblemScope, statements: Sequence[Objective | Subject
     return StatedProblem(name, first is not None and first.word.text == "maximize", tuple(conditions))
 
 
-def objective(scope: ProblemScope, s: Objective) -> tuple[str, Token | None]:
-    """The output that is the objective, with its token where this makes it."""
+def objective(scope: ProblemScope, s: Objective, compared: Collection[str]) -> tuple[str, Token | None]:
+    """The output that is the objective, with its token where this makes it. It may be an input that is `compared` elsewhere."""
     node, context, token = bare(s.value), scope.context, None
     is_name = type(node) is Token and node.type == "NAME"
-    check_known(scope, [node], [], certain=is_name)
+    check_known(scope, [node], [] if scope.declared else compared, certain=is_name)
     if type(node) is Token and is_name and (node.text in scope.assigned or node.text in context.broken):
         name = node.text
     else:

@@ -1,6 +1,8 @@
 """`minimize`, `maximize` and `subject to`: how they read, what they become, and that they are names everywhere else."""
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse, tree_and_program
@@ -107,3 +109,10 @@ def test_spellings_that_are_mended(text, meant):
 
 def test_a_strict_sign_says_what_it_means():
     assert ["'<' means '<='" in n.message for n in parse("v = x; subject to x < 1").notes] == [True]
+
+
+def test_a_problem_travels_and_reads_back():
+    f = adcli.compile("input x(N); minimize v; v +=! x(i)**2; subject to x(0) == 1, x(i - 1) - x(i) <= 0.5")
+    found, again = f.minimize(x=[0.0, 3.0, 4.0]), pickle.loads(pickle.dumps(f)).minimize(x=[0.0, 3.0, 4.0])
+    assert again.x == pytest.approx([1.0, 0.5, 0.0], abs=1e-7) and again.conditions == found.conditions
+    assert adcli.compile("minimize x; subject to x >= 2").minimize(x=3.0).x == pytest.approx([2.0])
