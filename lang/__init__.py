@@ -2,7 +2,8 @@
 
 The rooms, each built on those before it: `ir` (what a program is), `sizes` (proofs about subscripts and extents), `evaluate`
 (what a program means), `syntax` (text and tree), `passes` (program to program), `derive` (the sweeps that give what is asked),
-`lower` (tree to program), `analyse` (questions about a program at a point). Bad programs raise `AdError` and nothing else.
+`suggest` (what to write instead), `lower` (tree to program), `analyse` (questions about a program at a point). Bad programs
+raise `AdError` and nothing else.
 
 Glossary. One word for one thing, here and in all of the project:
 

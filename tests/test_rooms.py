@@ -29,8 +29,8 @@ TESTED_AS = {
         "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/syntax/tree"),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
-    "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
-    "lang/lower/test_counterparts.py": ("lang/lower/definitions",),
+    "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
+    "lang/suggest/test_counterparts.py": ("lang/suggest/definitions",),
     "lang/lower/test_calls.py": ("lang/lower/function_body", "lang/lower/slices"),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": (

@@ -18,8 +18,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.counterparts import SYNONYMS
 from adcli.lang.lower.frontend import prelude
+from adcli.lang.suggest.counterparts import SYNONYMS
 
 LONGEST = 100
 """Characters of an operation that stands inside of another; a longer one gets a line of its own, as one used twice does."""

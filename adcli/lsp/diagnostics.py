@@ -18,9 +18,9 @@ from lsprotocol.types import (
 )
 
 from adcli.lang.ir.errors import AdError, Fix, Source, one_line
-from adcli.lang.lower.fixes import LONGEST_TEXT, faults_of, touches
 from adcli.lang.lower.frontend import lowered
 from adcli.lang.printing.format import format_tree
+from adcli.lang.suggest.fixes import LONGEST_TEXT, faults_of, touches
 from adcli.lang.syntax.mend import shortest
 from adcli.lsp.open_text import OpenText
 

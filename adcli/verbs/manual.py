@@ -129,7 +129,7 @@ def functions_command(name: str | None, form: str) -> int:
     from adcli.manual.functions import functions, names
     found = functions(name)
     if not found:
-        from adcli.lang.lower.counterparts import EXPRESSIONS, NONE_HERE, SYNONYMS
+        from adcli.lang.suggest.counterparts import EXPRESSIONS, NONE_HERE, SYNONYMS
         if name in NONE_HERE:
             from adcli.lang.ir.errors import AdError
             raise AdError(f"no function '{name}'", help="it has no counterpart here: `adcli functions` lists those there are")

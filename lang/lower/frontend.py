@@ -81,7 +81,7 @@ def read_through(source: Source) -> tuple[Tree, Program | None, AdError | None]:
     try:
         return tree, lower(tree, prelude, faults), None
     except AdError as error:
-        from adcli.lang.lower.fixes import tried  # only after a fault
+        from adcli.lang.suggest.fixes import tried  # only after a fault
         return tree, None, tried(error, tree, lowered)
 
 

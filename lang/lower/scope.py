@@ -336,7 +336,7 @@ class Scope(ABC):
         if name in value_names(self.context.tree) or name in self.env:
             what = "a value" if name in assigned_names(self.context.tree) else "an input"
             if not node.args:
-                from adcli.lang.lower.suggestions import without_parentheses  # only after a fault
+                from adcli.lang.suggest.suggestions import without_parentheses  # only after a fault
                 return self.context.fault(f"'{name}' is {what}, not a function", node, *without_parentheses(node))
             inner = self.context.text(Token("", "", node.start + len(name), node.end))
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
@@ -353,7 +353,7 @@ class Scope(ABC):
     def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:
         """What to write for a call that the language does not have, in words and as a change; `known` are functions that may be
         meant."""
-        from adcli.lang.lower.suggestions import instead  # only after a fault
+        from adcli.lang.suggest.suggestions import instead  # only after a fault
         return instead(self.context.tree, node, self.values(), self.declares, known) or (None, None)
 
     def values(self) -> Mapping[str, Atom]:

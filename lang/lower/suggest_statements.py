@@ -13,10 +13,10 @@ from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import Names
-from adcli.lang.lower.definitions import Suggestion
 from adcli.lang.lower.scope import Context
 from adcli.lang.lower.subscripts import AffineReader
-from adcli.lang.lower.suggestions import counted_from_the_end
+from adcli.lang.suggest.definitions import Suggestion
+from adcli.lang.suggest.suggestions import counted_from_the_end
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.tree import (
     Assign,

@@ -285,7 +285,7 @@ class TensorScope(EquationScope):
     def number(self, atom: Atom, node: Call) -> Token:
         """A token for what a call gives, which must be a number."""
         if shape_of(atom):
-            from adcli.lang.lower.suggestions import named_first  # only after a fault
+            from adcli.lang.suggest.suggestions import named_first  # only after a fault
             help = f"give it a name first, C = {node.name}(...), and write its elements"
             said = named_first(self.context.tree, node) or (help, None)
             raise self.context.fault(f"'{node.name}' gives a tensor here", node, *said)
@@ -295,7 +295,7 @@ class TensorScope(EquationScope):
         atom = self.env.get(token.text)
         if atom is not None:
             if shape_of(atom) and not whole:
-                from adcli.lang.lower.suggestions import for_every_element  # only after a fault
+                from adcli.lang.suggest.suggestions import for_every_element  # only after a fault
                 subscripts = ", ".join("ijklmn"[:len(shape_of(atom))])
                 help = f"write a tensor by its elements: C({subscripts}) = {token.text}({subscripts}) ..."
                 said = for_every_element(self.context.tree, token, self.env) or (help, None)

@@ -17,7 +17,7 @@ from adcli.lang.ir.errors import Fix, alike
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, MATRIX_CALLS, PRODUCT, SIZES_OF, TERNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.counterparts import (
+from adcli.lang.suggest.counterparts import (
     DERIVATIVES,
     MADE,
     NONE_HERE,
@@ -27,7 +27,7 @@ from adcli.lang.lower.counterparts import (
     STATEMENTS,
     SYNONYMS,
 )
-from adcli.lang.lower.definitions import Suggestion, expression, quoted, rank, tensors_of, with_other_arguments, written
+from adcli.lang.suggest.definitions import Suggestion, expression, quoted, rank, tensors_of, with_other_arguments, written
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS
 from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart

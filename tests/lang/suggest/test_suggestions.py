@@ -4,8 +4,8 @@ import re
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError, nearest, plural
-from adcli.lang.lower.counterparts import DERIVATIVES, STATEMENTS
 from adcli.lang.lower.frontend import parse
+from adcli.lang.suggest.counterparts import DERIVATIVES, STATEMENTS
 
 
 def help_of(text: str) -> str:

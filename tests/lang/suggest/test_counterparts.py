@@ -13,8 +13,8 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_A_MATRIX, OF_MATRICES, STATEMENTS, SYNONYMS
 from adcli.lang.lower.frontend import parse
+from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_A_MATRIX, OF_MATRICES, STATEMENTS, SYNONYMS
 from scipy import special, stats
 from tensor_laws import NUMPY
 

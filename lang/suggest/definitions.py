@@ -9,7 +9,7 @@ from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.errors import Fix
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, STATEMENTS, Definition
+from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, STATEMENTS, Definition
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
 
