@@ -117,7 +117,7 @@ class FurtherOutputs:
     def program(self, names: Sequence[str]) -> Program:
         """The program with these outputs."""
         equations = (*self.start.equations, *self.builder.equations)
-        return with_outputs(replace(self.start, equations=equations, results=tuple(self.results)), names)
+        return with_outputs(replace(self.start, equations=equations, results=tuple(self.results), problem=None), names)
 
     def named(self, atom: Atom) -> str:
         """The name of a value as an output."""

@@ -85,7 +85,15 @@ def parted(name: str) -> tuple[str, str]:
 def with_outputs(program: Program, names: Sequence[str]) -> Program:
     """The program with these outputs only, in this order."""
     results = {r.name: r for r in program.results}
-    return replace(program, results=tuple([results[name] for name in names]), problem=None)
+    program = without_problem(program) if program.problem else program
+    return replace(program, results=tuple([results[name] for name in names]))
+
+
+def without_problem(program: Program) -> Program:
+    """The program without its conditions, and what only they need."""
+    needed = needed_values(program, {r.name for r in program.results})
+    equations = tuple([e for e in program.equations if not needed.isdisjoint(e.outs)])
+    return replace(program, equations=equations, problem=None)
 
 
 def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = (), steps: bool = True) -> set[Atom]:

@@ -14,14 +14,13 @@ one. `ranges` is the program with the range of every index and where it comes fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
-from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs, without_problem
 from adcli.lang.simplify.simplify import simplify
 
 Pass = Callable[[Program], Program]
@@ -32,7 +31,7 @@ CHECKS: Sequence[Callable[[Program], object]] = ()
 @paused()
 def run(program: Program, passes: Sequence[Pass]) -> Program:
     """The program after all passes in turn, its sums in the order in which a reader of its text would take them."""
-    program = replace(program, problem=None) if program.problem else program
+    program = without_problem(program) if program.problem else program
     for each in passes:
         program = checked(each(program))
     if all(type(op) is Primitive for op in operations(program)):
