@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from adcli.solvers.problem import Evaluations, SolverEnd
-from adcli.solvers.vectors import Vector, places
+from adcli.solvers.vectors import Vector, dense, places
 
 ITERATIONS = 3000
+DEPENDENT = 1e-10
+"""What of a gradient is no combination of others, relative to the largest, that is rounding."""
 INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
 PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
 """Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
@@ -28,18 +30,47 @@ def numbers(matrix: Any) -> Vector:
     return matrix.ravel() if isinstance(matrix, np.ndarray) else matrix.data
 
 
+def solvable(e: Evaluations, y0: Vector) -> Vector | None:
+    """The conditions for a solver, which takes no more equations than variables: of more, those with independent gradients at the
+    start. None where it takes all."""
+    equal = e.bounds.c_low == e.bounds.c_high
+    if int(equal.sum()) <= len(y0):
+        return None
+    from scipy.linalg import qr
+    corner, order = qr(dense(e.jac(y0))[equal].T, mode="r", pivoting=True)
+    left = np.abs(np.diag(corner))
+    kept = np.flatnonzero(equal)[order[:int(np.sum(left > DEPENDENT * np.max(left)))]]
+    return np.sort(np.concatenate([np.flatnonzero(~equal), kept]))
+
+
 class FirstCallbacks:
-    """A problem as IPOPT asks for it: the entries of a sparse Jacobian in an order that stays."""
+    """A problem as IPOPT asks for it: the entries of a sparse Jacobian in an order that stays. `kept` are its conditions, if not
+    all."""
 
     def __init__(self, e: Evaluations, y0: Vector) -> None:
-        self.e, self.objective, self.gradient, self.constraints = e, e.f, e.g, e.c
-        self.of_jacobian = places(e.jac(y0))
+        self.e, self.objective, self.gradient = e, e.f, e.g
+        self.kept = solvable(e, y0)
+        self.of_jacobian = places(self.some(e.jac(y0)))
+
+    def some(self, rows: Any) -> Any:
+        return rows if self.kept is None else rows[self.kept]
+
+    def whole(self, multipliers: Vector) -> Vector:
+        """Multipliers of all conditions."""
+        if self.kept is None:
+            return multipliers
+        found = np.zeros(len(self.e.bounds.c_low))
+        found[self.kept] = multipliers
+        return found
+
+    def constraints(self, y: Vector) -> Vector:
+        return np.asarray(self.some(self.e.c(y)))
 
     def jacobianstructure(self) -> tuple[Vector, Vector]:
         return self.of_jacobian
 
     def jacobian(self, y: Vector) -> Vector:
-        return numbers(self.e.jac(y))
+        return numbers(self.some(self.e.jac(y)))
 
     def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
         self.e.iteration = iteration
@@ -58,7 +89,7 @@ class Callbacks(FirstCallbacks):
         return self.of_hessian
 
     def hessian(self, y: Vector, multipliers: Vector, factor: float) -> Vector:
-        return numbers(self.e.hess(y, multipliers, factor))[self.lower]
+        return numbers(self.e.hess(y, self.whole(multipliers), factor))[self.lower]
 
 
 def package(solver: str) -> Any:
@@ -98,14 +129,14 @@ def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
     """IPOPT or a translation of it, with exact first and, where they are matrices, second derivatives."""
     def solve(e: Evaluations, y0: Vector) -> SolverEnd:
         calls = (Callbacks if e.function.has_matrices else FirstCallbacks)(e, y0)
-        b = [np.clip(each, -1e20, 1e20) for each in e.bounds]
+        b = [np.clip(each, -1e20, 1e20) for each in (*e.bounds[:2], *map(calls.some, e.bounds[2:]))]
         nlp = solver_module(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls, lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
         for name, value in {**INTERIOR_OPTIONS, "tol": 1e-9 if e.large else 1e-10, **approximation}.items():
             nlp.add_option(name, value)
         x, info = nlp.solve(y0)
         said = info["status_msg"]
-        pulls = -np.asarray(info["mult_g"]), np.asarray(info["mult_x_L"]) - np.asarray(info["mult_x_U"])
+        pulls = -calls.whole(np.asarray(info["mult_g"])), np.asarray(info["mult_x_L"]) - np.asarray(info["mult_x_U"])
         return SolverEnd(np.asarray(x), e.iteration, said.decode() if isinstance(said, bytes) else str(said), pulls)
     return solve
 

@@ -173,8 +173,10 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
         return [solver]
     own = installed()[:1] if problem.function.has_matrices else []   # they take matrices, no products
     if len(b.c_low):
-        large = many or (own and problem.is_large)
-        return [*own, "trust-constr"] if large else ["SLSQP", *own, "trust-constr"]
+        large = many or problem.is_large
+        if own and large and solver_module(own[0]) is not None:   # what it fails at, SciPy's crash at
+            return own
+        return ["trust-constr"] if many or (own and large) else ["SLSQP", *own, "trust-constr"]
     if bounded:
         return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
     few = isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE

@@ -426,6 +426,16 @@ def test_minima_that_a_condition_on_all_variables_makes(program, conditions, cou
     assert found.verdict == "minimum" and found.fun == pytest.approx(5.06848, abs=1e-4)
 
 
+@pytest.mark.engine
+def test_equations_that_are_given_twice_hold_a_minimum_without_multipliers():
+    """More equations than variables, half of them dependent: IPOPT takes none, and SuperLU ends the process in trust-constr."""
+    pytest.importorskip("pounce")
+    f = adcli.compile("input x(N)\nv +=! (x(i) - 0.3)**2; c(i) = x(i + 1)**2 - (i + 1)/N\noutput v, c")
+    found = f.minimize(x=np.ones(200), of="v", subject_to=["c == 0", "2*c == 0"])
+    assert found.verdict == "minimum" and found.x[1:] == pytest.approx(np.sqrt(np.arange(1, 200)/200)), found
+    assert np.isnan(found.multipliers).all()
+
+
 def test_another_module_of_the_name_is_no_solver(monkeypatch):
     import sys
     import types
