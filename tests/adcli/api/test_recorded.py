@@ -27,6 +27,13 @@ def test_a_function_of_numpy_is_that_of_the_language(name):
             assert got == pytest.approx(want, rel=1e-14, nan_ok=True), point
 
 
+@pytest.mark.parametrize("name, counts, ours", [
+    ("maximum", (2, 3), "max"), ("add", (2,), "add"), ("hypot", (2, 3), "hypot"), ("exp", (1,), "exp"), ("where", (3,), "select"),
+    ("isfinite", (), None)])
+def test_a_function_takes_so_many_operands(name, counts, ours):
+    assert {k: row_of(name, k) for k in range(4)} == {k: ours if k in counts else None for k in range(4)}
+
+
 def test_most_functions_are_known():
     assert {"sin", "arctan2", "hypot", "power", "maximum", "fmin", "square", "reciprocal", "absolute", "logaddexp"} <= set(UFUNCS)
     assert {"remainder", "rint", "floor_divide", "divmod"}.isdisjoint(UFUNCS)   # which mean something else, or nothing
