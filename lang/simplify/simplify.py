@@ -49,7 +49,7 @@ def prune(program: Program) -> Program:
     kept, changed = list[Equation](), False
     for e in reversed(program.equations):
         if e.outs[0] in needed or (len(e.outs) > 1 and not needed.isdisjoint(e.outs)):
-            living = e.op.living(e, needed)
+            living = e if type(e.op) is Primitive else e.op.living(e, needed)   # as most of a long program
             changed = changed or living is not e
             kept.append(living)
             needed.update(living.args)
