@@ -1,7 +1,7 @@
 """The Markdown of the chapters as blocks: headings, paragraphs, lists, tables, and text that stays as it is.
 
 Chapters are written in this part of Markdown alone, so that a web page, a terminal and `man` show the same. A line
-`<!-- name -->` stands for what `generated` makes of that name when the chapter is read.
+`<!-- name -->` stands for what `generated` makes of that name when the chapter is read; other comments are left out.
 """
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ def blocks(text: str, generated: Callable[[str], str] | None = None) -> Iterator
             yield Heading(len(heading[1]), heading[2])
         elif (name := GENERATED.fullmatch(line)) and generated:
             yield from blocks(generated(name[1]))
+        elif line.startswith("<!--"):
+            pass
         elif line.startswith("    "):
             end = next((i for i in range(at, len(lines)) if not lines[i].startswith("    ")), len(lines))
             yield Code("", tuple(part[4:] for part in lines[at:end]))

@@ -38,6 +38,8 @@ power_to(l) = pt(l)**2 + qt(l)**2
 output cost, p, q, power_from, power_to, angle
 """
 UNKNOWNS = ("va", "vm", "pg", "qg")
+BASELINE = {14: "2178.1", 118: "97214", 300: "5.6522e5", 1354: "1.2588e6", 2869: "2.4628e6", 10_000: "1.3540e6"}
+"""The objective of PGLib's BASELINE.md, $/h, by buses."""
 
 
 class Network(NamedTuple):
