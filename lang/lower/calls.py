@@ -163,13 +163,13 @@ class UnfoldedCalls(Slices):
         if type(node) is not Call or not is_matrix_call(self.scope, node):
             return node
         shapes = [self.shape_of_value(a) for a in node.args]
-        made = Slice(self.context.local_names.fresh(node.name), self.prefix(self.indices(node), node))
+        made = Slice(self.context.local_name(node.name), self.prefix(self.indices(node), node))
         self.made[made.name] = len(made.subscripts), shapes[-1] if shapes and node.name != "logdet" else ()
         return self.assigned_to(made, (), node)
 
     def computed(self, param: Token, node: Node, shape: Shape) -> Node:
         """An argument under a name of its own."""
-        made = Slice(self.context.local_names.fresh(param.text), self.prefix(self.indices(node), node))
+        made = Slice(self.context.local_name(param.text), self.prefix(self.indices(node), node))
         self.made[made.name] = len(made.subscripts), shape
         more = self.fresh_indices(len(shape), node)
         return self.assigned_to(made, more, self.filled(node, more))

@@ -39,7 +39,7 @@ class FunctionBody:
         self.slices: dict[str, Slice] = {}
         self.renamed: dict[str, Node] = {}   # sizes and indices
         for name, extent in found.sizes.items():
-            key = f"{self.context.local_names.fresh(name)}#"
+            key = f"{self.context.local_name(name)}#"
             calls.scope.tensors.sizes[key] = extent
             self.renamed[name] = Token("NAME", key, definition.start, definition.end)
         self.body = [self.plain(s) for s in self.statements()]
@@ -108,7 +108,7 @@ class FunctionBody:
         name, calls = token.text, self.calls
         last = not any(self.starts_anew(s) and name in {t.text for t in targets_of(s)} for s in later)
         own = self.wanted[name] if last and name in self.wanted else \
-            Slice(self.context.local_names.fresh(name), calls.prefix(self.depends[name], token))
+            Slice(self.context.local_name(name), calls.prefix(self.depends[name], token))
         calls.made.setdefault(own.name, (len(own.subscripts), self.found.shapes[name]))
         return own
 

@@ -89,15 +89,20 @@ class Context:
     checks: Allowance = field(default_factory=Allowance)      # of definitions, which are checked whether they are called or not
     sizes: dict[str, int] = field(default_factory=dict)  # of functions of tensors, unfolded
     checked: dict[tuple[object, ...], DryRun] = field(default_factory=dict)   # of functions of tensors, by their arguments
-    local_names: Names = field(init=False)   # for what a call of a function assigns
+    local_names: Names | None = None   # for what a call of a function assigns
 
     def __post_init__(self) -> None:
         self.fresh = temporaries(self.tree)
-        self.local_names = Names(self.tree.names)
 
     @property
     def source(self) -> Source:
         return self.tree.source
+
+    def local_name(self, hint: str) -> str:
+        """A name that the text has not, for what a call of a function assigns."""
+        if self.local_names is None:
+            self.local_names = Names(self.tree.names)
+        return self.local_names.fresh(hint)
 
     def library_functions(self) -> Mapping[str, Template]:
         return self.library() if self.library else {}
