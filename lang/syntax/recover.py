@@ -311,7 +311,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return missing_operator(unit, index, source)
     if token.type in ("SEP", "RBRACE", "RPAR", "COMMA", "RBRACK") and before.type not in OPERAND_END:
         return missing(before, token, source)
-    if before.type in ("EQUAL", "LPAR", "COMMA", "QUERY", "COLON") and token.type in ("OP", "QUERY", "COLON", "EQUAL"):
+    if before.type in ("EQUAL", "LPAR", "COMMA", "QUERY", "COLON", "OP", "COMPARE") \
+            and token.type in ("OP", "COMPARE", "QUERY", "COLON", "EQUAL"):
         return missing(before, token, source)
     if token.type == "SEP":
         return fault("this statement is not complete", "a statement is name = expression", before)
