@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, nearest
@@ -188,12 +188,21 @@ def with_statements(program: Program, texts: Iterable[str]) -> Program:
     for text in texts:
         made = condition_program(text, values := named_values(program))
         env: dict[Atom, Atom] = {p.var: values[p.name] for p in made.params}
-        equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
+        equations = [Equation(e.outs, told_of(text, e.op), tuple(env.get(a, a) for a in e.args), None, e.group)
+                     for e in made.equations]
         stated, more = program.problem or StatedProblem(), made.problem or StatedProblem()
         conditions = [c.substituted(env) for c in more.conditions]
         program = replace(program, equations=(*program.equations, *equations),
                           problem=replace(stated, conditions=(*stated.conditions, *conditions)))
     return program
+
+
+def told_of(text: str, op: Primitive) -> Primitive:
+    """The operation with faults of extents that name the condition, which has no place in the program's text."""
+    if not (agreements := getattr(op, "agreements", ())):
+        return op
+    said = text.strip().replace("%", "%%")
+    return replace(op, agreements=tuple(replace(a, span=None, message=f"'{said}': {a.message}") for a in agreements))  # type: ignore[call-arg]
 
 
 def condition_program(text: str, values: Mapping[str, Atom]) -> Program:

@@ -361,7 +361,7 @@ def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector
             values, vectors = lanczos(unit.tocsc(), MOST_LEAST, sigma=-below, tol=1e-8)
     except (ArpackError, RuntimeError):
         return np.zeros((0, n))
-    order = [k for k in np.argsort(values) if values[k] <= max(values.min(initial=SINGULAR), SINGULAR)]
+    order = [k for k in np.argsort(values) if values[k] <= max(values.min(initial=np.inf), SINGULAR)]
     return np.asarray((scale[:, None] * vectors[:, order]).T)[:, :n]
 
 

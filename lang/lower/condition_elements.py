@@ -92,7 +92,7 @@ class ConditionElements:
                 first = tensors[0][2] if tensors else ()
                 return [condition(self.scope, self.r, [a for a, _ in sides], [self.text(n, a) for n, a in zip(
                     parts, [a for a, _ in sides], strict=True)], first)]
-            if self.whole:
+            if len({len(shape_of(atom)) for _, atom, _ in tensors}) > 1:
                 raise self.different(parts[0].start, parts[-1].end)
             del self.scope.equations[start:]
             return [self.difference(k) for k in range(len(parts) - 1)]
@@ -114,11 +114,11 @@ class ConditionElements:
         return self.elements(written)
 
     def subscripted(self, n: Node) -> Node:
-        """A side with subscripts at its whole tensors, which must be of one shape."""
-        own = {shape for at, shape in self.whole.items() if n.start <= at < n.end}
+        """A side with subscripts at its whole tensors, which must have the same number of dimensions."""
+        own = {len(shape) for at, shape in self.whole.items() if n.start <= at < n.end}
         if len(own) > 1:
             raise self.different(n.start, n.end)
-        subscripts: list[Node] = [Token("NAME", name, n.start, n.end) for name in self.names[:len(next(iter(own), ()))]]
+        subscripts: list[Node] = [Token("NAME", name, n.start, n.end) for name in self.names[:max(own, default=0)]]
         return rewritten(n, lambda node: Call(node.text, subscripts, node.start, node.end)
                          if isinstance(node, Token) and node.start in self.whole else None)
 
@@ -130,10 +130,10 @@ class ConditionElements:
         return made.run(), made.first
 
     def difference(self, k: int) -> SideCondition:
-        left, right = self.r.parts[k:k + 2]
+        left, right = map(self.subscripted, self.r.parts[k:k + 2])
         atom, first = self.elements(Op("sub", [left, right], left.start, right.end))
         pair = Relation([left, right], [self.r.signs[k]])
-        return condition(self.scope, pair, [atom, Lit(0.0)], [self.text(n, atom) for n in pair.parts], first)
+        return condition(self.scope, pair, [atom, Lit(0.0)], [self.text(n, atom) for n in self.r.parts[k:k + 2]], first)
 
     def text(self, n: Node, atom: Atom) -> str:
         """A side as written, with {0}, {1}, … for the subscripts of an element."""
