@@ -18,6 +18,7 @@ from adcli.lang.lower.slices import Shape, Slice, Slices
 from adcli.lang.syntax.tree import (
     Call,
     Node,
+    Op,
     Parens,
     Statement,
     TensorAssign,
@@ -36,9 +37,10 @@ class UnfoldedCalls(Slices):
 
     def add(self, s: Statement) -> None:
         """A statement after those that its calls are."""
-        outer, self.clauses = self.clauses, s.clauses if isinstance(s, TensorAssign | TupleAssign) else ()
-        outer_names, self.index_names = self.index_names, self.indices_of(s)
-        s = self.without_lets(s)
+        outer, outer_names, outer_reads = self.clauses, self.index_names, self.reads
+        self.find_indices(s)
+        s = self.within_reads(self.without_lets(s))
+        self.clauses = s.clauses if isinstance(s, TensorAssign | TupleAssign) else ()
         if isinstance(s, TensorAssign) and s.symbol == "=" and self.is_call(s.value) and s.subscripts is not None:
             self.assign([s.target], [s.subscripts], bare(s.value), s)
         elif isinstance(s, TupleAssign) and len(s.values) == 1 and self.is_call(s.values[0]):
@@ -49,7 +51,18 @@ class UnfoldedCalls(Slices):
             self.done.append(self.filled_parts(replace(s, values=[self.hoisted(v) for v in s.values])))
         else:
             self.done.append(s)
-        self.clauses, self.index_names = outer, outer_names
+        self.clauses, self.index_names, self.reads = outer, outer_names, outer_reads
+
+    def within_reads(self, s: Statement) -> Statement:
+        """A statement with calls, for the indices for which its slices are there: a call of 0 need not give 0."""
+        values = [s.value] if isinstance(s, TensorAssign) else s.values if isinstance(s, TupleAssign) else []
+        nodes = [n for v in values for n in postorder(v)]
+        if not any(map(self.is_call, nodes)) or any(type(n) is Op and n.name == "select" for n in nodes):
+            return s
+        shifted = [n for n in self.reads if any(type(bare(a)) is Op for a in n.args)
+                   and all(is_affine(i) for a in n.args for i in postorder(a)) and {*names_in(*n.args)}.isdisjoint(self.steps)]
+        found = self.ranges_of(self.index_names, shifted, nodes[0])
+        return replace(s, clauses=[*s.clauses, *found]) if isinstance(s, TensorAssign | TupleAssign) and found else s
 
     def without_lets(self, s: Statement) -> Statement:
         """A statement with calls, with the values in the place of names that `where` gives."""
@@ -178,5 +191,13 @@ class UnfoldedCalls(Slices):
         """The slice that a statement assigns a value to."""
         target = Token("NAME", made.name, value.start, value.end)
         left, clauses = [*made.subscripts, *more] or None, self.conditions(made.subscripts)
+        read = {n for c in postorder(value) if type(c) is Call and self.is_tensor(c.name) for n in names_in(*c.args)} | {
+            c.name.text for c in clauses if c.name is not None}
+        clauses += self.ranges_of(self.indices(*made.subscripts) - read - {*self.steps}, self.reads, value)
         self.done.append(TensorAssign(target, left, "=", value, None, clauses, value.start, value.end))
         return made.at((), value)
+
+
+def is_affine(node: Node) -> bool:
+    """Test a part of a subscript for what sums of indices with factors are made of."""
+    return type(node) is not Call and (type(node) is not Op or node.name in ("add", "sub", "mul", "neg", "pos"))

@@ -145,12 +145,8 @@ class FunctionBody:
         found += self.calls.conditions(left)
         read = {n for v in values for c in postorder(v) if type(c) is Call and self.calls.rest(c, quiet=True) is not None
                 for n in names_in(*c.args)} | {c.name.text for c in found if c.kind == "range" and c.name is not None}
-        for name in sorted(self.calls.indices(*left) - read - {*self.calls.steps}):
-            given = next((v for v in self.given.values() if isinstance(v, Slice) and name in names_in(*v.subscripts)), None)
-            if given is not None:
-                at = self.definition.name
-                zeros = [Token("NUMBER", "0", at.start, at.end) for _ in self.calls.rest(given.at((), at)) or ()]
-                found.append(Clause("exists", None, [given.at(zeros, at)], at.start, at.end))
+        at, slices = self.definition.name, [v for v in self.given.values() if isinstance(v, Slice)]
+        found += self.calls.ranges_of(self.calls.indices(*left) - read - {*self.calls.steps}, [v.at((), at) for v in slices], at)
         return found
 
     def loop(self, s: For) -> For:

@@ -65,6 +65,7 @@ class Slices:
     done: list[Statement] = field(default_factory=list)
     clauses: Sequence[Clause] = ()
     index_names: set[str] = field(default_factory=set)   # of the statement
+    reads: Sequence[Call] = ()   # of tensors, in the statement
 
     @property
     def context(self) -> Context:
@@ -144,8 +145,8 @@ class Slices:
         if any(is_matrix_call(self.scope, n) for n in postorder(value)):
             return s
         known = self.rest(Call(s.target.text, nodes, s.target.start, s.target.end), quiet=True)
-        begins = bool(nodes) and known is None and s.symbol == "=" and isinstance(value, Token | Call) \
-            and self.indices(*nodes) <= {*self.steps} and bool(self.rest(value, quiet=True))
+        begins = bool(nodes) and known is None and s.symbol == "=" and self.indices(*nodes) <= {*self.steps} \
+            and (not self.steps or (isinstance(value, Token | Call) and bool(self.rest(value, quiet=True))))
         called = [n for n in postorder(value) if isinstance(n, Token | Call) and self.is_result(n)]
         follows = bool(nodes and called) and known is None and self.varies(value)
         shape = self.shape_of_value(value) if known or begins or follows else ()
@@ -181,16 +182,27 @@ class Slices:
         """The indices and steps in subscripts and values."""
         return {n for n in names_in(*nodes) if n in self.steps or n in self.index_names}
 
-    def indices_of(self, s: Statement) -> set[str]:
-        """The indices of a statement: names in subscripts and ranges that mean nothing else."""
+    def find_indices(self, s: Statement) -> None:
+        """Find the reads and the indices of a statement: names in subscripts and ranges that mean nothing else."""
+        self.reads, self.index_names = (), set()
         if not isinstance(s, TensorAssign | TupleAssign):
-            return set()
+            return
         values, left = ([s.value], s.subscripts or []) if isinstance(s, TensorAssign) else \
             (s.values, [n for nodes in s.subscripts for n in nodes or ()])
-        reads = [n for v in (*values, *(n for c in s.clauses for n in c.nodes)) for n in postorder(v) if type(n) is Call]
-        subscripts = [*left, *(a for n in reads if self.is_tensor(n.name) for a in n.args)]
+        roots = (*values, *(n for c in s.clauses for n in c.nodes))
+        self.reads = [n for v in roots for n in postorder(v) if type(n) is Call and self.is_tensor(n.name)]
         ranges = [c.name.text for c in s.clauses if c.kind == "range" and c.name is not None]
-        return {n for n in (*names_in(*subscripts), *ranges) if not self.has_meaning(n)}
+        used = (*names_in(*left, *(a for n in self.reads for a in n.args)), *ranges)
+        self.index_names = {n for n in used if not self.has_meaning(n)}
+
+    def ranges_of(self, names: Collection[str], reads: Iterable[Node], at: Node) -> list[Clause]:
+        """Clauses by which indices have the ranges that they have in reads of elements or slices."""
+        found = []
+        for n in reads:
+            if type(n) is Call and not {*names}.isdisjoint(names_in(*n.args)):
+                zeros = [Token("NUMBER", "0", at.start, at.end) for _ in self.rest(n) or ()]
+                found.append(Clause("exists", None, [Call(n.name, [*n.args, *zeros], at.start, at.end)], at.start, at.end))
+        return found
 
     def is_tensor(self, name: str) -> bool:
         return bool(shape_of(self.scope.env.get(name, POISON))) or name in self.made or name in self.assigned

@@ -424,6 +424,12 @@ class TensorScope(EquationScope):
             return POISON
         if not shape:
             return self.value(self.scalar(inner))
+        start, end = node.start, node.end
+        calls.find_indices(TensorAssign(Token("NAME", "", start, end), None, "=", inner, None, [], start, end))
+        if calls.index_names:
+            name = min(calls.index_names)
+            raise self.context.fault(f"index '{name}' is not on the left, where the result has one value for each", node,
+                                     f"write v({name}) = ..., or give '{name}' a value: input int32 {name}")
         made = calls.computed(Token("NAME", "a", node.start, node.end), inner, shape)
         self.given_together(calls)
         assert isinstance(made, Token)

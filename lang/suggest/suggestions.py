@@ -131,7 +131,7 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
 def counted_from_the_end(tree: Tree, node: Call, tensor: Var) -> Suggestion | None:
     """What to write for `x(end - 1)`."""
     texts = [quoted(tree, a) or "" for a in node.args]
-    new = [re.sub(r"\bend\b", f"{affine_text(n)} - 1", t) for t, n in zip(texts, tensor.shape, strict=True)]
+    new = [re.sub(r"\bend\b", f"{affine_text(n)} - 1", t) for t, n in zip(texts, tensor.shape, strict=False)]
     return written(f"{node.name}({', '.join(new)})", node) if new != texts else None
 
 
