@@ -477,7 +477,8 @@ class TensorStatement:
         """Whether the statement reads no element, and its subscripts are names that it reads: `f(x) = x**2`."""
         names = names_in(*(n for n in self.s.subscripts or () if type(n) is Token))
         read = {n.text for n in postorder(self.s.value) if type(n) is Token}
-        plain = self.s.symbol == "=" and not self.s.clauses and self.before is None and self.declared is None
+        made = self.name.startswith("#")   # for a side of a condition
+        plain = not made and self.s.symbol == "=" and not self.s.clauses and self.before is None and self.declared is None
         return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})
 
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:

@@ -81,10 +81,19 @@ class ConditionElements:
         """Test for subscripts of a tensor, and for the call of a function of tensors."""
         return node.name in self.scope.env or node.name in self.context.tensors or is_matrix_call(self.scope, node)
 
+    def lacks_range(self, n: Node) -> bool:
+        """Test a side for an index that only another side has in a subscript: `x(i) <= i`, `x(i) <= A(i, j)`."""
+        known = {*self.subscript_names(n), *(c.name.text for c in self.clauses if c.kind == "range" and c.name is not None)}
+        return not self.whole and not {t.text for t in names_of(n)}.isdisjoint(self.names) and not known.issuperset(self.names)
+
     def conditions(self) -> list[SideCondition]:
         """One where the sides have the same elements, else one a comparison, of the difference of its sides."""
         try:
             start, parts = len(self.scope.equations), self.r.parts
+            if any(map(self.lacks_range, parts)):
+                pairs = [Relation(parts[k:k + 2], [sign]) for k, sign in enumerate(self.r.signs)]
+                return [self.difference(0)] if len(pairs) == 1 else \
+                    [c for pair in pairs for c in ConditionElements(self.scope, pair, self.clauses).conditions()]
             sides = [self.side(n) for n in parts]
             tensors = [(n, atom, first) for n, (atom, first) in zip(parts, sides, strict=True) if shape_of(atom)]
             plain = self.whole and all(type(bare(n)) is Token for n, _, _ in tensors)   # sizes may turn out to be equal

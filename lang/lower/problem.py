@@ -102,11 +102,20 @@ def condition(scope: ProblemScope, r: Relation, parts: Sequence[Atom], texts: Se
         raise AdError(f"'{said}': a bound is nan", span, "write a number, or inf where there is no bound", source)
     if len(numbers) == len(parts):
         raise AdError(f"'{said}' is of numbers alone", span, CONDITION, source)
+    if any(never(a, sign.text, b) for a, sign, b in zip(parts, r.signs, parts[1:], strict=False)):
+        raise AdError(f"'{said}' holds nowhere", span, "inf is a bound above, and -inf one below, where there is none", source)
     low, high = numbers[::-1] if r.signs[0].text[0] == ">" and len(numbers) == 2 else [*numbers, 0.0, 0.0][:2]
     if len(parts) == 3 and len(numbers) == 2 and low > high and parts[1] not in numbers:
         raise AdError(f"'{said}' holds nowhere: {low!r} is more than {high!r}", span, "write the lower bound first", source)
     signs = tuple(f"{source.text[a.end:b.start]}" for a, b in zip(r.parts, r.parts[1:], strict=False))
     return SideCondition(tuple(parts), signs, tuple(texts), first)
+
+
+def never(left: Atom, sign: str, right: Atom) -> bool:
+    """Whether an infinite bound is one that no number meets."""
+    least, most = (right, left) if sign[0] == ">" else (left, right)
+    ends = [a.value if isinstance(a, Lit) else 0.0 for a in (least, most)]
+    return ends[0] == math.inf or ends[1] == -math.inf or (sign == "==" and math.inf in map(abs, ends))
 
 
 def value(scope: ProblemScope, node: Node) -> Atom:

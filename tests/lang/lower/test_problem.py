@@ -31,6 +31,8 @@ def conditions(text):
     (T + "subject to x(k+1) - x(k) <= t", [("x(i+1) - x(i) <= t", ("0",), 1, 0)]),
     (T + "subject to x(k) - x(k-1) == 0", [("x(i) - x(i-1) == 0", ("1",), 1, 0)]),
     (T + "subject to x(i+1) <= hi(i)", [("x(i+1) <= hi(i)", ("0",), 1, 0)]),   # of the difference
+    (T + "subject to x(i) <= 2*i", [("x(i) <= 2*i", ("0",), 1, 0)]),
+    (T + "subject to 0 <= x(i) <= A(i, j)", [("0 <= x(i)", ("0",), 0, 1), ("x(i) <= A(i, j)", ("0", "0"), 2, 0)]),
     (T + "subject to x(i) <= hi(i) where i in 1:N - 1", [("x(i) <= hi(i)", ("1",), 1, 1)]),
     (T + "subject to A(i, j)*x(i) <= 3", [("A(i, j)*x(i) <= 3", ("0", "0"), 2, 0)]),
     (T + "subject to A(j, i)*x(j) <= t*N, x(0) == x(N - 1)", [("A(i, j)*x(i) <= t*N", ("0", "0"), 2, 0),
@@ -81,6 +83,8 @@ def test_other_verbs_see_the_outputs_alone():
     ("v = x; subject to v = 1", "'=' assigns", "=="), ("v = x; subject to 1 <= v >= 2", "more than one", "comma"),
     ("v = x; subject to 1 == v == 2", "more than one", "comma"), ("v = x; subject to 3 <= 4", "numbers alone", "g <= 0"),
     ("v = x; subject to 3 <= v <= 2", "holds nowhere", "lower"), ("v = x; subject to v <= nan", "nan", "inf"),
+    ("v = x; subject to v >= inf", "holds nowhere", "-inf"), ("v = x; subject to -inf >= v", "holds nowhere", "-inf"),
+    ("v = x; subject to v == -inf", "holds nowhere", "-inf"),
     ("v = x; subject to (v < 2) <= 3", "is a truth value", "? 1 : 0"), ("v = x; subject to", "is missing after 'to'", ""),
     ("v = x; subject to v <= 1 where i in 0:2", "a where belongs to elements", "scalars"),
     (T + "subject to x(i) <= hi", "'hi' is a tensor", "hi(i)"),
