@@ -145,6 +145,8 @@ def _vectorises(op: Comprehension, v: Index, scatter: bool) -> bool:
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
         return False
+    if movement(op.write, v) == GATHERED and v is not op.ranges[-1].index:   # points write in their order
+        return False
     if op.reduction == "*" and v not in fixed_indices(op.ranges, op.write):   # one lane could underflow and another overflow
         return False
     values = [s for s in (*op.sources, *op.guards) if isinstance(s, Affine)]

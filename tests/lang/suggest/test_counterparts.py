@@ -164,7 +164,7 @@ REFERENCES: dict[tuple[str, int], Any] = {
     **of("normpdf dnorm norm_pdf", norm.pdf, GRID), **of("norm_pdf", lambda x, m: norm.pdf(x, m)),
     **of("normpdf dnorm norm_pdf", norm.pdf, GRID, GRID, POSITIVE),
     **of("norm_logpdf normlogpdf std_normal_lpdf", norm.logpdf, GRID),
-    **of("norm_logpdf normlogpdf normal_lpdf", norm.logpdf, GRID, GRID, POSITIVE),
+    **of("norm_logpdf normlogpdf", norm.logpdf, GRID, GRID, POSITIVE),
     **of("Phi_approx", lambda x: special.expit(0.07056 * x**3 + 1.5976 * x)), **of("logit qlogis", special.logit, PROBABILITIES),
     **of("cloglog", lambda p: math.log(-math.log(1 - p)), PROBABILITIES), **of("inv_cloglog",
         lambda x: 1 - math.exp(-math.exp(x)), (-2.5, 0.3, 1.0)),
