@@ -61,7 +61,8 @@ def check_everything_is_there(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"adcli/manual/{topic}.md" for topic in TOPICS} <= names
     assert {f"adcli/samples/{p.name}" for p in (ROOT / "samples").iterdir() if p.suffix in (".ad", ".json")} <= names
-    assert {"adcli/py.typed", "adcli/lang/syntax/grammar.lark", "adcli/lang/lower/prelude.ad"} <= names
+    texts = {f"adcli/lang/lower/{name}.ad" for name in ("prelude", "prelude_tensors")}
+    assert {"adcli/py.typed", "adcli/lang/syntax/grammar.lark", *texts} <= names
     assert {p.relative_to(ROOT).as_posix() for p in (ROOT / "adcli").rglob("*.js")} <= names
     (points,) = (name for name in names if name.endswith("/entry_points.txt"))
     assert "[pygments.lexers]\nadcli = adcli.editors.lexer:AdcliLexer\n" in zipfile.ZipFile(wheel).read(points).decode()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
+from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import prelude
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
@@ -74,7 +74,8 @@ class NamedWords(NamedTuple):
 @cache
 def words() -> tuple[NamedWords, ...]:
     """The names that the language gives a meaning, in the order in which they are tried."""
-    functions = dict.fromkeys([*(row.spelled or row.name for row in TABLE.values()), *prelude(), *ALIASES, *MATRIX_CALLS])
+    functions = dict.fromkeys([*(row.spelled or row.name for row in TABLE.values()), *prelude(), *ALIASES, *MATRIX_CALLS,
+                               *TENSOR_CALLS])
     return (
         NamedWords(KINDS["function"], tuple(functions), (CALLED,)),
         NamedWords(KINDS["function"], ("dup",), (NAMING,)),

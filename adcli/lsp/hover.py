@@ -24,8 +24,8 @@ from lsprotocol.types import (
 
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.notation import MATRIX_CALLS, constant
-from adcli.lang.lower import frontend
+from adcli.lang.ir.notation import MATRIX_CALLS, TENSOR_CALLS, constant
+from adcli.lang.lower import frontend, tensor_library
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.syntax.tree import Def, Typed
@@ -199,9 +199,9 @@ def definition(text: OpenText, params: DefinitionParams) -> Location | None:
 
 def in_prelude(name: str) -> Location | None:
     """The definition of a function that the language itself has as text; one of the table has none."""
-    if name not in frontend.prelude():
+    if name not in frontend.prelude() and name not in TENSOR_CALLS:
         return None
-    path = Path(frontend.__file__).with_name("prelude.ad")
+    path = Path(frontend.__file__).with_name("prelude.ad") if name in frontend.prelude() else tensor_library.PATH
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         if line.startswith(f"def {name}("):
             return Location(path.resolve().as_uri(), Range(Position(number, 4), Position(number, 4 + len(name))))
@@ -246,6 +246,8 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
     items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in called() if n not in own]
     items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (an operation on matrices)")
               for n, (args, about) in MATRIX_CALLS.items() if n not in own]
+    items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (a function of tensors)")
+              for n, (args, about) in TENSOR_CALLS.items() if n not in own]
     items += [known_item(n, "3", CompletionItemKind.Constant, "constant") for n in NAMED_CONSTANTS if n not in own]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "word of the language", WORDS[w]) for w in KEYWORDS]
     return CompletionList(False, items)

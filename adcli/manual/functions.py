@@ -16,7 +16,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import composed as definition
-from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, Piece, constant, infix
+from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, TENSOR_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
@@ -27,6 +27,7 @@ from adcli.manual.markdown import BREAK
 SAMPLES = 64
 """Points inside a row's domain at which a condition that holds everywhere, or nowhere, is told from a real case."""
 OF_MATRICES = "whole matrices (adcli help tensors)"
+OF_TENSORS = "whole tensors (adcli help tensors)"
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
@@ -72,11 +73,12 @@ class FunctionFacts:
 
 def functions(wanted: str | None = None) -> list[FunctionFacts]:
     """All functions in the order of the table, those of the prelude behind them, then the operators; or those of one name. A
-    power has two, since a constant whole exponent has a rule of its own. One on matrices has no row: only by its name."""
+    power has two, since a constant whole exponent has a rule of its own. One of tensors has no row: only by its name."""
     name = ALIASES.get(wanted, wanted) if wanted else None
-    if name in MATRIX_CALLS:
-        args, about = MATRIX_CALLS[name]
-        return [FunctionFacts(name, f"{name}({args})", about, tuple(args.split(", ")), OF_MATRICES, {})]
+    if name in MATRIX_CALLS or name in TENSOR_CALLS:
+        args, about = (MATRIX_CALLS | TENSOR_CALLS)[name]
+        domain = OF_MATRICES if name in MATRIX_CALLS else OF_TENSORS
+        return [FunctionFacts(name, f"{name}({args})", about, tuple(args.split(", ")), domain, {})]
     rows = [described(row) for row in TABLE.values() if name in (None, row.spelled or row.name)]
     own = [composed(known) for known in prelude() if name in (None, known)]
     return [*[f for f in rows if not f.operator], *own, *[f for f in rows if f.operator]]
@@ -84,7 +86,8 @@ def functions(wanted: str | None = None) -> list[FunctionFacts]:
 
 def names() -> list[str]:
     """The names that `functions` knows."""
-    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES, *MATRIX_CALLS]))
+    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES, *MATRIX_CALLS,
+                               *TENSOR_CALLS]))
 
 
 def called() -> list[str]:

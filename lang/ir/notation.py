@@ -31,6 +31,19 @@ MATRIX_CALLS = {
 }
 """The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. Every one
 needs a matrix first."""
+TENSOR_CALLS = {
+    "trace": ("A", "sum of the diagonal of a matrix"),
+    "norm": ("x", "Euclidean norm of a vector, Frobenius norm of a matrix"),
+    "dot": ("x, y", "sum of the products of the elements of two vectors"),
+    "kron": ("A, B", "Kronecker product of two matrices"),
+    "cumsum": ("x", "sums of the first elements of a vector"),
+    "cumprod": ("x", "products of the first elements of a vector"),
+    "mean": ("x", "mean of the elements of a vector or a matrix"),
+    "var": ("x", "mean square deviation from the mean, divided by the number of elements"),
+    "logsumexp": ("x", "log of the sum of the exponentials of a vector or a matrix"),
+    "softmax": ("x", "exponentials of a vector, divided by their sum"),
+}
+"""The functions of whole tensors that need no definition (`adcli.lang.lower.tensor_library`): arguments and a line for each."""
 SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
             **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),
             **dict.fromkeys(("length", "numel", "size", "shape", "dim", "numelements"), "all")}

@@ -136,10 +136,12 @@ class UnfoldedCalls(Slices):
 
     def unfolded(self, node: Call, targets: Sequence[Slice | None]) -> list[Slice]:
         """The results of a call, each in the slice that is wanted for it."""
-        scope, definition = self.scope, self.context.tensors[node.name]
-        scope.check_count(node, len(definition.params), len(definition.params))
+        scope, known = self.scope, self.context.tensors[node.name]
+        if len(known.params) != len(node.args):
+            scope.called_definition(node, [])
+        pairs = [self.argument(p, a) for p, a in zip(known.params, node.args, strict=True)]
+        definition = scope.called_definition(node, [atom for _, atom in pairs])
         scope.check_results(node, len(definition.results), len(targets))
-        pairs = [self.argument(p, a) for p, a in zip(definition.params, node.args, strict=True)]
         found = scope.call_shapes(definition, node, [atom for _, atom in pairs])
         scope.tensors.pending += found.agreements
         given = {p.text: value for p, (value, _) in zip(definition.params, pairs, strict=True)}
@@ -150,7 +152,9 @@ class UnfoldedCalls(Slices):
 
     def argument(self, param: Token, root: Node) -> tuple[Slice | Node, Atom]:
         """What a parameter stands for, and a value of its shape for the dry run."""
-        node, scope = bare(rewritten(root, lambda n: None, self.operation)), self.scope
+        scope = self.scope
+        scope.check_calls(root, self.has_meaning)
+        node = bare(rewritten(root, lambda n: None, self.operation))
         for token in names_of(node):   # an input that is read here first
             if not self.has_meaning(token.text) and not self.indices(token):
                 scope.leaf(token)
@@ -161,8 +165,6 @@ class UnfoldedCalls(Slices):
             if type(node) is Token and node.type == "NUMBER":
                 return node, scope.leaf(node)
             return Parens(node, node.start, node.end), atom if whole and atom is not None else Var(f"#{name}", True, integer=True)
-        if type(node) is Call and not self.has_meaning(name) and not scope.is_function(name):
-            raise scope.unknown(node)
         if isinstance(node, Token | Call) and (shape := self.rest(node)) is not None:
             value = Slice(name, node.args if type(node) is Call else [])
             return (value if shape else node), Var(None, True, False, shape, whole, False)

@@ -16,7 +16,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.limits import LIMIT, Allowance, quantity
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS
+from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_functions import PARTIALS
 from adcli.lang.lower.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
@@ -81,6 +81,7 @@ class Context:
     fresh: Callable[[], str] = field(init=False)
     functions: dict[str, Template] = field(default_factory=dict)
     tensors: dict[str, Def] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[Def]] = field(default_factory=dict)   # of functions of tensors that the text does not define
     below: dict[str, Def] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
@@ -347,6 +348,12 @@ class Scope(ABC):
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}",
                                       Fix(node.start + len(name), node.start + len(name), "*"))
+        if name in TENSOR_CALLS:
+            help, fix = self.instead(node)
+            args, about = TENSOR_CALLS[name]
+            tensors = name in self.context.choices
+            said = f"'{name}' is not defined for these arguments" if tensors else f"unknown function '{name}'"
+            raise self.context.fault(said, node_name(node), help or f"it is {name}({args}): {about}", fix)
         if name in MATRIX_CALLS:
             help, fix = self.instead(node)
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
@@ -464,6 +471,14 @@ class EquationScope(Scope):
     def called(self, node: Node) -> Node:
         """What stands for a call of a function of tensors."""
         return node
+
+    def called_definition(self, node: Call, args: Sequence[Atom]) -> Def:
+        """The function of tensors that a call with these arguments calls. AdError where there is none."""
+        raise NotImplementedError
+
+    def check_calls(self, root: Node, has_meaning: Callable[[str], bool]) -> None:
+        """AdError at the first call in an argument that is none of a function or a tensor."""
+        raise NotImplementedError
 
     def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
         """What a function of tensors makes of arguments of these shapes, without its equations."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.comprehension_body import Poisoned, dimensions, rewritten, shape_of, size_of
 from adcli.lang.lower.matrix_statement import is_matrix_call
 from adcli.lang.lower.scope import POISON, Context, EquationScope
@@ -148,12 +149,11 @@ class Slices:
         begins = bool(nodes) and known is None and s.symbol == "=" and self.indices(*nodes) <= {*self.steps} \
             and (not self.steps or (isinstance(value, Token | Call) and bool(self.rest(value, quiet=True))))
         called = [n for n in postorder(value) if isinstance(n, Token | Call) and self.is_result(n)]
-        follows = bool(nodes and called) and known is None and self.varies(value)
+        unclear = bool(self.indices(*nodes) - {*self.steps}) and not all(map(self.varies, called))   # x(i)*f(y): f(y)(i), or all?
+        follows = bool(nodes and called) and known is None and self.varies(value) and not unclear
         shape = self.shape_of_value(value) if known or begins or follows else ()
         if not shape and called:
-            after = f" after {len(nodes)}" if nodes else ""
-            raise self.context.fault(f"'{self.context.text(called[0])}' is a tensor, and '{s.target.text}' has no "
-                                           f"dimensions{after}", called[0], "give it a name first, and write its elements")
+            raise self.no_dimensions(s, called[0])
         if not shape:
             return s
         if known is not None:
@@ -161,6 +161,16 @@ class Slices:
         self.made.setdefault(s.target.text, (len(nodes), shape))
         more = self.fresh_indices(len(shape), s.value)
         return replace(s, subscripts=[*nodes, *more], value=self.filled(s.value, more))
+
+    def no_dimensions(self, s: TensorAssign, call: Token | Call) -> AdError:
+        """What is said of a statement whose left side has no subscripts for a result that is a tensor."""
+        from adcli.lang.suggest.suggestions import named_first  # only after a fault
+        text, nodes = self.context.text, s.subscripts or []
+        whole = len(self.rest(call) or ()) == len(nodes)
+        said = named_first(self.context.tree, call, f"({', '.join(map(text, nodes))})") if whole else None
+        return self.context.fault(f"'{text(call)}' is a tensor, and '{s.target.text}' has no dimensions"
+                                  f"{f' after {len(nodes)}' if nodes else ''}", call,
+                                  *(said or ("give it a name first, and write its elements", None)))
 
     def filled_parts(self, s: TupleAssign) -> TupleAssign:
         if len(s.values) != len(s.targets):

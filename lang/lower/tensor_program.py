@@ -13,6 +13,7 @@ from adcli.lang.lower.assignments import check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.scope import Context
+from adcli.lang.lower.tensor_library import named_in
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
 from adcli.lang.simplify.sum_order import contracted
 from adcli.lang.syntax.chain import level
@@ -23,6 +24,7 @@ from adcli.lang.syntax.tree import (
     Def,
     For,
     Item,
+    KnownLine,
     Node,
     Relation,
     Statement,
@@ -38,6 +40,12 @@ from adcli.lang.syntax.tree import (
 
 class MainTensors(MainScope, TensorScope):
     """The program's own statements, those of tensors and loops among them."""
+
+    def __init__(self, context: Context, lines: Sequence[Statement | KnownLine] = ()) -> None:
+        super().__init__(context, lines)
+        context.choices = named_in(context.tree)
+        context.tensors |= {name: choices[0] for name, choices in context.choices.items()}
+        context.sizes |= {name: max(unfolded(context, d) for d in choices) for name, choices in context.choices.items()}
 
     @property
     def plain(self) -> bool:

@@ -6,7 +6,7 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
@@ -33,6 +33,7 @@ from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, CallShapes, Context, DryRun, EquationScope
+from adcli.lang.lower.tensor_library import definition_for
 from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.operations.matrix import Boxed
@@ -51,6 +52,7 @@ from adcli.lang.syntax.tree import (
     Typed,
     bare,
     names_in,
+    postorder,
     targets_of,
 )
 
@@ -376,13 +378,23 @@ class TensorScope(EquationScope):
         return list(zip(statement.targets, outs, strict=True))
 
     def tensor_call(self, node: Call, names: Sequence[str | None]) -> list[Atom]:
-        definition = self.context.tensors[node.name]
-        self.check_count(node, len(definition.params), len(definition.params))
-        self.check_results(node, len(definition.results), len(names))
-        args = [self.argument(a) for a in node.args]
+        args = [self.argument(a, node) for a in node.args]
         if any(a is POISON for a in args):
             return [POISON] * len(names)
+        definition = self.called_definition(node, args)
+        self.check_results(node, len(definition.results), len(names))
         return self.called_with(definition, node, args, names)
+
+    def called_definition(self, node: Call, args: Sequence[Atom]) -> Def:
+        choices = self.context.choices.get(node.name)
+        if choices is None:
+            definition = self.context.tensors[node.name]
+            self.check_count(node, len(definition.params), len(definition.params))
+            return definition
+        found = definition_for(choices, [len(shape_of(a)) for a in args], node)
+        if found is None:
+            raise self.unknown(node)
+        return found
 
     def called_with(self, definition: Def, node: Call, args: list[Atom], names: Sequence[str | None]) -> list[Atom]:
         """The results of a call: the function is lowered with the shapes of the arguments. Its size is known before."""
@@ -395,6 +407,12 @@ class TensorScope(EquationScope):
         except AdError as fault:
             raise self.in_call(fault, node) from None
         return function.results()
+
+    def check_calls(self, root: Node, has_meaning: Callable[[str], bool]) -> None:
+        for n in postorder(root):
+            if type(n) is Call and not (has_meaning(n.name) or self.is_function(n.name) or n.name in self.context.tensors
+                                        or is_matrix_call(self, n)):
+                raise self.unknown(n)
 
     def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
         if not self.allowance.allows(operations := self.context.sizes[definition.name.text]):
@@ -411,7 +429,8 @@ class TensorScope(EquationScope):
             fault.message += f" (in the call {self.context.text(node, 40)} in line {self.context.source.place(node.start)[0]})"
         return fault
 
-    def argument(self, node: Node) -> Atom:
+    def argument(self, node: Node, call: Call) -> Atom:
+        self.check_calls(node, self.has_meaning)
         inner = bare(rewritten(node, lambda n: None, self.called))
         if type(inner) is Token and inner.type == "NAME" and shape_of(self.env.get(inner.text, POISON)):
             return self.read(inner)
@@ -422,6 +441,8 @@ class TensorScope(EquationScope):
             shape = calls.shape_of_value(inner)
         except Poisoned:
             return POISON
+        if not shape and call.name in self.context.choices:
+            raise self.unknown(call)
         if not shape:
             return self.value(self.scalar(inner))
         start, end = node.start, node.end

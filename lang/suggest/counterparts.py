@@ -277,7 +277,7 @@ that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
-    "sort", "argsort", "any", "all", "kron", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
+    "sort", "argsort", "any", "all", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
     "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfinv", "erfcinv", "erfi", "dawsn", "expi", "exp1",
     "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "inverseerf", "inverseerfc", "slogdet",
     "norminv", "qnorm", "ndtri", "probit", "norm_ppf", "normsinv", "norminvcdf", "j0", "j1", "jn", "jv", "jve", "y0", "y1",

@@ -179,13 +179,13 @@ def of_an_argument(site: Site, node: Node) -> Suggestion | None:
     return None
 
 
-def named_first(tree: Tree, node: Call) -> Suggestion | None:
-    """A call that gives a tensor as a statement before the one that it stands in, with the name it then has."""
+def named_first(tree: Tree, node: Node, elements: str = "") -> Suggestion | None:
+    """A call that gives a tensor as a statement before the one that it stands in, with the name it then has, or its elements."""
     site = Site(tree, node, {})
     if site.outer is None or isinstance(site.outer, For):
         return None
     name = site.fresh("C")
-    return site.before(f"{name} = {site.text[node.start:node.end]}", name)
+    return site.before(f"{name} = {site.text[node.start:node.end]}", name + elements)
 
 
 def made(site: Site, node: Call) -> Suggestion | None:
@@ -313,7 +313,10 @@ def over_one_dimension(site: Site, node: Call, alone: bool = True) -> Suggestion
     rest = [site.text[a.start:a.end] for a in node.args[1:]]
     if not rest[:-1] and (node.name in TABLE or node.name == "norm"):   # max(A, 0) and norm(x, 1) mean something else
         return None
-    form, dimensions = STATEMENTS.get(node.name.removesuffix(ALONG), ("",))[0], site.rank(node.args[0])
+    name = node.name.removesuffix(ALONG)
+    if name in ("cumsum", "cumprod") and site.rank(node.args[0]) == 1 and rest[-1] in ("0", "-1"):   # which has one dimension
+        return written(f"{name}({site.text[node.args[0].start:node.args[0].end]})", node)
+    form, dimensions = STATEMENTS.get(name, ("",))[0], site.rank(node.args[0])
     first = {"axis": (0,), "dim": (0,), "dims": (1,), "": (0, 1)}.get("".join(rest[:-1]))
     if "x(i)" not in form or not dimensions or dimensions > 4 or first is None or not re.fullmatch(r"-?\d", rest[-1]):
         return None

@@ -197,8 +197,9 @@ def labels(marked):
 
 def test_completion_offers_what_has_a_meaning_here():
     here = labels("abc = 1\ndef own(p) = p\nv = a|\nlater = 2")
-    assert here[:2] == ["abc", "own"] and {"sin", "square", "pi", "input", "where"} <= {*here} and "later" not in here
-    assert {f.name for f in functions() if not f.operator} <= {*here} and "neg" not in here and here.count("v") == 0
+    assert here[:2] == ["abc", "own"] and {"sin", "square", "pi", "input", "where", "norm"} <= {*here} and "later" not in here
+    assert {f.name for f in functions() if not f.operator} <= {*here}
+    assert "neg" not in here and here.count("v") == 0
     assert {"a", "b", "c"} <= {*labels("x = 1\ndef f(a, b) -> (u) { c = a; u = | }")[:4]}
     assert labels("v = x  # a comment |") == []
     item = hover.resolved(next(i for i in hover.completion(OpenText(URI, ""), lsp.CompletionParams(

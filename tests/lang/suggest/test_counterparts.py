@@ -12,6 +12,7 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_A_MATRIX, OF_MATRICES, STATEMENTS, SYNONYMS
@@ -281,6 +282,7 @@ OF_TENSORS: dict[str, tuple[str, Any]] = {
 def test_statements_are_the_function_of_tensors(name: str) -> None:
     args, wanted = OF_TENSORS[name]
     first = "input x(N), y(N), A(N, N)\n"
+    name = f"np.{name}" if name in TENSOR_CALLS else name
     with pytest.raises(AdError) as fault:
         parse(f"{first}v = {name}({args})")
     help, fix = fault.value.help or "", fault.value.fix

@@ -4,6 +4,7 @@ import re
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError, nearest, plural
+from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.suggest.counterparts import DERIVATIVES, STATEMENTS
 
@@ -35,7 +36,8 @@ def test_a_function_of_tensors(name):
     for form in forms:
         subscripts = {letter: form.partition(f"{letter}(")[2].partition(")")[0] for letter in args.split(", ")}
         sizes = {letter: re.sub("[0ijk]", lambda m: {"i": "M", "k": "K"}.get(m[0], "N"), s) for letter, s in subscripts.items()}
-        parse(pasted(f"input {', '.join(f'{a}({s})' for a, s in sizes.items())}\nv = {name}({args})"))
+        called = f"np.{name}" if name in TENSOR_CALLS else name
+        parse(pasted(f"input {', '.join(f'{a}({s})' for a, s in sizes.items())}\nv = {called}({args})"))
 
 
 @pytest.mark.parametrize("text, help, value", [

@@ -1,0 +1,67 @@
+"""The functions of whole tensors that need no definition: those of prelude_tensors.ad, which is read when a text calls one.
+
+A name may have a definition for each number of dimensions of its arguments. All that stands in a definition has the place of the
+call, so messages and statuses name that.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from adcli.lang.ir.errors import Source
+from adcli.lang.ir.notation import TENSOR_CALLS
+from adcli.lang.syntax.parse import parse_tree
+from adcli.lang.syntax.tree import Declare, Def, Node, Statement, Token, Tree, Typed, targets_of
+
+PATH = Path(__file__).with_name("prelude_tensors.ad")
+
+
+@lru_cache(maxsize=1)
+def definitions() -> Mapping[str, Sequence[Def]]:
+    """The definitions of each name."""
+    found: dict[str, list[Def]] = {}
+    for s in parse_tree(Source(PATH.name, PATH.read_text(encoding="utf-8"))).statements:
+        assert isinstance(s, Def)
+        found.setdefault(s.name.text, []).append(s)
+    return found
+
+
+def named_in(tree: Tree) -> Mapping[str, Sequence[Def]]:
+    """The definitions of the names that a text has and gives no meaning of its own."""
+    names = tree.names & TENSOR_CALLS.keys()
+    names -= {t.text for s in tree.statements for t in own_names(s)} if names else set()
+    return {name: definitions()[name] for name in names}
+
+
+def own_names(s: Statement) -> Iterator[Token]:
+    """The names that a statement declares, defines or assigns, at any depth."""
+    if isinstance(s, Def):
+        yield from (s.name, *s.params, *s.results)
+        for inner in s.body:
+            yield from targets_of(inner)
+    elif isinstance(s, Declare):
+        yield from (item.name for item in s.items)
+    else:
+        yield from targets_of(s)
+
+
+def definition_for(choices: Sequence[Def], ranks: Sequence[int], at: Node) -> Def | None:
+    """The definition for arguments of so many dimensions, as if it stood in the place of the call."""
+    found = next((d for d in choices if [len(p.extents or ()) for p in d.params if isinstance(p, Typed)] == [*ranks]), None)
+    return None if found is None else moved(found, at.start, at.end)
+
+
+def moved(part: Any, start: int, end: int) -> Any:
+    """A copy of a piece of a tree, all of it at one place."""
+    if isinstance(part, list):
+        return [moved(p, start, end) for p in part]
+    if not hasattr(part, "start"):
+        return part
+    made = copy(part)
+    for name in (n for c in type(part).__mro__ for n in getattr(c, "__slots__", ())):
+        setattr(made, name, moved(getattr(part, name), start, end))
+    made.start, made.end = start, end
+    return made

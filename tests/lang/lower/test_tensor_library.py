@@ -1,0 +1,110 @@
+"""Functions of whole tensors that need no definition: values against NumPy, derivatives against the other mode."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.notation import TENSOR_CALLS
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.tensor_library import definitions
+from command import adcli as run
+
+import adcli
+
+AT = {"A": [[1.5, -2.0, 0.5], [0.25, 3.0, 1.0], [2.0, 0.0, -1.25]], "B": [[1.0, 2.0], [-3.0, 0.5]], "x": [1.5, -2.0, 0.75],
+      "y": [0.5, 0.0, -1.0], "Y": [[1.0, 2.0, 0.0], [-0.5, 0.0, 3.0], [2.0, 2.5, -1.0], [0.0, 1.0, 1.0]]}
+SHAPES = "input A(N, N), B(P, Q), x(N), y(N), Y(T, N)\n"
+OF = {
+    "trace": (("A",), np.trace), "norm": (("x", "A"), np.linalg.norm), "dot": (("x, y",), np.dot),
+    "kron": (("A, B", "B, A"), np.kron),
+    "cumsum": (("x",), np.cumsum), "cumprod": (("x", "y"), np.cumprod), "mean": (("x", "B"), np.mean),
+    "var": (("x", "B"), np.var),
+    "logsumexp": (("x", "B"), lambda x: np.log(np.exp(x).sum())), "softmax": (("x",), lambda x: np.exp(x) / np.exp(x).sum()),
+}
+CALLS = {f"{name}({args})": function for name, (choices, function) in OF.items() for args in choices}
+NEW = "for t in 0:T { r(t) = norm(Y(t) - x)*dot(Y(t), softmax(y)); h(t) = mean(Y(t)) + var(Y(t)*r(t)) + logsumexp(Y(t)) }"
+
+
+def given(text: str) -> dict[str, Any]:
+    return {p.name: AT[p.name] for p in parse(text).params}
+
+
+def test_each_function_has_definitions_and_a_line():
+    assert {*definitions()} == {*TENSOR_CALLS} == {*OF}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.whole
+def test_a_call_has_the_value_of_numpy(call: str) -> None:
+    names = call.partition("(")[2][:-1].split(", ")
+    declared = ", ".join({"A": "A(N, N)", "B": "B(P, Q)"}.get(n, f"{n}(N)") for n in names)
+    found = adcli.compile(f"input {declared}\nv = {call}")(**{n: AT[n] for n in names})
+    np.testing.assert_allclose(found["v"], CALLS[call](*(np.array(AT[n]) for n in names)), rtol=4e-15)
+
+
+def test_calls_on_slices_and_in_loops():
+    text = f"{SHAPES}s(t) = norm(Y(t) - x)\nc(t) = cumsum(Y(t))\nv = 2*norm(A) + mean(softmax(x - y)) + trace(inverse(A))\n{NEW}"
+    at = given(text)
+    found, n = adcli.compile(text)(**at), {k: np.array(v) for k, v in AT.items()}
+    p = np.exp(n["x"] - n["y"])
+    weights = np.exp(n["y"]) / np.exp(n["y"]).sum()
+    r = np.linalg.norm(n["Y"] - n["x"], axis=1) * (n["Y"] @ weights)
+    want = {"s": np.linalg.norm(n["Y"] - n["x"], axis=1), "c": n["Y"].cumsum(1),
+            "v": 2 * np.linalg.norm(n["A"]) + (p / p.sum()).mean() + np.trace(np.linalg.inv(n["A"])),
+            "h": n["Y"].mean(1) + (n["Y"] * r[:, None]).var(1) + np.log(np.exp(n["Y"]).sum(1))}
+    for name, value in want.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-14)
+
+
+@pytest.mark.parametrize("text", [
+    "v = norm(x) + norm(A)*trace(A); K = kron(B, A)", "v = cumsum(x*y); w = cumprod(y)", "v = mean(A) + var(x); w = softmax(x)",
+    "v = logsumexp(A) + dot(x, y)", "s(t) = norm(Y(t) - x); c(t) = cumprod(Y(t))", NEW,
+    "def f(float(N) z) -> (v) { v = norm(z)*mean(z) }\nw(t) = f(Y(t))"])
+@pytest.mark.whole
+def test_the_modes_agree_to_second_order(text: str) -> None:
+    text = f"{SHAPES}{text}"
+    point = ",".join(f"{n}={v}".replace(" ", "") for n, v in given(text).items())
+    ended = run("check", "-e", text, "--at", point, "-q")
+    assert ended.code == 0 and "no disagreement" in ended.out
+
+
+def test_a_norm_has_a_kink_at_zero():
+    for mode in ("grad", "hessian"):
+        told = run(mode, "-e", "input x(N); v = norm(x)", "--at", "x=[0,0]")
+        assert "dv_dx = [0.0, 0.0]" in told.out and "1:17: note: abs'(u) at u = 0.0: kink" in told.err
+    assert adcli.compile("input x(N); v = norm(x)").grad()(x=[1e-200, 0])["v"] == 0   # the square is 0
+
+
+@pytest.mark.parametrize("text, said", [
+    ("v = norm(x, 1)", "write v +=! abs(x(i))"), ("v = norm(x(0), x(1))", "write hypot(x(0), x(1))"),
+    ("v = np.linalg.norm(x)", "write norm"), ("v = torch.cumsum(x)", "write cumsum"),
+    ("v = torch.cumsum(x, dim=0)", "v = cumsum(x)"), ("v = np.kron(A, B)", "write kron"),
+    ("v = np.trace(A)", "write trace"), ("v = kron(x, x)", "it is kron(A, B)"),
+    ("v = softmax(A)", "write s lse=! A(i, j); v(i, j) = exp(A(i, j) - s)"), ("v = 1 + mean(x(i)**2)", "v = 1 + s"),
+    ("for t in 0:T { c(t) = cumsum(Y(t)) }", "call it before the loop")])
+def test_other_arguments_and_foreign_names_are_answered(text: str, said: str) -> None:
+    with pytest.raises(AdError) as found:
+        parse(f"{SHAPES}{text}")
+    assert said in str(found.value)
+
+
+@pytest.mark.parametrize("text, value", [
+    ("def norm(float(N) x) -> (v) { v +=! x(i) }\ninput x(N); v = norm(x)", 0.25),
+    ("input x(N); mean(i) = 2*x(i); v = mean(1)", -4.0),
+    ("def f(float(N) x) -> (v) { var(i) = 2*x(i); v +=! var(i) }\ninput x(N); v = f(x)", 0.5),
+    ("input x(N); trace = x(0); v = 2*trace", 3.0)])
+def test_a_name_of_the_text_hides_the_function(text: str, value: float) -> None:
+    assert adcli.compile(text)(x=AT["x"])["v"] == value
+
+
+def test_only_a_text_that_calls_one_reads_the_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> Any:
+        raise AssertionError
+    place: Callable[..., Any] | str = "adcli.lang.lower.tensor_library.definitions"
+    monkeypatch.setattr(place, refused)
+    parse("input x(N); v +=! x(i); def f(float(N) y) -> (v) { v +=! y(i) }; w = f(x)")
+    with pytest.raises(AssertionError):
+        parse("input x(N); v = norm(x)")
