@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, nearest
@@ -177,7 +177,9 @@ def value_of(bound: Bound, program: Program, at: Mapping[str, Any]) -> Any:
     if isinstance(bound, float):
         return bound
     given = next((p.name for p in program.params if p.var is bound), None)
-    found = at[given] if given else compiled(replace(program, results=(Result("bound", bound),)), True)(at)["bound"]
+    alone = replace(program, results=(Result("bound", bound),), problem=None)
+    made = {"bound": at[given]} if given else compiled(alone, True)(at) if has_tensors(program) else evaluate(alone, at, FLOAT)
+    found = made["bound"]
     return not_nan(np.asarray(found, np.float64))
 
 

@@ -78,19 +78,25 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
         where, shape = f.repeated([x == c.name for x in names]), np.shape(point[c.name])
         of_low, of_high = (of_shape(value_of(bound, whole, point), shape, c) for bound in (c.low, c.high))
         low[where], high[where] = np.maximum(low[where], of_low), np.minimum(high[where], of_high)
-        if np.any(low > high):
+        if np.any(impossible(low, high)):
             raise AdError(f"'{c.stated.text}' leaves nothing of the range of {c.name}")
     shapes = f.shapes_of_outputs(start)[1:]
     each = [(c, place) for c, shape in zip(conditions, shapes, strict=True) for place in np.ndindex(shape)]
     c_low, c_high = (np.concatenate([np.zeros(0), *(of_shape(value_of(end(c), whole, point), shape, c)
                                                     for c, shape in zip(conditions, shapes, strict=True))])
                      for end in (attrgetter("low"), attrgetter("high")))
-    if (empty := np.flatnonzero(c_low > c_high)).size:
-        c, place = each[empty[0]]
-        raise AdError(f"'{c.stated.element(place)}' holds nowhere: {c_low[empty[0]]!r} is more than {c_high[empty[0]]!r}")
+    if (empty := np.flatnonzero(impossible(c_low, c_high))).size:
+        (c, place), least, most = each[empty[0]], c_low[empty[0]], c_high[empty[0]]
+        why = f"{least!r} is more than {most!r}" if least > most else "no number is infinite"
+        raise AdError(f"'{c.stated.element(place)}' holds nowhere: {why}")
     texts = tuple(c.stated.element(place) for c, place in each)
     here_only = any(not isinstance(end, float) for c in (*bounds, *conditions) for end in (c.low, c.high))
     return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if greatest(program, of, maximize) else 1.0, texts, start, here_only)
+
+
+def impossible(low: Vector, high: Vector) -> Any:
+    """Where no number lies between bounds."""
+    return (low > high) | (low == np.inf) | (high == -np.inf)
 
 
 def of_shape(bound: Any, shape: tuple[int, ...], condition: StatedCondition) -> Vector:

@@ -224,6 +224,23 @@ def test_what_is_wrong_with_conditions_on_elements_is_said(condition, said):
             x=[1, 2, 3], y=[1, 2], wrt="x", subject_to=condition)
 
 
+@pytest.mark.parametrize("declared, condition, hi, where", [
+    ("input x", "x <= 2*hi", 0.5, 1), ("input x", "-hi <= x <= hi", np.inf, 2), ("input x", "2*x <= hi", np.inf, 2),
+    ("input x", "x <= hi", -np.inf, "leaves nothing"), ("input x", "2*x <= hi", -np.inf, "holds nowhere"),
+    ("input x", "2*x == hi", np.inf, "holds nowhere"),
+    ("input x(1)", "2*x(i) >= hi where i in 0:1", np.inf, r"'2\*x\(0\) >= hi' holds nowhere"),
+])
+def test_bounds_made_of_inputs_that_do_not_move(declared, condition, hi, where):
+    tensor = "(" in declared
+    f = adcli.compile(f"{declared}; param hi; {'v +=! (x(i) - 2)**2' if tensor else 'v = (x - 2)**2'}")
+    start = {"x": [2.0] if tensor else 2.0, "hi": hi}
+    if isinstance(where, str):
+        with pytest.raises(AdError, match=where):
+            f.minimize(**start, wrt="x", subject_to=condition)
+    else:
+        assert f.minimize(**start, wrt="x", subject_to=condition).x == pytest.approx([where], abs=1e-8)
+
+
 @pytest.mark.parametrize("conditions, where, named", [
     ("x >= low", [0.5, 0.7, 1], []),   # bounds, as inputs that do not move say them
     ("low <= x <= 2*high", [0.5, 0.7, 1], []),
