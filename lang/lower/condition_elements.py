@@ -119,7 +119,8 @@ class ConditionElements:
                 return atom, ("0",) * len(root.args)
         written = self.subscripted(n)
         if {t.text for t in names_of(written)}.isdisjoint(self.names):
-            return value(self.scope, n), ()
+            atom = value(self.scope, n)
+            return atom, ("0",) * len(shape_of(atom))
         return self.elements(written)
 
     def subscripted(self, n: Node) -> Node:

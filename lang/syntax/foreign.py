@@ -105,7 +105,7 @@ FUNCTION = "a function is def f(x) = ..."
 LOOP = "a loop is for t in 0:T { ... }"
 NEXT = r"(?:(?P=n0) \+\+|\+\+ (?P=n0)|(?P=n0) \+= 1|(?P=n0) = (?P=n0) \+ 1)"
 
-MINIMIZE, MAXIMIZE = (rf"{START}(?i:{word}imi[sz](?:e|ing)|(?:arg)?{word}(?:imum)?)\b :?" for word in ("min", "max"))
+MINIMIZE, MAXIMIZE = (rf"{START}(?i:{word}i?mi?[sz]i?(?:e|ing)|(?:arg)?{word}(?:imum)?)\b :?" for word in ("min", "max"))
 SUBJECT = rf"(?:(?i:sub\w+ to|subject|such that|constraints?|with|st)\b|s\.t\.?) :?(?: {NAME} :)?"
 OWN_STATEMENTS = "objective and conditions are statements of their own"
 

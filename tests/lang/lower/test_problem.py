@@ -37,6 +37,8 @@ def conditions(text):
     (T + "subject to A(i, j)*x(i) <= 3", [("A(i, j)*x(i) <= 3", ("0", "0"), 2, 0)]),
     (T + "subject to A(j, i)*x(j) <= t*N, x(0) == x(N - 1)", [("A(i, j)*x(i) <= t*N", ("0", "0"), 2, 0),
                                                            ("x(0) == x(N - 1)", (), 0, 0)]),
+    (T + "def f(float(N) a) -> (b) { b(i) = 2*a(i) }\nsubject to f(x) <= 1, f(x) <= hi",
+     [("f(x)(i) <= 1", ("0",), 1, 0), ("f(x)(i) <= hi(i)", ("0",), 1, 1)]),
     (T + "def f(float(N) a) -> (b) { b +=! a(i) }\nsubject to f(x) <= 1", [("f(x) <= 1", (), 0, 0)]),
 ])
 def test_conditions_and_that_they_read_back(text, stated):
@@ -100,7 +102,8 @@ def test_faults(text, message, help):
 
 
 @pytest.mark.parametrize("text, meant", [
-    ("minimise x^2", "minimize x^2"), ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),
+    ("minimise x^2", "minimize x^2"), ("minimze x^2", "minimize x^2"), ("Maxmize x^2", "maximize x^2"),
+    ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),
     ("v = x; min v s.t. v >= 3", "v = x; minimize v; subject to v >= 3"), ("v = x; subjet to v >= 3", "v = x; subject to v >= 3"),
     ("v = x; subject to v => 3", "v = x; subject to v >= 3"), ("v = x; such that v >= 3", "v = x; subject to v >= 3"),
     ("v = x; s.t. c1: v >= 3", "v = x; subject to v >= 3"),
