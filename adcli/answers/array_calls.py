@@ -1,7 +1,6 @@
 """Calls of a program with arguments of Python: arrays of real numbers that broadcast, and arrays for the results."""
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -144,57 +143,6 @@ def with_filled_seeds(program: Program, values: Sequence[Any]) -> list[Any]:
     seeds = {p.name: real_array(p.name, given[p.name]) for p in program.params if p.seed}
     whole = filled(program, {p.name: conformed(p, given[p.name]) for p in program.params if not p.seed}, seeds)
     return [whole[p.name] if p.seed and p.var.shape else v for p, v in zip(program.params, values, strict=True)]
-
-
-def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]) -> Quick:
-    """Fast call for tensors of these shapes, by the builtin `tensors`; None for anything else."""
-    defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
-    found = kernel.quick({p.name: v for p, v in zip(program.params, values, strict=True)}, defaults)
-    if found is None or found[1] is never:
-        return never
-    plan, tensors = found
-    made = dict(zip(kernel.made, plan.outputs, strict=True))
-    shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
-
-    def fresh() -> dict[str, Any]:
-        return {name: empty(shape, real) if shape else None for name, shape in shapes.items()}
-
-    def again() -> dict[str, Any]:
-        memory = dict(zip(kernel.made, plan.results.arrays(kernel.spare_bytes(plan.results.bytes)), strict=True))
-        return {name: memory[name] if shape else None for name, shape in shapes.items()}
-
-    def shared(env: Any, given: Any, targets: dict[str, Any] | None, team: int) -> Any:   # memory is found while helpers wake
-        def computed(role: Any) -> Any:
-            return tensors(given, targets or new(), targets is None, address(env), address(role))
-        return kernel.share(env, computed, team)
-
-    def quick(given: Any, out: Any, jobs: Any) -> dict[str, Any] | None:
-        if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
-            return None
-        targets: dict[str, Any] | None = None
-        if out is not None:
-            if type(out) is not dict or len(out) != len(shapes):
-                return None
-            targets = {name: out.get(name) for name in shapes}
-            if not all(shape or type(targets[name]) is float for name, shape in shapes.items()):
-                return None
-        try:
-            frame = plan.spare.pop()
-        except IndexError:
-            frame = kernel.frame(plan)
-        results: dict[str, Any] | None
-        if threads and (team := kernel.team(plan, jobs)) > 1:
-            results = shared(frame[0], given, targets, team)
-        else:
-            results = tensors(given, targets or new(), out is None, address(frame[0]), 0)
-        if threads:
-            kernel.run_ended()
-        if results is not None:
-            plan.spare.append(frame)
-        return results
-
-    threads, new = plan.idle_window > 0, again if plan.results.large else fresh
-    return quick
 
 
 def tensor_targets(out: Mapping[str, Any], names: Sequence[str], real: np.dtype) -> dict[str, np.ndarray]:

@@ -244,7 +244,8 @@ class Function(Inspection, Solving, Batching):
         columns = self._columns(given)
         self._calls += 1
         if self._tensors:
-            from adcli.answers.array_calls import direct_tensors, on_tensors
+            from adcli.answers.array_calls import on_tensors
+            from adcli.codegen.modules.direct_tensors import direct_tensors
             tensors = on_tensors(self._made(), self._program, columns, out, jobs)
             if self._calls >= LOOP:   # of the shapes that came now
                 self._calls, self._arrays = 0, direct_tensors(self._made(), self._program, columns)

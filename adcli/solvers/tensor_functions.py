@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from adcli.codegen.modules.direct_tensors import OftenCalled
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
 from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
@@ -50,7 +51,8 @@ class TensorVectorFunction(VectorFunction):
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
                  shapes: Sequence[tuple[int, ...]], precision: str = "double", fast: bool = False) -> None:
-        super().__init__(program, names, fixed, shapes)
+        together = {name: np.ascontiguousarray(x) if isinstance(x, np.ndarray) and x.ndim else x for name, x in fixed.items()}
+        super().__init__(program, names, together, shapes)
         self.precision, self.fast = precision, fast
         self.outputs = [r.name for r in program.results]
         self.output_shapes: list[tuple[int, ...]] | None = None
@@ -80,13 +82,13 @@ class TensorVectorFunction(VectorFunction):
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
         program = pipeline.adjoint_program(self.program, self.names)
-        return self.code(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        return OftenCalled(self.code(program)), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
         program = pipeline.tangent_program(self.program, self.names)
-        return self.code(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        return OftenCalled(self.code(program)), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
@@ -95,7 +97,7 @@ class TensorVectorFunction(VectorFunction):
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
         tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return self.code(program), cotangents, tangents, products
+        return OftenCalled(self.code(program)), cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -118,7 +120,7 @@ class TensorVectorFunction(VectorFunction):
     def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
         program = pipeline.adjoint_program(self.program, self.names)
         cotangents, adjoints = self.seeds_and_results(program, self.program, self.outputs, self.names)
-        at = {**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}
+        at = {**self.point(x), **dict(zip(cotangents, self.weights(x, v), strict=True))}
         return self.written_out(replace(program, results=tuple(map(program.result, adjoints))), at, self.n)
 
     def written_out(self, program: Program, at: Mapping[str, Any], count: int) -> Vector:
@@ -142,7 +144,7 @@ class TensorVectorFunction(VectorFunction):
     def vjp(self, x: Vector, v: Vector) -> tuple[Vector, Vector]:
         """The outputs, and the Jacobian transposed times v."""
         code, cotangents, adjoints = self.reverse
-        found = code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))})
+        found = code({**self.point(x), **dict(zip(cotangents, self.weights(x, v), strict=True))})
         return flat(found, self.outputs), flat(found, adjoints)
 
     def jvp(self, x: Vector, direction: Vector) -> tuple[Vector, Vector]:
@@ -163,7 +165,7 @@ class TensorVectorFunction(VectorFunction):
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         code, cotangents, tangents, products = self.second
-        seeds = dict(zip(cotangents, self.split(x, v), strict=True))
+        seeds = dict(zip(cotangents, self.weights(x, v), strict=True))
         along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
         return flat(code({**self.point(x), **seeds, **along}), products)
 
