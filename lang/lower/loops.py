@@ -237,7 +237,7 @@ class Loop:
 
     def until(self) -> Iterator[StepTarget]:
         """The statements of a loop that may end early."""
-        names = Names(self.context.tree.names)
+        names = Names({*self.context.tree.names, *(t.statement.target.text for t in self.targets)})   # those of calls among them
         self.done = names.fresh("done")
         ending = Ending(self.s, self.done, names.fresh, self.context.source)
         for t in self.targets:

@@ -59,6 +59,20 @@ def test_calls_on_slices_and_in_loops():
         np.testing.assert_allclose(found[name], value, rtol=1e-14)
 
 
+def test_a_loop_may_end_by_a_call():
+    """The power method: the derivative of the largest eigenvalue is the dyad of its vector."""
+    text = """input A(N, N), x(N)
+y(0, i) = x(i)
+for t in 0:60 until norm(y(t + 1) - y(t)) < 1e-13 { z(t, i) +=! A(i, j)*y(t, j); y(t + 1) = z(t)/norm(z(t)) }
+v = dot(y(60), z(59))
+output v"""
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+    found = adcli.compile(text).grad(wrt=["A"])(A=a, x=[1.0, 2.0])
+    values, vectors = np.linalg.eigh(a)
+    assert found["v"] == pytest.approx(values[1], rel=1e-12)
+    np.testing.assert_allclose(found["dv_dA"], np.outer(vectors[:, 1], vectors[:, 1]), rtol=1e-9)
+
+
 @pytest.mark.parametrize("text", [
     "v = norm(x) + norm(A)*trace(A); K = kron(B, A)", "v = cumsum(x*y); w = cumprod(y)", "v = mean(A) + var(x); w = softmax(x)",
     "v = logsumexp(A) + dot(x, y)", "s(t) = norm(Y(t) - x); c(t) = cumprod(Y(t))", NEW,
@@ -84,6 +98,7 @@ def test_a_norm_has_a_kink_at_zero():
     ("v = torch.cumsum(x, dim=0)", "v = cumsum(x)"), ("v = np.kron(A, B)", "write kron"),
     ("v = np.trace(A)", "write trace"), ("v = kron(x, x)", "it is kron(A, B)"),
     ("v = softmax(A)", "write s lse=! A(i, j); v(i, j) = exp(A(i, j) - s)"), ("v = 1 + mean(x(i)**2)", "v = 1 + s"),
+    ("w(i) = x(i)*softmax(x)", "write C = softmax(x); w(i) = x(i)*C(i)"),
     ("for t in 0:T { c(t) = cumsum(Y(t)) }", "call it before the loop")])
 def test_other_arguments_and_foreign_names_are_answered(text: str, said: str) -> None:
     with pytest.raises(AdError) as found:
