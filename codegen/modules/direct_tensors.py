@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ class OftenCalled:
     def __init__(self, kernel: TensorKernel) -> None:
         self.kernel, self.calls, self.quick = kernel, 0, never
 
-    def __call__(self, given: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name."""
         if self.quick is not never and (found := self.quick(given, None, None)) is not None:
             return dict(found)
