@@ -35,6 +35,8 @@ DENSITIES: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
     "poisson_lpmf": (lambda n, r: r**n * exp(-r) / gamma(n + 1), [(0.0, 2.5), (7.0, 3.25)]),
     "poisson_log_lpmf": (lambda n, a: exp(n * a - exp(a)) / gamma(n + 1), [(0.0, 2.5), (7.0, 1.25)]),
     "binomial_logit_lpmf": (lambda n, m, a: binomial(m, n) * exp(n * a) / (1 + exp(a))**m, [(2.0, 7.0, 0.5), (5.0, 5.0, 30.0)]),
+    "binomial_lpmf": (lambda n, m, p: binomial(m, n) * p**n * (1 - p)**(m - n), [(2.0, 7.0, 0.375), (5.0, 5.0, 0.9375)]),
+    "bernoulli_lpmf": (lambda y, p: p**y * (1 - p)**(1 - y), [(1.0, 0.375), (0.0, 0.9375)]),
     "bernoulli_logit_lpmf": (lambda y, a: exp(y * a) / (1 + exp(a)), [(1.0, 0.5), (0.0, -35.0), (1.0, 40.0)]),
     "neg_binomial_2_lpmf": (negative_binomial, [(0.0, 2.5, 0.5), (7.0, 3.25, 4.0)]),
 }
@@ -46,7 +48,7 @@ def test_a_log_density_and_its_gradient(name: str) -> None:
     """Relative to the largest term; of a probability near 1, to its logarithm."""
     density, points = DENSITIES[name]
     names = [f"x{k}" for k in range(len(points[0]))]
-    whole = {"binomial_logit_lpmf": 2}.get(name, 1) if name.endswith("lpmf") else 0   # counts have no derivative here
+    whole = (2 if name.startswith("binomial") else 1) if name.endswith("lpmf") else 0   # counts have no derivative here
     f = adcli.compile(f"v = {name}({', '.join(names)})").grad(wrt=names[whole:])
     for at in points:
         found = f(**dict(zip(names, at, strict=True)))
