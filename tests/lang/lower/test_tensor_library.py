@@ -11,6 +11,7 @@ from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.tensor_library import definitions
 from command import adcli as run
+from command import succeeds
 
 import adcli
 
@@ -81,8 +82,7 @@ output v"""
 def test_the_modes_agree_to_second_order(text: str) -> None:
     text = f"{SHAPES}{text}"
     point = ",".join(f"{n}={v}".replace(" ", "") for n, v in given(text).items())
-    ended = run("check", "-e", text, "--at", point, "-q")
-    assert ended.code == 0 and "no disagreement" in ended.out
+    assert "no disagreement" in succeeds("check", "-e", text, "--at", point).out
 
 
 def test_a_norm_has_a_kink_at_zero():
