@@ -14,7 +14,7 @@ from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Unfit, plural
 from adcli.lang.ir.names import composed, repeated
-from adcli.solvers.vectors import Components
+from adcli.numerics.vectors import Components
 
 Array = np.ndarray
 BOUNDS = re.compile(r"\s(in\s*\[[^\]]*\]?)\s*$")

@@ -16,9 +16,9 @@ from adcli.fit.minimum import RANK, End, Loss, Matrix, Residuals, Start, minimis
 from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
-from adcli.solvers.linear import MOST_DENSE, Normal, column_lengths, times
+from adcli.numerics.linear import MOST_DENSE, Normal, column_lengths, times
+from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector
 
 if TYPE_CHECKING:
     from adcli.solvers.functions import VectorFunction

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.lang.ir.errors import missing
-from adcli.solvers.levenberg import LocalModel, levenberg
-from adcli.solvers.linear import Normal, column_lengths, entries, over, times
-from adcli.solvers.vectors import Vector, dense
+from adcli.numerics.levenberg import LocalModel, levenberg
+from adcli.numerics.linear import Normal, column_lengths, entries, over, times
+from adcli.numerics.vectors import Vector, dense
 
 Matrix = Any
 """A dense array, or a sparse one where there are many parameters of which each residual depends on few."""

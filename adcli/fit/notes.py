@@ -10,9 +10,9 @@ from adcli.fit.data import packed
 from adcli.fit.fit import Fit, Fitted, NullDirection
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
+from adcli.numerics.linear import entries, finite_rows
 from adcli.output.layout import Row
 from adcli.solvers import explain_failure
-from adcli.solvers.linear import entries, finite_rows
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20

@@ -12,9 +12,9 @@ from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Note
+from adcli.numerics.vectors import dense
 from adcli.output.layout import Row
 from adcli.solvers.functions import VectorFunction
-from adcli.solvers.vectors import dense
 
 if TYPE_CHECKING:
     from adcli.why.command import Explanation

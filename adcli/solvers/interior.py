@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from adcli.numerics.vectors import Vector, dense, places
 from adcli.solvers.problem import Evaluations, SolverEnd
-from adcli.solvers.vectors import Vector, dense, places
 
 ITERATIONS = 3000
 DEPENDENT = 1e-10

@@ -17,10 +17,7 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.activity import inputs_to_differentiate
-from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
-from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
-from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
-from adcli.solvers.optimality import (
+from adcli.numerics.optimality import (
     FLAT,
     MINIMUM,
     MOST_INPUTS,
@@ -34,10 +31,13 @@ from adcli.solvers.optimality import (
     assess,
     polished,
 )
+from adcli.numerics.removable import agreed, mended
+from adcli.numerics.vectors import Vector, dense
+from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
+from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
+from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
 from adcli.solvers.problem import Evaluations, Problem, SolverEnd, Watch
-from adcli.solvers.removable import agreed, mended
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector, dense
 
 IDLE = 40
 """Iterations without a lower value, each with a quarter of the step before, after which there is none."""
@@ -247,7 +247,7 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
 def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vector] | None) -> Assessment:
     """Assessment of a point, or a better one near by: by sparse matrices, where there are many variables."""
     if e.large and e.function.has_matrices:
-        from adcli.solvers.sparse_optimality import judged
+        from adcli.numerics.sparse_optimality import judged
         return judged(e.sparse_derivatives, y, e.bounds, size, pulls)
     found = polished(e.derivatives, y, e.bounds, size)
     if found.verdict != FLAT:
@@ -255,7 +255,7 @@ def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vect
     other = polished(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
     if other.verdict == MINIMUM:
         return other
-    from adcli.solvers.flat_directions import flat_directions
+    from adcli.numerics.flat_directions import flat_directions
     flat = flat_directions(e.derivatives, found.x, ~found.held, size).toarray()
     return polished(lambda x: e.derivatives(x)._replace(flat=flat), y, e.bounds, size) if len(flat) else found
 

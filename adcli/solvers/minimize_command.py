@@ -29,7 +29,7 @@ from adcli.output.streams import Progress, packed_destination, say, write_points
 if TYPE_CHECKING:
     import numpy as np
 
-    from adcli.solvers.optimality import Bounds
+    from adcli.numerics.optimality import Bounds
 
 SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr",
                 "pounce", "ipopt")
@@ -80,11 +80,11 @@ def command(options: MinimizeOptions) -> int:
         remark(note)
     require_point(program.params, options.at)
     points = list(located(program.params, options.at, remark, program.source))
-    from adcli.solvers.vectors import load_scipy
+    from adcli.numerics.vectors import load_scipy
     load_scipy()
+    from adcli.numerics.optimality import outside
     from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import advice, minimize, stated
-    from adcli.solvers.optimality import outside
     progress, found = Progress(None, shown=not options.quiet), []
 
     def watch(iteration: int, evaluation: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:

@@ -10,12 +10,7 @@ import numpy as np
 
 from adcli.lang.ir import JUMP, LEVELS, SMOOTH, Program, has_tensors
 from adcli.lang.ir.errors import Note, plural
-from adcli.output.layout import Layout, Row
-from adcli.output.numbers import Number, json_number, json_text
-from adcli.output.report import csv_text, result_lines
-from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text, status
-from adcli.solvers.minimize import Optimum, Problem, is_removable
-from adcli.solvers.optimality import (
+from adcli.numerics.optimality import (
     DEGENERATE,
     FLAT,
     INFEASIBLE,
@@ -27,6 +22,11 @@ from adcli.solvers.optimality import (
     SADDLE,
     STATIONARY,
 )
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number, json_text
+from adcli.output.report import csv_text, result_lines
+from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text, status
+from adcli.solvers.minimize import Optimum, Problem, is_removable
 
 SAME = 1e-6
 """Values of minima that differ by less, relative to them or 1, count as one."""

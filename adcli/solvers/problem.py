@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.numerics.optimality import MOST_INPUTS, Bounds, PointDerivatives
+from adcli.numerics.vectors import Vector, dense, scaled
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction
-from adcli.solvers.optimality import MOST_INPUTS, Bounds, PointDerivatives
-from adcli.solvers.vectors import Vector, dense, scaled
 
 SMALLEST_SCALE = 1e-3
 """A variable that starts at 0, or nearer, is scaled as if it started here."""

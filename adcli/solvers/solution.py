@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.solvers.functions import VectorFunction
-from adcli.solvers.linear import (
+from adcli.numerics.linear import (
     Operator,
     Square,
     condition,
@@ -28,9 +27,10 @@ from adcli.solvers.linear import (
     lost_direction,
     manageable,
 )
-from adcli.solvers.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
-from adcli.solvers.sparse_optimality import factors, least_eigenvalue
-from adcli.solvers.vectors import Vector, dense, scaled
+from adcli.numerics.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
+from adcli.numerics.sparse_optimality import factors, least_eigenvalue
+from adcli.numerics.vectors import Vector, dense, scaled
+from adcli.solvers.functions import VectorFunction
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""

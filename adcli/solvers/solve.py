@@ -17,10 +17,11 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
+from adcli.numerics.levenberg import LocalModel, levenberg
+from adcli.numerics.linear import Square, entries, largest, manageable, over
+from adcli.numerics.vectors import Vector, scaled
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
-from adcli.solvers.levenberg import LocalModel, levenberg
-from adcli.solvers.linear import Square, entries, largest, manageable, over
 from adcli.solvers.solution import (
     LEAST_SQUARES,
     NOT_FINITE,
@@ -34,7 +35,6 @@ from adcli.solvers.solution import (
     sizes,
 )
 from adcli.solvers.tensor_functions import vector_function
-from adcli.solvers.vectors import Vector, scaled
 
 POLISHING = 30
 SLOW = 0.3

@@ -12,11 +12,11 @@ import numpy as np
 from adcli.lang.derive.derivatives import partial_name
 from adcli.lang.ir import LEVELS, has_tensors
 from adcli.lang.ir.errors import Note, plural
+from adcli.numerics.linear import largest
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
 from adcli.solvers.explain_failure import failure, leading, no_influence, status
-from adcli.solvers.linear import largest
 from adcli.solvers.solution import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 NOT_SMOOTH = "not smooth"

@@ -20,8 +20,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
+from adcli.numerics.vectors import Vector
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
-from adcli.solvers.vectors import Vector
 from adcli.task.derive import DerivedProgram
 from adcli.task.entries import EntryPlaces, StatementEntries
 from adcli.task.matrices import matrix_by_edges, output_shapes, read_by_colours, sparse_array
@@ -132,7 +132,7 @@ class TensorVectorFunction(VectorFunction):
 
     def values(self, x: Vector) -> Vector:
         found = self.value(self.point(x))
-        self.output_shapes = [found[name].shape for name in self.outputs]
+        self.output_shapes = [np.shape(found[name]) for name in self.outputs]
         return flat(found, self.outputs)
 
     def split(self, x: Vector, v: Vector) -> list[Any]:

@@ -39,8 +39,8 @@ class Ways(NamedTuple):
 def ours(network: Network) -> Ways:
     from adcli.lang.lower.frontend import parse  # here, for others that time CasADi alone
 
+    from adcli.numerics.vectors import places
     from adcli.solvers.tensor_functions import vector_function
-    from adcli.solvers.vectors import places
     start = time.perf_counter()
     program = parse(PROGRAM)
     fixed = {name: x for name, x in network.inputs.items() if name not in UNKNOWNS}

@@ -258,8 +258,8 @@ def by_us(case: dict[str, Any]) -> tuple[float, float, int, str]:
 def by_scipy(case: dict[str, Any]) -> tuple[float, float, int]:
     """Value, violation and evaluations of scipy.optimize.minimize with its default method, and differences for derivatives."""
     from adcli.api.scientific import whole_point
+    from adcli.numerics.optimality import outside
     from adcli.solvers.minimize import stated as problem_of
-    from adcli.solvers.optimality import outside
     program, start, objective, conditions = stated(case)
     compiled = adcli.compile(program).program
     problem = problem_of(compiled, None, [objective], conditions, False, whole_point(compiled, start))

@@ -7,7 +7,7 @@ from command import adcli as run
 
 import adcli
 from adcli.fit import fit
-from adcli.solvers import linear
+from adcli.numerics import linear
 
 N = 30
 X = np.linspace(0, 1, N)

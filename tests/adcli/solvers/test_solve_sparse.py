@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import adcli
-from adcli.solvers import linear
+from adcli.numerics import linear
 
 N = 6
 BRATU = """input u(N, N){}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adcli.codegen.machine.memory import require_room
-from adcli.solvers.vectors import Vector, dense, places, scaled
+from adcli.numerics.vectors import Vector, dense, places, scaled
 
 Operator = Callable[[Vector], Vector]
 MOST_DENSE = 300

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.solvers.vectors import Vector
+from adcli.numerics.vectors import Vector
 
 FEASIBLE = 1e-8
 """How far a value may be outside of its bounds, relative to the bound or 1."""

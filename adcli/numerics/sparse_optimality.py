@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.solvers.flat_directions import flat_directions
-from adcli.solvers.optimality import (
+from adcli.numerics.flat_directions import flat_directions
+from adcli.numerics.optimality import (
     ACTIVE,
     DEGENERATE,
     FEASIBLE,
@@ -41,7 +41,7 @@ from adcli.solvers.optimality import (
     outside,
     sides,
 )
-from adcli.solvers.vectors import Vector, places, scaled
+from adcli.numerics.vectors import Vector, places, scaled
 
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from adcli.solvers.optimality import STEADY, PointDerivatives
-from adcli.solvers.vectors import Vector
+from adcli.numerics.optimality import STEADY, PointDerivatives
+from adcli.numerics.vectors import Vector
 
 DISTANCES = 1e-6, 1e-8
 """How far away neighbours are, relative to the size of the variables."""

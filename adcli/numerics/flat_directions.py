@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from adcli.solvers.optimality import PointDerivatives
-from adcli.solvers.vectors import Vector
+from adcli.numerics.optimality import PointDerivatives
+from adcli.numerics.vectors import Vector
 
 ASIDE = 1e-5, -1e-5, 1e-3, -1e-3, 0.5, -0.5
 """Distances of the other points, relative to the size of variables."""
