@@ -31,11 +31,11 @@ TESTED_AS = {
     "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
     "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/suggest/test_counterparts.py": ("lang/suggest/definitions",),
-    "lang/lower/test_calls.py": ("lang/lower/function_body", "lang/lower/slices"),
+    "lang/lower/test_function_calls.py": ("lang/lower/function_body", "lang/lower/slices"),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": (
         "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),
-    "lang/lower/test_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
+    "lang/lower/test_stated_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
     "lang/simplify/test_sum_order.py": ("lang/simplify/sum_parts",),
     "lang/lower/test_loops.py": (
         "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/printing/loop_plan"),

@@ -6,8 +6,9 @@ matrices; `loops`: those of a loop), `desugar` says statements by plain ones, `t
 functions of tensors, and `program` and `tensor_program` the whole text, of which `line_templates` lowers lines of one shape
 together.
 
-A call of a function of tensors that depends on an index or a step is unfolded in the tree: `slices` says what slices are, `calls`
-where calls stand, `function_body` what the function's statements become.
+A call of a function of tensors that depends on an index or a step is unfolded in the tree: `slices` says what slices are,
+`function_calls` where calls stand, `function_body` what the function's statements become. `stated_problem` and
+`condition_elements` lower `minimize` and `subject to`; `tensor_library` has the functions of tensors that need no definition.
 
 Change here what a program means and what is said where it means nothing; `suggest_statements` says what to write instead of a
 statement, and the room `suggest` instead of a call. Of the passes only the one that orders sums is known here; no derivative and

@@ -12,7 +12,7 @@ from adcli.lang.ir.problem import SideCondition
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Poisoned, rewritten
 from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.problem import ProblemScope, check_known, condition, value
+from adcli.lang.lower.stated_problem import ProblemScope, check_known, condition, value
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import NAMES
 from adcli.lang.syntax.constants import NAMED_CONSTANTS

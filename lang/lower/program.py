@@ -18,8 +18,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import StatedProblem
 from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
 from adcli.lang.lower.inline import Template, expand
-from adcli.lang.lower.problem import ProblemScope, stated_problem
 from adcli.lang.lower.scope import POISON, Context, FunctionScope
+from adcli.lang.lower.stated_problem import ProblemScope, stated_problem
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.lalr import read_line
 from adcli.lang.syntax.tree import (

@@ -16,7 +16,6 @@ from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
-from adcli.lang.lower.calls import UnfoldedCalls
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import (
     NO_RECURRENCE,
@@ -30,6 +29,7 @@ from adcli.lang.lower.comprehension_body import (
     size_of,
 )
 from adcli.lang.lower.desugar import apart, check_apart, written_out
+from adcli.lang.lower.function_calls import UnfoldedCalls
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
 from adcli.lang.lower.scope import POISON, CallShapes, Context, DryRun, EquationScope
