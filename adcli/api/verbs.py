@@ -189,7 +189,7 @@ def propagated(asked: Inspected, correlation: str | Mapping[tuple[str, str], flo
     from adcli.propagate.tables import tables
     seed, jobs = monte_carlo.seed, monte_carlo.jobs
     options = PropagateOptions(
-        verb="propagate", of=None if asked.of is None else ",".join(asked.of),
+        verb="propagate", form="markdown", of=None if asked.of is None else ",".join(asked.of),
         second_order=truth("second_order", second_order), monte_carlo=monte_carlo.number(AUTO),
         seed=whole("seed", 0 if seed is None else seed, 0, 2**63 - 1),
         coverage=None if coverage is None else str(coverage), shortest=monte_carlo.shortest,

@@ -245,7 +245,8 @@ def syntax() -> str:
     lines.append(matched("defined", r"\%(\<def\s\+\)\@8<=\K\k*"))
     lines += [f"syntax keyword {group(kind)} {' '.join(keywords(KINDS[kind]))}" for kind in RESERVED]
     lines.append(matched("clause", rf"\%(\<for\s.*\)\@<=\<\%({either(HEADER_WORDS)}\)\>\%(.*{{\)\@="))
-    lines.append(matched("problem", r"\%(^\|;\)\s*\zs\%(m\%(in\|ax\)imize\|subject\s\+to\)\>\ze\s"))
+    lines.append(matched("problem", r"\%(^\|;\)\s*\zs\%(m\%(in\|ax\)imize\ze\s\|subject\ze\s\+to\s\)"))
+    lines.append(matched("problem", r"\%(\%(^\|;\)\s*subject\s\+\)\@<=to\ze\s"))
     used = sorted({*(kind for kind, _ in SHAPES), *(row.kind.name for row in words()), *RESERVED, "defined", "problem"})
     lines += [f"highlight default link {group(kind)} {KINDS[kind].vim}" for kind in used]
     return "\n".join([HEAD, *lines, "", 'let b:current_syntax = "adcli"', ""])

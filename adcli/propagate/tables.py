@@ -64,7 +64,8 @@ def matrix(budget: Budget, found: Correlations, number: Number | None, to: Marku
 def cells(budget: Budget, output: OutputBudget, number: Number | None,
           to: Markup) -> tuple[list[str], list[list[str]], list[list[str]]]:
     """The heading, a row for each uncertain input and for the correlations, and that of the output."""
-    slopes: Mapping[str, float] = (budget.slopes or {}).get(output.name, {})
+    assert budget.slopes is not None, "made for a table"
+    slopes: Mapping[str, float] = budget.slopes.get(output.name, {})
 
     def figure(x: float | None) -> str:
         return "" if x is None else to.number(number(x) if number else f"{x:.3g}")

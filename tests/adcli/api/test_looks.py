@@ -212,3 +212,11 @@ def test_numbers_of_every_kind_are_points(number):
     f = adcli.compile("v = x**2")
     assert f.trace(x=number) == f.trace({"x": 2.0}) == f.trace(x=2.0)
     assert f.propagate(x=(number, np.float32(0.5)))["u"] == {"v": 2.0}
+
+
+def test_the_budget_on_a_page_is_that_of_the_shell() -> None:
+    told = adcli.compile("v = 2*x*y").propagate(x=(3.0, 0.1), y=(5.0, 0.2))
+    (budget, *_) = tables(told._repr_html_())
+    written = shell("propagate", "-e", "v = 2*x*y", "--at", "x=3±0.1,y=5±0.2", "--format", "markdown").out
+    assert [list(row) for row in budget.rows if row[0] == "x"] == [["x", "3.00", "0.10", "normal", "10", "1", "41"]]
+    assert "| x | 3.00 | 0.10 | normal | 10 | 1 | 41 |" in written
