@@ -92,6 +92,7 @@ class TensorWriter(ScalarWriter):
         self.names = name_table(program, starts)
         self.histories = planned(program, self.names)
         self.told = told(program, self.names, self.histories)
+        self.extended = {before for e in program.equations for before, _ in started(e)}
         self.taken = Names({*NEVER_NAMES, *self.names.values(), *bound_names(program.params)})
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -285,7 +286,7 @@ class BoxText:
     def clauses(self) -> list[str]:
         """The parts of `where` without which the text would have other ranges or another shape."""
         op = self.op
-        must = self.is_shaped() or self.is_told() or any(isinstance(s, Read) for s in op.write)
+        must = self.is_shaped() or self.is_told() or self.begins_at_a_size() or any(isinstance(s, Read) for s in op.write)
         stated, shaped = self.stated(must), must
         if stated is None:
             stated, shaped = self.stated(True), True
@@ -303,6 +304,11 @@ class BoxText:
     def is_told(self) -> bool:
         """Test for a value whose shape must be declared, since nothing writes some of its elements."""
         return self.e.outs[0] in self.w.told
+
+    def begins_at_a_size(self) -> bool:
+        """Test for a tensor that begins with one element, at N - 1, and goes on: a reader takes the extents of all statements."""
+        one = any(isinstance(s, Affine) and not s.indices() and s.number is None for s in self.op.write)
+        return one and self.op.onto is None and self.name not in self.w.histories and self.e.outs[0] in self.w.extended
 
     def stated(self, shaped: bool) -> list[Range] | None:
         """The fewest ranges, taken from the last, that have to be written; None where even with all the shape is another one."""
