@@ -94,7 +94,7 @@ class FunctionBody:
         self.add_to_scope(made)
 
     def starts_anew(self, s: Statement) -> bool:
-        """Whether a statement gives what it assigns a new value, rather than some of its elements."""
+        """True if a statement gives what it assigns a new value, rather than some of its elements."""
         if isinstance(s, For):
             return False
         if isinstance(s, TupleAssign):

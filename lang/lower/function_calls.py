@@ -80,7 +80,7 @@ class UnfoldedCalls(Slices):
         return rewritten(root, lambda n: None, lambda n: self.value_of(n) if self.is_call(n) else n)
 
     def value_of(self, node: Node) -> Node:
-        """What stands for the value of a call: a name, an element or a slice."""
+        """Replacement of a call by its value: a name, an element or a slice."""
         assert type(node) is Call
         if not self.varies(node):
             return self.scope.called(node)
@@ -108,7 +108,7 @@ class UnfoldedCalls(Slices):
                     self.done.append(TensorAssign(token, left or None, "=", right, None, list(s.clauses), s.start, s.end))
 
     def may_be_written(self, to: Slice, node: Call) -> bool:
-        """Whether a function may write its result, and read it, where it is wanted: in a loop, or in a tensor that is new."""
+        """True if a function may write its result, and read it, where it is wanted: in a loop, or in a tensor that is new."""
         new = bool(self.steps) or (to.name not in self.scope.env and to.name not in self.scope.tensors.histories)
         return new and self.indices(node) <= {*names_in(*to.subscripts)}
 
@@ -151,7 +151,7 @@ class UnfoldedCalls(Slices):
         return [body.slices[t.text] for t in definition.results]
 
     def argument(self, param: Token, root: Node) -> tuple[Slice | Node, Atom]:
-        """What a parameter stands for, and a value of its shape for the dry run."""
+        """The argument that a parameter stands for, and a value of its shape for the dry run."""
         scope = self.scope
         scope.check_calls(root, self.has_meaning)
         node = bare(rewritten(root, lambda n: None, self.operation))
@@ -174,7 +174,7 @@ class UnfoldedCalls(Slices):
         return (Slice(node.name, node.args) if shape and type(node) is Call else node), Var(None, True, False, shape)
 
     def operation(self, node: Node) -> Node:
-        """What stands for an operation on matrices in an argument: a name for its value."""
+        """Replacement of an operation on matrices in an argument by a name for its value."""
         if type(node) is not Call or not is_matrix_call(self.scope, node):
             return node
         shapes = [self.shape_of_value(a) for a in node.args]

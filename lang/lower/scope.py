@@ -464,25 +464,9 @@ class EquationScope(Scope):
         """A size in the range of a loop; a name that has no meaning yet becomes one."""
         raise NotImplementedError
 
-    def new_size(self, token: Token) -> None:
-        """Make a size of a name that has no meaning."""
-        raise NotImplementedError
-
     def called(self, node: Node) -> Node:
         """What stands for a call of a function of tensors."""
         return node
-
-    def called_definition(self, node: Call, args: Sequence[Atom]) -> Def:
-        """The function of tensors that a call with these arguments calls. AdError where there is none."""
-        raise NotImplementedError
-
-    def check_calls(self, root: Node, has_meaning: Callable[[str], bool]) -> None:
-        """AdError at the first call in an argument that is none of a function or a tensor."""
-        raise NotImplementedError
-
-    def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
-        """What a function of tensors makes of arguments of these shapes, without its equations."""
-        raise NotImplementedError
 
     def unfold(self, operations: int, node: Call) -> None:
         """Take the operations of a call from the allowance. AdError where they are too many."""
@@ -495,3 +479,19 @@ class EquationScope(Scope):
         wanted: list[Name] = [None if n is None else (n, False) for n in names]
         return expand(template, args, wanted, (node.start, node.end), self.equations, self.context.fresh,
                       self.context.source)
+
+
+class CallingScope(EquationScope):
+    """A scope whose statements may call functions of tensors."""
+
+    @abstractmethod
+    def called_definition(self, node: Call, args: Sequence[Atom]) -> Def:
+        """The function of tensors that a call with these arguments calls. AdError where there is none."""
+
+    @abstractmethod
+    def check_calls(self, root: Node, has_meaning: Callable[[str], bool]) -> None:
+        """AdError at the first call in an argument that is none of a function or a tensor."""
+
+    @abstractmethod
+    def call_shapes(self, definition: Def, node: Call, args: list[Atom]) -> CallShapes:
+        """The shapes that a function of tensors makes of arguments of these shapes, without its equations."""

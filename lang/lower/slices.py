@@ -9,7 +9,7 @@ from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.comprehension_body import Poisoned, dimensions, rewritten, shape_of, size_of
 from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.scope import POISON, Context, EquationScope
+from adcli.lang.lower.scope import POISON, CallingScope, Context
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Agreement
 from adcli.lang.sizes.histories import WrittenElements
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
@@ -57,7 +57,7 @@ class Slices:
     the names that the loop assigns, `shapes_in_loop` finds the shapes of those that its first statements assign.
     """
 
-    scope: EquationScope
+    scope: CallingScope
     steps: Sequence[str] = ()
     assigned: frozenset[str] = frozenset()
     shapes_in_loop: Callable[[list[Statement]], dict[str, Shape]] = lambda done: {}
@@ -77,7 +77,7 @@ class Slices:
         return type(node) is Call and node.name in self.context.tensors and not shape_of(self.scope.env.get(node.name, POISON))
 
     def varies(self, node: Node) -> bool:
-        """Whether a value depends on an index, the step or what the loop assigns."""
+        """True if a value depends on an index, the step or a name that the loop assigns."""
         used = words(node)
         return bool(self.indices(node)) or not used.isdisjoint({*self.assigned, *self.made})
 
@@ -135,7 +135,7 @@ class Slices:
         return rewritten(root, change)
 
     def is_result(self, node: Token | Call) -> bool:
-        """Whether a node stands for a call that gives a tensor."""
+        """True if a node stands for a call that gives a tensor."""
         name = node.name if type(node) is Call else getattr(node, "text", "")
         return (name.startswith("#") or name in self.made) and bool(self.rest(node))
 
@@ -163,7 +163,7 @@ class Slices:
         return replace(s, subscripts=[*nodes, *more], value=self.filled(s.value, more))
 
     def no_dimensions(self, s: TensorAssign, call: Token | Call) -> AdError:
-        """What is said of a statement whose left side has no subscripts for a result that is a tensor."""
+        """Fault of a statement whose left side has no subscripts for a result that is a tensor."""
         from adcli.lang.suggest.suggestions import named_first  # only after a fault
         text, nodes = self.context.text, s.subscripts or []
         whole = len(self.rest(call) or ()) == len(nodes)
@@ -218,7 +218,7 @@ class Slices:
         return bool(shape_of(self.scope.env.get(name, POISON))) or name in self.made or name in self.assigned
 
     def has_meaning(self, name: str) -> bool:
-        """Whether a name is that of a value or a size."""
+        """True for the name of a value or a size."""
         scope = self.scope
         return name in scope.env or name in scope.tensors.headers or name in self.made or name in self.assigned \
             or name in NAMED_CONSTANTS or size_of(scope, name) is not None
@@ -248,7 +248,7 @@ class Slices:
                 and self.indices(*c.nodes) <= own]
 
     def histories(self, planned: Mapping[str, WrittenElements]) -> dict[str, WrittenElements]:
-        """What is written of the names made, whose shapes are known beforehand."""
+        """The elements written of the names made, whose shapes are known beforehand."""
         found = {}
         for name, (lead, shape) in self.made.items():
             if name not in self.scope.env:

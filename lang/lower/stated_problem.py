@@ -112,7 +112,7 @@ def condition(scope: ProblemScope, r: Relation, parts: Sequence[Atom], texts: Se
 
 
 def never(left: Atom, sign: str, right: Atom) -> bool:
-    """Whether an infinite bound is one that no number meets."""
+    """True for an infinite bound that no number meets."""
     least, most = (right, left) if sign[0] == ">" else (left, right)
     ends = [a.value if isinstance(a, Lit) else 0.0 for a in (least, most)]
     return ends[0] == math.inf or ends[1] == -math.inf or (sign == "==" and math.inf in map(abs, ends))

@@ -6,6 +6,7 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
@@ -32,7 +33,7 @@ from adcli.lang.lower.desugar import apart, check_apart, written_out
 from adcli.lang.lower.function_calls import UnfoldedCalls
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
-from adcli.lang.lower.scope import POISON, CallShapes, Context, DryRun, EquationScope
+from adcli.lang.lower.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope
 from adcli.lang.lower.tensor_library import definition_for
 from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
@@ -57,7 +58,7 @@ from adcli.lang.syntax.tree import (
 )
 
 
-class TensorScope(EquationScope):
+class TensorScope(CallingScope):
     """The program's own statements, or a function of tensors: a scope that may hold tensors."""
 
     def __init__(self, context: Context, allowance: Allowance | None = None) -> None:
@@ -174,6 +175,10 @@ class TensorScope(EquationScope):
         """The shapes of what the first statements of a loop assign."""
         body: list[Statement] = [part for s in loop.body for part in (apart(self, s) if isinstance(s, TupleAssign) else [s])]
         return Loop(self, replace(loop, body=body)).found_shapes()
+
+    @abstractmethod
+    def new_size(self, token: Token) -> None:
+        """Make a size of a name that has no meaning."""
 
     def size_of_step(self, token: Token) -> Affine:
         if token.text in self.tensors.sizes:
