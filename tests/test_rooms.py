@@ -26,19 +26,19 @@ TESTED_AS = {
         "lang/ir/errors", "lang/syntax/line_ends", "lang/syntax/recover", "lang/syntax/scan", "lang/syntax/source"),
     # Parts of one thing, with no meaning by themselves.
     "lang/syntax/test_parse.py": (
-        "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/syntax/tree"),
+        "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/tree/nodes"),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
     "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/suggest/test_counterparts.py": ("lang/suggest/definitions",),
-    "lang/lower/test_function_calls.py": ("lang/lower/function_body", "lang/lower/slices"),
-    "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
-    "lang/lower/test_comprehension.py": (
-        "lang/lower/index_choices", "lang/lower/index_conditions", "lang/lower/tensor_scope"),
-    "lang/lower/test_stated_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
+    "lang/lower/test_function_calls.py": ("lang/lower/function_body", "lang/statements/slices"),
+    "lang/lower/test_program.py": ("lang/expressions/inline", "lang/expressions/scope", "lang/expressions/assignments"),
+    "lang/statements/test_comprehension.py": (
+        "lang/statements/index_choices", "lang/statements/index_conditions", "lang/lower/tensor_scope"),
+    "lang/expressions/test_stated_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
     "lang/simplify/test_sum_order.py": ("lang/simplify/sum_parts",),
     "lang/lower/test_loops.py": (
-        "lang/lower/uninitialised_reads", "lang/lower/reductions", "lang/printing/loop_plan"),
+        "lang/expressions/uninitialised_reads", "lang/expressions/reductions", "lang/printing/loop_plan"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),
     "lang/modes/test_comprehension_rules.py": ("lang/operations/comprehension", "lang/operations/elementwise"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),

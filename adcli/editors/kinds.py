@@ -16,7 +16,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import prelude
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS, LOGICAL, scan
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
+from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Token
 
 
 class TokenKind(NamedTuple):

@@ -26,7 +26,7 @@ from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     Assign,
     Broken,
     Call,

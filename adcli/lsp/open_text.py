@@ -13,7 +13,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Note, Source
 from adcli.lang.lower.frontend import read_through
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import Tree
+from adcli.lang.tree.nodes import Tree
 from adcli.lsp.scopes import Name, ScopedNames
 
 

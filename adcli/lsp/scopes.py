@@ -16,7 +16,7 @@ from itertools import pairwise
 from adcli.lang.ir.names import RESERVED
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     ELEMENTS,
     INTEGERS,
     Assign,

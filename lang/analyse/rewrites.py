@@ -26,7 +26,7 @@ from adcli.lang.lower.frontend import parse, parse_source
 from adcli.lang.operations.activity import with_outputs
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.tree import Assign, Def, Node, Statement, Token, bare, postorder
+from adcli.lang.tree.nodes import Assign, Def, Node, Statement, Token, bare, postorder
 
 
 class RewriteRule(NamedTuple):

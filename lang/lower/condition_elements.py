@@ -4,19 +4,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from adcli.lang.expressions.stated_problem import ProblemScope, check_known, condition, value
 from adcli.lang.ir import Atom, Lit, shape_of
 from adcli.lang.ir.affine import affine, shape_text, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.problem import SideCondition
-from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Poisoned, rewritten
-from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.stated_problem import ProblemScope, check_known, condition, value
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import NAMES
+from adcli.lang.statements.comprehension import TensorStatement
+from adcli.lang.statements.comprehension_body import Poisoned, rewritten
+from adcli.lang.statements.matrix_statement import is_matrix_call
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.tree import Call, Clause, Node, Op, Relation, TensorAssign, Token, bare, names_of, postorder
+from adcli.lang.tree.nodes import Call, Clause, Node, Op, Relation, TensorAssign, Token, bare, names_of, postorder
 
 NUMBER = Lit(0.0)
 BOX = "write the condition for a box of indices: where i in 0:n"

@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from adcli.lang.expressions.inline import Template
+from adcli.lang.expressions.scope import Context
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.records import paused
-from adcli.lang.lower.inline import Template
 from adcli.lang.lower.program import MainScope, functions, is_function
-from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.parse import parse_tree, read
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     LIST,
     Assign,
     Call,

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from adcli.lang.expressions.desugar import written_out
+from adcli.lang.expressions.scope import CallShapes
 from adcli.lang.ir.limits import OF_A_STATEMENT
-from adcli.lang.lower.comprehension_body import rewritten
-from adcli.lang.lower.desugar import written_out
-from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.scope import CallShapes
-from adcli.lang.lower.slices import Slice, Slices, words
+from adcli.lang.statements.comprehension_body import rewritten
+from adcli.lang.statements.matrix_statement import is_matrix_call
+from adcli.lang.statements.slices import Slice, Slices, words
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     Assign,
     Call,
     Clause,

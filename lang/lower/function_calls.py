@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Var
-from adcli.lang.lower.comprehension_body import dimensions, is_integer, rewritten
 from adcli.lang.lower.function_body import FunctionBody
-from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.slices import Shape, Slice, Slices
-from adcli.lang.syntax.tree import (
+from adcli.lang.statements.comprehension_body import dimensions, is_integer, rewritten
+from adcli.lang.statements.matrix_statement import is_matrix_call
+from adcli.lang.statements.slices import Shape, Slice, Slices
+from adcli.lang.tree.nodes import (
     Call,
     Node,
     Op,

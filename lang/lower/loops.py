@@ -12,26 +12,26 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from adcli.lang.expressions.desugar import Ending, flat
+from adcli.lang.expressions.reductions import Made, common_guards, kept_points
+from adcli.lang.expressions.scope import POISON, EquationScope
+from adcli.lang.expressions.subscripts import AffineReader
+from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
-from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of, size_of
-from adcli.lang.lower.desugar import Ending, flat
-from adcli.lang.lower.index_conditions import pieces_where
-from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
-from adcli.lang.lower.reductions import Made, common_guards, kept_points
-from adcli.lang.lower.scope import POISON, EquationScope
-from adcli.lang.lower.subscripts import AffineReader
-from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.operations.matrix import SOLVES, Boxed
 from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
-from adcli.lang.syntax.tree import (
+from adcli.lang.statements.comprehension import TensorStatement
+from adcli.lang.statements.comprehension_body import Elements, Poisoned, shape_of, size_of
+from adcli.lang.statements.index_conditions import pieces_where
+from adcli.lang.statements.matrix_statement import MatrixStatement, is_matrix_call
+from adcli.lang.tree.nodes import (
     Assign,
     Call,
     Declare,

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from adcli.lang.expressions.assignments import assignment, check_name, check_signature, check_wanted
+from adcli.lang.expressions.inline import Template, expand
+from adcli.lang.expressions.scope import POISON, Context, FunctionScope
+from adcli.lang.expressions.stated_problem import ProblemScope, stated_problem
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import StatedProblem
-from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
-from adcli.lang.lower.inline import Template, expand
-from adcli.lang.lower.scope import POISON, Context, FunctionScope
-from adcli.lang.lower.stated_problem import ProblemScope, stated_problem
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.lalr import read_line
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     Assign,
     Broken,
     Declare,
@@ -42,7 +42,7 @@ from adcli.lang.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from adcli.lang.lower.line_templates import Recipes
+    from adcli.lang.expressions.line_templates import Recipes
 
 
 def functions(tree: Tree) -> dict[str, Template]:
@@ -128,7 +128,7 @@ class MainScope(ProblemScope):
         return stated_problem(self, statements) if statements else None
 
     def by_lines(self) -> None:
-        from adcli.lang.lower.line_templates import Recipes  # only for long texts
+        from adcli.lang.expressions.line_templates import Recipes  # only for long texts
         recipes = Recipes(self, self.unread)
         for line in self.lines:
             if isinstance(line, KnownLine):

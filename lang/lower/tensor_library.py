@@ -14,7 +14,7 @@ from typing import Any
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.tree import Declare, Def, Node, Statement, Token, Tree, Typed, targets_of
+from adcli.lang.tree.nodes import Declare, Def, Node, Statement, Token, Tree, Typed, targets_of
 
 PATH = Path(__file__).with_name("prelude_tensors.ad")
 

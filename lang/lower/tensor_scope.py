@@ -10,15 +10,24 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from adcli.lang.expressions.assignments import assignment, check_name
+from adcli.lang.expressions.desugar import apart, check_apart, written_out
+from adcli.lang.expressions.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope
+from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.assignments import assignment, check_name
-from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import (
+from adcli.lang.lower.function_calls import UnfoldedCalls
+from adcli.lang.lower.loops import Loop, planned
+from adcli.lang.lower.tensor_library import definition_for
+from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
+from adcli.lang.operations.matrix import Boxed
+from adcli.lang.sizes.ranges import Domain, outside
+from adcli.lang.statements.comprehension import TensorStatement
+from adcli.lang.statements.comprehension_body import (
     NO_RECURRENCE,
     Poisoned,
     counted,
@@ -29,17 +38,8 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
     size_of,
 )
-from adcli.lang.lower.desugar import apart, check_apart, written_out
-from adcli.lang.lower.function_calls import UnfoldedCalls
-from adcli.lang.lower.loops import Loop, planned
-from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
-from adcli.lang.lower.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope
-from adcli.lang.lower.tensor_library import definition_for
-from adcli.lang.lower.uninitialised_reads import check_elements
-from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
-from adcli.lang.operations.matrix import Boxed
-from adcli.lang.sizes.ranges import Domain, outside
-from adcli.lang.syntax.tree import (
+from adcli.lang.statements.matrix_statement import MatrixStatement, is_matrix_call, with_determinants
+from adcli.lang.tree.nodes import (
     Assign,
     Call,
     Def,
@@ -334,7 +334,7 @@ class TensorScope(CallingScope):
         b = TensorStatement(self, TensorAssign(Token("NAME", "", *at), None, "=", node, None, [], *at)).elements()
         _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
         if b.indices:
-            from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
+            from adcli.lang.expressions.suggest_statements import suggested_sum  # only after a fault
             raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node,
                                      *suggested_sum(self.context.tree, node.start, self.env, self.tensors.sizes))
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))

@@ -26,7 +26,7 @@ from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE
 from adcli.lang.sizes.histories import extent_over
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
+from adcli.lang.tree.nodes import ELEMENTS, INTEGERS
 
 LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.ir.records import paused
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     LIST,
     Assign,
     Call,

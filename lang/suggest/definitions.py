@@ -11,7 +11,7 @@ from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TE
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, STATEMENTS, Definition
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.tree import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
+from adcli.lang.tree.nodes import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
 
 LONGEST_QUOTE = 40
 """Characters of an argument that are repeated in a message."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from adcli.lang.ir.errors import AdError, Fix, Source
-from adcli.lang.syntax.tree import Tree
+from adcli.lang.tree.nodes import Tree
 
 LONGEST_TEXT, MOST_FAULTS, MOST_CHANGES = 5000, 5, 8
 """Characters of a program whose changes are tried, faults that are tried to mend, and changes of one statement."""

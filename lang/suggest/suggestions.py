@@ -31,7 +31,7 @@ from adcli.lang.suggest.definitions import Suggestion, expression, quoted, rank,
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS
 from adcli.lang.syntax.foreign import REDUCING, inclusive, statement_apart
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     LIST,
     Assign,
     Call,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from adcli.lang.ir.errors import Note
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
-from adcli.lang.syntax.tree import Assign, Def, Node, Op, TensorAssign, Token, Tree, TupleAssign, bare, postorder, within
+from adcli.lang.tree.nodes import Assign, Def, Node, Op, TensorAssign, Token, Tree, TupleAssign, bare, postorder, within
 
 DOT = "\N{MIDDLE DOT}"
 MAYBE_INPUTS = ("e", "E")

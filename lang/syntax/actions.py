@@ -6,7 +6,7 @@ from typing import Any
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import NOT, OR, POWER, TERNARY
 from adcli.lang.syntax.chain import BINARY, OPEN, OUTER, PREFIX, Chain, finished, open_chain, operand, two
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     ELEMENTS,
     INTEGERS,
     LIST,

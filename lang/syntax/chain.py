@@ -9,7 +9,7 @@ from typing import Any
 
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import AND, ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
-from adcli.lang.syntax.tree import Node, Op, Token
+from adcli.lang.tree.nodes import Node, Op, Token
 
 BINARY = {
     "||": ("or", OR), "or": ("or", OR), "&&": ("and", AND), "and": ("and", AND),

@@ -10,7 +10,7 @@ from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import RESERVED, look
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.scan import INVISIBLE
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
+from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Token
 
 TYPE_INSTEAD = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "•": "*",

@@ -6,7 +6,7 @@ import math
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import Assign, Call, Node, Token, bare, postorder
+from adcli.lang.tree.nodes import Assign, Call, Node, Token, bare, postorder
 
 NAMED_CONSTANTS = {"pi": math.pi, "π": math.pi, "inf": math.inf, "nan": math.nan}
 CONSTANTS_ELSEWHERE = {

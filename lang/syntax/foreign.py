@@ -26,7 +26,7 @@ from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.characters import misplaced
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.scan import scan
-from adcli.lang.syntax.tree import Assign
+from adcli.lang.tree.nodes import Assign
 
 
 class Spelling(NamedTuple):

@@ -12,7 +12,7 @@ from adcli.lang.syntax.actions import Actions
 from adcli.lang.syntax.chain import Chained
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tables import END, RULES, STATES
-from adcli.lang.syntax.tree import Assign, Statement, Token
+from adcli.lang.tree.nodes import Assign, Statement, Token
 
 NOWHERE = -1 - len(RULES)
 ACTIONS = Actions()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from adcli.lang.syntax.scan import OPERAND_END
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
+from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Token
 
 UNFINISHED = frozenset(("OP", "SIGN", "NOT", "EQUAL", "REDUCE", "AUGMENT", "COMMA", "QUERY", "COLON", "WHERE", "EXISTS", "IN",
                         "ARROW", "COMPARE", "TO", "OBJECTIVE"))

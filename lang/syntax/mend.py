@@ -17,7 +17,7 @@ from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
 from adcli.lang.syntax.numbers import ForeignNumber, foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, OPERAND_END, scan
-from adcli.lang.syntax.tree import Token
+from adcli.lang.tree.nodes import Token
 
 LONGEST, MOST_READ, MOST_CHANGES = 400, 150, 8
 """Characters of a statement that is looked at, texts that are tried for it, and changes of one."""

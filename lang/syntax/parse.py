@@ -12,7 +12,7 @@ from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.records import paused
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.scan import expression_tokens, scan
-from adcli.lang.syntax.tree import Statement, Token, Tree
+from adcli.lang.tree.nodes import Statement, Token, Tree
 
 
 def parse_tree(source: Source) -> Tree:

@@ -16,7 +16,7 @@ from adcli.lang.syntax.line_ends import laid_out, starts_target
 from adcli.lang.syntax.mend import LONGEST_QUOTE, header_word, mended, missing_operator, not_a_number
 from adcli.lang.syntax.numbers import foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, LOGICAL, OPERAND_END, scan
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
+from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Broken, Statement, Token
 
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from adcli.lang.syntax.tree import Token
+from adcli.lang.tree.nodes import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
             "where": "WHERE", "exists": "EXISTS", "for": "FOR", "int32": "TYPE", "and": "OP", "or": "OP", "not": "NOT",

@@ -7,7 +7,7 @@ one assignment of one value is what they make of it, this and all later lines of
 right because nothing but keywords depends on how a name is spelled: the names of the functions that are called are part of the
 key, and a line with a keyword is read by itself, as is everything else that is no such line.
 
-So it is with the terms and factors of a long line (`adcli.lang.syntax.fragments`): each is a ShapedLine that assigns to nothing.
+So it is with the terms and factors of a long line (`adcli.lang.tree.fragments`): each is a ShapedLine that assigns to nothing.
 
 Nothing is said of faults here: a text that has one is read again as a whole by `adcli.lang.syntax.parse`.
 """
@@ -18,10 +18,10 @@ from sys import intern
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.syntax.fragments import BLANKS, FEW, LineCut, LinePiece
 from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL, KEYWORDS, letters, scan
-from adcli.lang.syntax.tree import Assign, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
+from adcli.lang.tree.fragments import BLANKS, FEW, LineCut, LinePiece
+from adcli.lang.tree.nodes import Assign, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
 
 MOST_KEYS = 10_000
 """Keys that are remembered: a text of ever new shapes is not kept a second time."""

@@ -11,12 +11,12 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.lower.index_conditions import GuardedCall, PlaceComparisons, Spans
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD
-from adcli.lang.syntax.tree import Node
+from adcli.lang.statements.index_conditions import GuardedCall, PlaceComparisons, Spans
+from adcli.lang.tree.nodes import Node
 from session_seed import drawn, half
 from tensor_laws import NUMPY
 from well_formed import check

@@ -5,7 +5,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax import grammar
 from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.scan import scan
-from adcli.lang.syntax.tree import Token
+from adcli.lang.tree.nodes import Token
 from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
 from session_seed import drawn

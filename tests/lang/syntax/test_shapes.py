@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.syntax.shapes import by_shape
-from adcli.lang.syntax.tree import Assign, ShapedLine
+from adcli.lang.tree.nodes import Assign, ShapedLine
 
 ALIKE = [
     ("v = a*b + 2", "v = x_1*_y + 0x1.8p-2", ["v", "x_1", "_y", "0x1.8p-2"]),

@@ -4,15 +4,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from adcli.lang.expressions.scope import Context
+from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.ir.affine import Affine, never_negative
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.lower.comprehension_body import Elements, size_of
-from adcli.lang.lower.scope import Context
-from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, SPLITS, UNKNOWN, EitherWay, Where, under
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.sizes.ranges import Domain
-from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
+from adcli.lang.statements.comprehension_body import Elements, size_of
+from adcli.lang.tree.nodes import Call, Node, Op, Token, bare, postorder
 
 MANY = 16
 """Comparisons beyond which nothing is proved from all of them together."""

@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
+from adcli.lang.expressions.assignments import count_fault, unique
+from adcli.lang.expressions.inline import Template, size
+from adcli.lang.expressions.scope import EquationScope
 from adcli.lang.ir import Atom
 from adcli.lang.ir.errors import AdError, Source, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
-from adcli.lang.lower.assignments import count_fault, unique
-from adcli.lang.lower.inline import Template, size
-from adcli.lang.lower.scope import EquationScope
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     LIST,
     Assign,
     Call,

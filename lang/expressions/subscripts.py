@@ -10,12 +10,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Protocol
 
+from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import SIZES_OF
-from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import number
-from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
+from adcli.lang.tree.nodes import Call, Node, Op, Token, bare, postorder
 
 TOO_LARGE = 2**53
 """Whole numbers in subscripts and extents are smaller."""

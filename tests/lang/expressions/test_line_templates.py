@@ -5,14 +5,14 @@ import random
 import re
 
 import pytest
+from adcli.lang.expressions.line_templates import Recipes
 from adcli.lang.ir import Atom, Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import by_lines, lowered, parse_source
-from adcli.lang.lower.line_templates import Recipes
 from adcli.lang.syntax.shapes import by_shape
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import LongLine
+from adcli.lang.tree.nodes import LongLine
 from places import ROOT
 from random_programs import sample
 from session_seed import drawn
@@ -143,8 +143,8 @@ def test_long_lines(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     joined = []
     lower = Recipes.joined
     monkeypatch.setattr(Recipes, "joined", lambda *given: joined.append(lower(*given)) or joined[-1])
-    for module in ("shapes", "fragments"):
-        monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", 1)
+    for module in ("syntax.shapes", "tree.fragments"):
+        monkeypatch.setattr(f"adcli.lang.{module}.FEW", 1)
     source = normal(f"def f(u) = u < 0 ? sinh(u)*u**2 : -u\nc = x < 2\n{line} # said\nw = c ? x : y\n", "t")
     found = by_lines(source, 0)
     assert found is None or shown(found) == shown(lowered(source))
@@ -164,8 +164,8 @@ def test_long_lines_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
 
     joined = 0
     for few in (1, 4, 16):
-        for module in ("shapes", "fragments"):
-            monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", few)
+        for module in ("syntax.shapes", "tree.fragments"):
+            monkeypatch.setattr(f"adcli.lang.{module}.FEW", few)
         for _ in range(80):
             source = normal(f"v = {value(4)}\n", "t")
             read = by_shape(source)

@@ -1,13 +1,13 @@
 """What scalar statements and functions have in common wherever they stand: names that are allowed, and what the targets get."""
 from __future__ import annotations
 
+from adcli.lang.expressions.scope import Context, Scope
 from adcli.lang.ir import Atom
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.scope import Context, Scope
 from adcli.lang.syntax.constants import NEVER_HIDDEN
 from adcli.lang.syntax.scan import LOGICAL
-from adcli.lang.syntax.tree import Assign, Call, Def, Token, TupleAssign, bare
+from adcli.lang.tree.nodes import Assign, Call, Def, Token, TupleAssign, bare
 
 
 def check_signature(context: Context, definition: Def) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
+from adcli.lang.expressions.inline import POW, Template, specialised
+from adcli.lang.expressions.scope import Context, EquationScope, FunctionScope
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
-from adcli.lang.lower.inline import POW, Template, specialised
-from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, names_of
+from adcli.lang.tree.nodes import Call, Def, KnownLine, LongLine, Shape, ShapedLine, Token, names_of
 
 Place = tuple[int, int]
 """Where something stands in a line: how many words come before it, and what is to be added to their length."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.syntax.shapes import by_shape
-from adcli.lang.syntax.tree import LongLine
+from adcli.lang.tree.nodes import LongLine
 
 
 def cut(line: str) -> list[str] | None:
@@ -18,8 +18,8 @@ def cut(line: str) -> list[str] | None:
 
 
 def test_long_lines_are_cut_at_their_loosest_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("shapes", "fragments"):
-        monkeypatch.setattr(f"adcli.lang.syntax.{module}.FEW", 1)
+    for module in ("syntax.shapes", "tree.fragments"):
+        monkeypatch.setattr(f"adcli.lang.{module}.FEW", 1)
     assert cut("  v = a + b -c  # sum") == ["a", "b", "add a + b", "c", "sub a + b -c"]
     assert cut("v = ( a*b* ( c*d) )") == ["a", "b", "mul a*b", "c", "d", "mul c*d", "mul a*b* ( c*d)"]
     assert cut("v = f(a, b) + f(c, d) + f(2, e)") is None   # as many words are of one shape as are not

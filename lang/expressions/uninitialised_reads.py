@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from adcli.lang.expressions.scope import Context
 from adcli.lang.ir import Atom
 from adcli.lang.ir.affine import Affine, Index, affine, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.lower.scope import Context
 from adcli.lang.sizes.histories import Gappy, box_of, missing, surely_missing, surely_written
 from adcli.lang.sizes.ranges import Access, Domain, Range
 

@@ -10,7 +10,7 @@ from adcli.lang.operations.activity import without_problem
 from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.syntax.source import normal
-from adcli.lang.syntax.tree import Objective, SubjectTo
+from adcli.lang.tree.nodes import Objective, SubjectTo
 
 import adcli
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping, Seque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from adcli.lang.expressions.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.limits import LIMIT, Allowance, quantity
@@ -19,9 +20,8 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_functions import PARTIALS
-from adcli.lang.lower.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     LIST,
     Assign,
     Call,

@@ -5,15 +5,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+from adcli.lang.expressions.scope import POISON, CallingScope, Context
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
-from adcli.lang.lower.comprehension_body import Poisoned, dimensions, rewritten, shape_of, size_of
-from adcli.lang.lower.matrix_statement import is_matrix_call
-from adcli.lang.lower.scope import POISON, CallingScope, Context
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Agreement
 from adcli.lang.sizes.histories import WrittenElements
+from adcli.lang.statements.comprehension_body import Poisoned, dimensions, rewritten, shape_of, size_of
+from adcli.lang.statements.matrix_statement import is_matrix_call
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     Call,
     Clause,
     Node,

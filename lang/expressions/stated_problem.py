@@ -9,14 +9,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
 
+from adcli.lang.expressions.scope import EquationScope
 from adcli.lang.ir import Atom, Lit, Param, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.problem import SideCondition, StatedProblem
-from adcli.lang.lower.scope import EquationScope
 from adcli.lang.syntax.actions import CONDITION
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
-from adcli.lang.syntax.tree import Assign, Clause, Node, Objective, Relation, Statement, SubjectTo, Token, bare, names_of
+from adcli.lang.tree.nodes import Assign, Clause, Node, Objective, Relation, Statement, SubjectTo, Token, bare, names_of
 
 
 class ProblemScope(EquationScope):

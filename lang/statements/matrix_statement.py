@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
-from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
-from adcli.lang.lower.index_conditions import limits
-from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.operations.elementwise import compact
 from adcli.lang.operations.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.sizes.ranges import Access, Domain, Given
-from adcli.lang.syntax.tree import Call, Clause, Node, TensorAssign, Token, bare, names_in, postorder
+from adcli.lang.statements.comprehension import TensorStatement
+from adcli.lang.statements.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
+from adcli.lang.statements.index_conditions import limits
+from adcli.lang.tree.nodes import Call, Clause, Node, TensorAssign, Token, bare, names_in, postorder
 
 BATCH_INDICES = "tsruvw"
 

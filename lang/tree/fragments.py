@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from adcli.lang.syntax.tree import Joint
+from adcli.lang.tree.nodes import Joint
 
 FEW = 16
 """Words of a piece that is not cut again."""

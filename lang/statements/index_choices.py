@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from adcli.lang.expressions.subscripts import LONGEST
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.errors import Span
-from adcli.lang.lower.comprehension_body import Elements, rewritten
-from adcli.lang.lower.index_conditions import (
+from adcli.lang.sizes.all_sizes import in_doubt
+from adcli.lang.sizes.condition_dnf import COMPARISONS
+from adcli.lang.sizes.ranges import Access, Domain
+from adcli.lang.statements.comprehension_body import Elements, rewritten
+from adcli.lang.statements.index_conditions import (
     IndexTest,
     Piece,
     PlaceComparisons,
@@ -21,11 +25,7 @@ from adcli.lang.lower.index_conditions import (
     outcomes_of,
     pieces_where,
 )
-from adcli.lang.lower.subscripts import LONGEST
-from adcli.lang.sizes.all_sizes import in_doubt
-from adcli.lang.sizes.condition_dnf import COMPARISONS
-from adcli.lang.sizes.ranges import Access, Domain
-from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, names_in, postorder
+from adcli.lang.tree.nodes import Call, Node, Op, Token, bare, names_in, postorder
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from adcli.lang.expressions.scope import Context
+from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import Names
-from adcli.lang.lower.scope import Context
-from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.suggest.definitions import Suggestion
 from adcli.lang.suggest.suggestions import counted_from_the_end
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     Assign,
     Call,
     Clause,

@@ -11,30 +11,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from adcli.lang.expressions.assignments import check_name
+from adcli.lang.expressions.reductions import combination, compacted, first_place, updated
+from adcli.lang.expressions.scope import POISON, EquationScope
+from adcli.lang.expressions.subscripts import operands
+from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, text, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.lower.assignments import check_name
-from adcli.lang.lower.comprehension_body import (
-    LONGEST_EXTENT,
-    NO_RECURRENCE,
-    Computed,
-    Elements,
-    Poisoned,
-    dimensions,
-    extents,
-    is_integer,
-    is_whole,
-    require_dimensions,
-    shape_of,
-    size_of,
-)
-from adcli.lang.lower.index_choices import Arm, IndexChoices, conditions_in
-from adcli.lang.lower.index_conditions import IndexTest, Piece, PlaceComparisons, limits, pieces_where
-from adcli.lang.lower.reductions import combination, compacted, first_place, updated
-from adcli.lang.lower.scope import POISON, EquationScope
-from adcli.lang.lower.subscripts import operands
-from adcli.lang.lower.uninitialised_reads import check_elements
 from adcli.lang.operations.comprehension import (
     MOST_DIMENSIONS,
     NEUTRAL,
@@ -53,7 +37,23 @@ from adcli.lang.sizes.condition_dnf import EVERYWHERE, SPLITS
 from adcli.lang.sizes.histories import Gappy, box_of, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.in_bounds import larger_shape
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer, outside
-from adcli.lang.syntax.tree import (
+from adcli.lang.statements.comprehension_body import (
+    LONGEST_EXTENT,
+    NO_RECURRENCE,
+    Computed,
+    Elements,
+    Poisoned,
+    dimensions,
+    extents,
+    is_integer,
+    is_whole,
+    require_dimensions,
+    shape_of,
+    size_of,
+)
+from adcli.lang.statements.index_choices import Arm, IndexChoices, conditions_in
+from adcli.lang.statements.index_conditions import IndexTest, Piece, PlaceComparisons, limits, pieces_where
+from adcli.lang.tree.nodes import (
     Call,
     Clause,
     Def,
@@ -353,7 +353,7 @@ class TensorStatement:
             ends = {r.index.name: (text(r.low), text(r.high)) for r in self.domain(b, write, given).ranges}
         except (AdError, Poisoned):
             ends = {}
-        from adcli.lang.lower.suggest_statements import suggested_loop  # only after a fault
+        from adcli.lang.expressions.suggest_statements import suggested_loop  # only after a fault
         offer = suggested_loop(self.context, self.s, own_reads(self.s), ends, self.before is not None)
         fault = AdError(said, span, NO_RECURRENCE + otherwise, self.context.source)
         if offer is not None and ends:
@@ -493,7 +493,7 @@ class TensorStatement:
             if index not in left and all(isinstance(w, Affine) for w in write):
                 first = next((t for a in b.accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)
                               for t in [a.span(d)] if t), None)
-                from adcli.lang.lower.suggest_statements import suggested_sum  # only after a fault
+                from adcli.lang.expressions.suggest_statements import suggested_sum  # only after a fault
                 said = suggested_sum(self.context.tree, self.s.value.start, self.scope.env, self.tensors.sizes)
                 raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
                               said.help, self.context.source, fix=said.fix)

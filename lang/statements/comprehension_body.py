@@ -4,18 +4,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 
+from adcli.lang.expressions.assignments import check_name
+from adcli.lang.expressions.scope import POISON, Context, EquationScope
+from adcli.lang.expressions.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.assignments import check_name
-from adcli.lang.lower.scope import POISON, Context, EquationScope
-from adcli.lang.lower.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, BodySource, Read, Subscript
 from adcli.lang.sizes.ranges import Access
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import (
+from adcli.lang.tree.nodes import (
     ELEMENTS,
     INTEGERS,
     Call,
