@@ -61,7 +61,7 @@ def check_everything_is_there(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"adcli/manual/{topic}.md" for topic in TOPICS} <= names
     assert {f"adcli/samples/{p.name}" for p in (ROOT / "samples").iterdir() if p.suffix in (".ad", ".json")} <= names
-    texts = {f"adcli/lang/lower/{name}.ad" for name in ("prelude", "prelude_tensors")}
+    texts = {f"adcli/{p.relative_to(ROOT)}" for p in (ROOT / "lang" / "prelude").glob("*.ad")}
     assert {"adcli/py.typed", "adcli/lang/syntax/grammar.lark", *texts} <= names
     assert {p.relative_to(ROOT).as_posix() for p in (ROOT / "adcli").rglob("*.js")} <= names
     (points,) = (name for name in names if name.endswith("/entry_points.txt"))

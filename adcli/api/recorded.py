@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.frontend import prelude
+from adcli.lang.lower.library import prelude
 from adcli.lang.suggest.counterparts import SYNONYMS
 
 LONGEST = 100

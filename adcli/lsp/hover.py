@@ -5,7 +5,6 @@ import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import lru_cache
-from pathlib import Path
 
 from lsprotocol.types import (
     CompletionItem,
@@ -25,7 +24,8 @@ from lsprotocol.types import (
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.notation import MATRIX_CALLS, TENSOR_CALLS, constant
-from adcli.lang.lower import frontend, tensor_library
+from adcli.lang.lower import tensor_library
+from adcli.lang.lower.library import prelude
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.tree.nodes import Def, Typed
@@ -199,9 +199,9 @@ def definition(text: OpenText, params: DefinitionParams) -> Location | None:
 
 def in_prelude(name: str) -> Location | None:
     """The definition of a function that the language itself has as text; one of the table has none."""
-    if name not in frontend.prelude() and name not in TENSOR_CALLS:
+    if name not in prelude() and name not in TENSOR_CALLS:
         return None
-    path = Path(frontend.__file__).with_name("prelude.ad") if name in frontend.prelude() else tensor_library.PATH
+    path = prelude().places.get(name, tensor_library.PATH)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         if line.startswith(f"def {name}("):
             return Location(path.resolve().as_uri(), Range(Position(number, 4), Position(number, 4 + len(name))))

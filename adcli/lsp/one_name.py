@@ -17,7 +17,8 @@ from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
-from adcli.lang.lower.frontend import lower, prelude
+from adcli.lang.lower.frontend import lower
+from adcli.lang.lower.library import prelude
 from adcli.lang.lower.program import is_function
 from adcli.lang.operations.activity import active_values, with_outputs
 from adcli.lang.operations.comprehension import Comprehension

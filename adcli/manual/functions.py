@@ -21,7 +21,8 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
 from adcli.lang.ir.special_functions import PARTIALS
-from adcli.lang.lower.frontend import parse, prelude, prelude_text
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.library import prelude
 from adcli.manual.markdown import BREAK
 
 SAMPLES = 64
@@ -158,7 +159,7 @@ def composed(name: str) -> FunctionFacts:
     form = f"{name}({', '.join(arguments)})"
     program = parse(f"v = {form}\n")
     if len(program.equations) > BRIEF:
-        return FunctionFacts(name, form, prelude_body(name), arguments, "where its expression is defined", {})
+        return FunctionFacts(name, form, prelude().body(name), arguments, "where its expression is defined", {})
     derived = gradient(program)
     known: dict[Atom, Formula] = {p.var: Formula(p.name) for p in derived.params}
     value, *partials = [formula_of(derived.equations, r.atom, known) for r in derived.results]
@@ -169,11 +170,6 @@ def composed(name: str) -> FunctionFacts:
     return FunctionFacts(name, form, written(value), arguments, domain,
                          {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)},
                          tuple(s for op, args in calls for s in not_smooth(op, args)))
-
-
-def prelude_body(name: str) -> str:
-    """The expression of a function of the prelude, as it is written there."""
-    return next(line.partition(" = ")[2] for line in prelude_text().splitlines() if line.startswith(f"def {name}("))
 
 
 def defined(row: Primitive, arguments: Sequence[Formula]) -> str:

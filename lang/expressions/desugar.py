@@ -137,7 +137,7 @@ def results(scope: EquationScope, s: TupleAssign) -> list[Node]:
     template = context.functions.get(node.name)
     if template is None and node.name in TABLE:
         scope.check_results(node, 1, wanted)
-    template = template or context.library_functions().get(node.name)
+    template = template or context.library().get(node.name)
     if template is None:   # what is wrong with the call is found where it is lowered
         return [node] * wanted
     scope.check_count(node, len(template.params), len(template.params))

@@ -73,11 +73,12 @@ DryRun = tuple[Mapping[str, Atom], Collection[Span | None]]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Context:
-    """What all scopes of a program share. `library` gives the functions that need no definition and are no operations; the
-    library's own text has none."""
+    """What all scopes of a program share. `library` gives the functions that need no definition and are no operations;
+    `of_library`: the text is the library's own."""
 
     tree: Tree
-    library: Callable[[], Mapping[str, Template]] | None = None
+    library: Callable[[], Mapping[str, Template]]
+    of_library: bool = False
     fresh: Callable[[], str] = field(init=False)
     functions: dict[str, Template] = field(default_factory=dict)
     tensors: dict[str, Def] = field(default_factory=dict)
@@ -104,9 +105,6 @@ class Context:
         if self.local_names is None:
             self.local_names = Names(self.tree.names)
         return self.local_names.fresh(hint)
-
-    def library_functions(self) -> Mapping[str, Template]:
-        return self.library() if self.library else {}
 
     def fault(self, message: str, at: Node, help: str | None = None, fix: Fix | None = None) -> AdError:
         return AdError(message, (at.start, at.end), help, self.source, fix=fix)
@@ -274,12 +272,12 @@ class Scope(ABC):
         return self.context.fault("a number used as a truth value", node, f"compare it, for example {text} != 0")
 
     def remainder(self, node: Op | Call) -> AdError:
-        """`%` is an operator of tensor comprehensions only. In Python its result has the sign of the second operand."""
+        """`%` is an operator of tensor comprehensions only; of numbers it is a function."""
         from adcli.lang.syntax.characters import wrong_character  # only after a fault
         at = self.context.source.text.find("%", node.args[0].end)
         fault = wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
-        help, fix = self.instead(Call("mod", node.args, node.start, node.end))
-        fault.help, fault.fix = help or fault.help, fix
+        text = f"mod({', '.join(self.context.source.text[a.start:a.end] for a in node.args)})"
+        fault.help, fault.fix = f"write {text}", Fix(node.start, node.end, text)
         return fault
 
     # Calls.
@@ -299,7 +297,7 @@ class Scope(ABC):
             if node.name == "dup":
                 inner = ", ".join(context.text(a) for a in node.args)
                 raise context.fault("'dup' gives two results", node, f"write (a, b) = dup({inner}) as a statement")
-            template = context.library_functions().get(node.name)
+            template = context.library().get(node.name)
         if template is None:
             raise self.unknown(node)
         self.check_count(node, len(template.params), len(template.params))
@@ -358,7 +356,7 @@ class Scope(ABC):
             help, fix = self.instead(node)
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
-        known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *self.context.functions, *self.context.library_functions())
+        known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *self.context.functions, *self.context.library())
                  if n not in (*HIDDEN, *PARTIALS) and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
@@ -379,7 +377,7 @@ class Scope(ABC):
     def is_function(self, name: str) -> bool:
         """Whether a call may have this name, or only a fault elsewhere is why it has no meaning."""
         c = self.context
-        return (any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library_functions()
+        return (any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library()
                 or self.env.get(name) is POISON)
 
 
@@ -442,7 +440,7 @@ class FunctionScope(Scope):
         truth = tuple(self.kinds[v] == "t" for v in self.params)
         assert self.definition is not None
         return Template(self.definition.name.text, self.params, truth, tuple(self.body), tuple(results), truths,
-                        size(self.body), self.context.library is None)
+                        size(self.body), self.context.of_library)
 
 
 class EquationScope(Scope):

@@ -4,16 +4,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
 from adcli.lang.expressions.inline import Template
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.records import paused
-from adcli.lang.lower.program import MainScope, functions, is_function
-from adcli.lang.syntax.parse import parse_tree, read
+from adcli.lang.lower.library import prelude
+from adcli.lang.lower.program import MainScope, is_function
+from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.source import normal
 from adcli.lang.tree.nodes import (
@@ -145,13 +144,3 @@ def of_tensors(s: Statement) -> bool:
     if isinstance(s, Declare):
         return any(type(item.name) is Typed for item in s.items)
     return s.tensors if isinstance(s, Def) else isinstance(s, TensorAssign | TupleAssign | For)
-
-
-@lru_cache(maxsize=1)
-def prelude() -> Mapping[str, Template]:
-    """The functions of prelude.ad, read when one is first needed."""
-    return functions(parse_tree(Source("prelude.ad", prelude_text())))
-
-
-def prelude_text() -> str:
-    return Path(__file__).with_name("prelude.ad").read_text(encoding="utf-8")

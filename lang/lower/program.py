@@ -7,7 +7,7 @@ stop the others: its targets are poisoned and the faults are reported together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from adcli.lang.expressions.line_templates import Recipes
 
 
-def functions(tree: Tree) -> dict[str, Template]:
-    """The functions of a library, which is a text of definitions."""
-    context = Context(tree)
+def functions(tree: Tree, library: Callable[[], Mapping[str, Template]]) -> dict[str, Template]:
+    """The functions that a text of the library defines."""
+    context = Context(tree, library, of_library=True)
     for statement in tree.statements:
         assert isinstance(statement, Def)
         context.functions[statement.name.text] = lower_function(context, statement)

@@ -1,4 +1,4 @@
-"""The functions of whole tensors that need no definition: those of prelude_tensors.ad, which is read when a text calls one.
+"""The functions of whole tensors that need no definition: those of lang/prelude/tensors.ad, which is read when a text calls one.
 
 A name may have a definition for each number of dimensions of its arguments. All that stands in a definition has the place of the
 call, so messages and statuses name that.
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.notation import TENSOR_CALLS
+from adcli.lang.lower.library import FOLDER
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.tree.nodes import Declare, Def, Node, Statement, Token, Tree, Typed, targets_of
 
-PATH = Path(__file__).with_name("prelude_tensors.ad")
+PATH = FOLDER / "tensors.ad"
 
 
 @lru_cache(maxsize=1)

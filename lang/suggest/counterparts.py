@@ -29,6 +29,10 @@ SYNONYMS = {
     "negative": "negate", "uminus": "negate", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
     "not_equal": "ne", "logical_and": "and", "logical_or": "or", "logical_not": "not",
+    **{name: name for name in ("mod", "heaviside", "silu", "logsigmoid")},   # which others write with capitals
+    **dict.fromkeys(("modulo", "floormod"), "mod"), "heavisidetheta": "heaviside", "swish": "silu", "qlogis": "logit",
+    "log1m_exp": "log1mexp", "logsubexp": "log_diff_exp",
+    **dict.fromkeys(("log_sigmoid", "log_expit", "log_inv_logit"), "logsigmoid"),
     "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
     **{f"{name}f": name for name in (*OF_C, "sqrt", "floor", "ceil", "log", "log2", "log10")},
     **{f"d{name}": name for name in (*(name for name in OF_C if "exp" not in name), "log", "log10", "sqrt", "abs")},
@@ -114,7 +118,6 @@ EXPRESSIONS = defined("""
     degrees rad2deg(x) = x * 180 / pi
     haversine hav(x) = sin(x / 2)**2
     versin(x) = 2 * sin(x / 2)**2
-    cosm1(x) = -2 * sin(x / 2)**2
     exp10 pow10(x) = 10**x
     dexp(x) = exp(x) | in Fortran ; exp(-x) | in R, for positive arguments
     exprel(x) = x == 0 ? 1 : expm1(x) / x
@@ -139,18 +142,16 @@ EXPRESSIONS = defined("""
     floordiv floor_divide fld quotient(x, y) = floor(x / y)
     cld(x, y) = ceil(x / y)
     idivide(x, y) = trunc(x / y)
-    mod modulo floormod(x, y) = x - y * floor(x / y)
-    MOD(x, y) = x - y * floor(x / y) | in Excel ; fmod(x, y) | in Fortran and SQL
-    remainder(x, y) = x - y * floor(x / y) | in NumPy ; x - y * round(x / y) | in C, but at halves
+    MOD(x, y) = mod(x, y) | in Excel ; fmod(x, y) | in Fortran and SQL
+    remainder(x, y) = mod(x, y) | in NumPy ; x - y * round(x / y) | in C, but at halves
     ieeeremainder drem(x, y) = x - y * round(x / y) | but at halves
-    mod2pi(x) = x - 2 * pi * floor(x / (2 * pi))
+    mod2pi(x) = mod(x, 2 * pi)
     rint nearbyint roundeven(x) = abs(x - trunc(x)) == 0.5 ? 2 * round(x / 2) : round(x)
     round(x, n) = round(x * 10**n) / 10**n | halves away from 0
     frac(x) = x - trunc(x) | with the sign of x ; x - floor(x) | from 0 to 1
     fract(x) = x - floor(x) | from 0 to 1 ; x - trunc(x) | with the sign of x
     fractionalpart(x) = x - trunc(x)
     sign isign dsign(x, y) = copysign(x, y)
-    heaviside heavisidetheta(x) = 0.5 * (sign(x) + 1)
     heaviside(x, h) = x == 0 ? h : 0.5 * (sign(x) + 1)
     unitstep step(x) = x >= 0 ? 1 : 0
     step(a, x) = x < a ? 0 : 1
@@ -188,17 +189,12 @@ EXPRESSIONS = defined("""
     norm_logpdf normlogpdf std_normal_lpdf(x) = normal_lpdf(x, 0, 1)
     norm_logpdf normlogpdf(x, m, s) = normal_lpdf(x, m, s)
     Phi_approx(x) = sigmoid(0.07056 * x**3 + 1.5976 * x)
-    logit qlogis(p) = log(p / (1 - p))
     cloglog(p) = log(-log1p(-p))
     inv_cloglog(x) = -expm1(-exp(x))
     log1m(x) = log1p(-x)
-    log1m_exp(x) = x > -0.7 ? log(-expm1(x)) : log1p(-exp(x))
-    log1mexp(x) = log(-expm1(x)) | of log(1 - exp(x)) ; log(-expm1(-x)) | of log(1 - exp(-x))
-    log_diff_exp logsubexp(x, y) = x + log(-expm1(y - x))
-    logexpm1 softplus_inverse softplusinv(x) = x + log(-expm1(-x))
+    logexpm1 softplus_inverse softplusinv(x) = x + log1mexp(-x)
     logsumexp log_sum_exp lse(x, y) = logaddexp(x, y)
     logaddexp2(x, y) = logaddexp(x * log(2), y * log(2)) / log(2)
-    logsigmoid log_sigmoid log_expit log_inv_logit(x) = -softplus(-x)
     log1m_inv_logit(x) = -softplus(x)
     xlog1py(x, y) = x == 0 ? 0 : x * log1p(y)
     xlogx(x) = xlogy(x, x)
@@ -217,7 +213,6 @@ EXPRESSIONS = defined("""
     leaky_relu leakyrelu(x) = x > 0 ? x : 0.01 * x | 0.2 in TensorFlow
     leaky_relu leakyrelu prelu(x, a) = x > 0 ? x : a * x
     relu6(x) = clamp(x, 0, 6)
-    silu swish(x) = x * sigmoid(x)
     swish(x, b) = x * sigmoid(b * x)
     mish(x) = x * tanh(softplus(x))
     hardsigmoid hard_sigmoid(x) = clamp(x / 6 + 0.5, 0, 1)

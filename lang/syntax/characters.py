@@ -18,7 +18,7 @@ TYPE_INSTEAD = {
     "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
 }
 QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
-MEANT = {"%": "for a remainder write x - y*floor(x / y), or fmod(x, y) for one with the sign of x",
+MEANT = {"%": "for a remainder write mod(x, y), or fmod(x, y) for one with the sign of x",
          "\\": "a line goes on inside parentheses", "&": "write and",
          "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
          ".": "a decimal point needs a digit beside it", "±": "a spread goes to a point: adcli propagate --at x=2±0.1",

@@ -18,11 +18,11 @@ import mutations
 from adcli.lang.analyse.enclosure import enclose
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.library import prelude
 from back_ends import BACK_ENDS, MODES, alike, derivatives, ulps
 from exact_values import exact_values
 from harness import Finding, Tell, announce
 from one_operation import REAL, program
-from places import ROOT
 from random_programs import ARITY
 
 ABOUT = "every function at special values, through every verb, against Arb and verb against verb"
@@ -30,8 +30,8 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324,
            sys.float_info.max, 1e10, -1e10, 5e9, 1e22, 2.0**53, 2.0**53 + 2, 4503599627370496.5, -1e8 - 0.5, math.pi,
            math.pi / 2, -math.pi, 170.62, 171.7, -171.5, 709.79, -745.13, 1e15 + 0.5, 1 - 2.0**-53, 1 + 2.0**-52,
            -1 + 2.0**-53)
-PRELUDE = re.findall(r"^def (\w+)\((.*?)\)", (ROOT / "lang/lower/prelude.ad").read_text(encoding="utf-8"), re.MULTILINE)
-FUNCTIONS = {**{name: few for name, (few, _) in ARITY.items()}, **{name: len(args.split(",")) for name, args in PRELUDE}}
+PRELUDE = {name: len(template.params) for name, template in prelude().items()}
+FUNCTIONS = {**{name: few for name, (few, _) in ARITY.items()}, **PRELUDE}
 """Functions that a program can call, and with how many arguments."""
 FORMULAS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{}*{}", "div": "{}/{}", "pow": "{}**{}", "select": "{} > 0 ? {} : {}"}
 WAYS = [(mode, back_end) for mode in MODES for back_end in BACK_ENDS]

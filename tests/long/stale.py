@@ -20,7 +20,7 @@ from places import ROOT
 
 ABOUT = "versions of equal sizes and times, and other processors, that share one cache"
 PLACES = ("lang/ir/primitives.py", "lang/modes/reverse.py", "lang/simplify/simplify.py", "codegen/rows/instructions.py",
-          "lang/lower/prelude.ad", "codegen/loops/bodies.py", "lang/derive/derivatives.py", "adcli/task/derive.py")
+          "lang/prelude/elementary.ad", "codegen/loops/bodies.py", "lang/derive/derivatives.py", "adcli/task/derive.py")
 SMALL = re.compile(r"(?<=[ (])[0-9](?=[ ),])|(?<= )[+*-](?= )|(?<=\()-(?=\w)")
 """What another version may have otherwise: a digit, an operator."""
 LINES = ("grad -e v=tan(x)*softplus(y) --at x=0.3,y=2", "grad -e v=atan2(x,y)+x/y --at x=0.3,y=2",

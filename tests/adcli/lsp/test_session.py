@@ -65,9 +65,9 @@ def test_two_texts_are_apart_and_a_closed_one_is_forgotten(client):
     client.close(UNTITLED)
     assert client.diagnostics(UNTITLED, None) == [] and client.at("hover", UNTITLED, 0, 0) is None
     client.change(SPACED, "v = rsqrt(x)", 2)
-    assert client.at("definition", SPACED, 0, 5)["uri"].endswith("/lower/prelude.ad")
+    assert client.at("definition", SPACED, 0, 5)["uri"].endswith("/prelude/elementary.ad")
     client.change(SPACED, "input x(N); v = norm(x)", 3)
-    assert client.at("definition", SPACED, 0, 17)["uri"].endswith("/lower/prelude_tensors.ad")
+    assert client.at("definition", SPACED, 0, 17)["uri"].endswith("/prelude/tensors.ad")
 
 
 def test_a_long_text_is_read_when_typing_pauses_and_others_are_answered_meanwhile(client):

@@ -283,7 +283,7 @@ print(*(m.__file__ for name, m in sys.modules.items() if name.startswith(rooms) 
 
 def test_the_files_of_this_package_and_of_llvm_count(monkeypatch):
     found = [path for folder in cache.own_folders() for path in cache.paths(folder)]
-    for name in ("/grammar.lark", "/prelude.ad"):
+    for name in ("/grammar.lark", "/elementary.ad"):
         assert any(path.endswith(name) for path in found)
     modules = subprocess.run([sys.executable, "-c", MAKING], capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
     assert len(modules) > 60 and set(modules) <= set(found), "what takes part in making an entry is in its key"

@@ -1,0 +1,80 @@
+"""Functions of the prelude against multiple precision: values and derivatives to third order by each argument, at random points
+and in the tails."""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+import pytest
+from accuracy import EPSILON
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.library import prelude
+from back_ends import values
+
+POINTS, ROUNDINGS = 50, 50
+"""Points for each function (200 were tried), and units of relative error, as `adcli help functions` promises."""
+
+
+class Truth(NamedTuple):
+    """A function of multiple precision, and arguments to draw: exponents of ten by sign, or a range."""
+
+    of: Callable[..., Any]
+    drawn: Callable[[random.Random], tuple[float, ...]]
+
+
+def magnitude(r: random.Random, low: float, high: float, signs: tuple[int, ...] = (1, -1)) -> float:
+    return r.choice(signs) * 10 ** r.uniform(low, high)
+
+
+def probability(r: random.Random) -> float:
+    p = 10 ** r.uniform(-30, -0.3)
+    return p if r.random() < 0.6 else 1 - p if p > 1e-15 else 0.5 + p
+
+
+FUNCTIONS = {
+    "cosm1": Truth(lambda x: mpmath.cos(x) - 1, lambda r: (magnitude(r, -9, 0.3),)),
+    "silu": Truth(lambda x: x / (1 + mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
+    "logsigmoid": Truth(lambda x: -mpmath.log(1 + mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
+    "logit": Truth(lambda p: mpmath.log(p / (1 - p)), lambda r: (probability(r),)),
+    "log1mexp": Truth(lambda x: mpmath.log1p(-mpmath.exp(x)), lambda r: (magnitude(r, -9, 2.3, (-1,)),)),
+    "log_diff_exp": Truth(lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y)),
+                          lambda r: (lambda x: (x, x - 2.0 ** r.randint(-20, 5)))(r.randint(-64, 64) / 8)),
+}
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_derivatives(name: str, order: int) -> None:
+    """Relative to the derivative, beside what a rounding of the argument changes in it."""
+    truth, r = FUNCTIONS[name], random.Random(name)
+    at = [truth.drawn(r) for _ in range(POINTS)]
+    names = [f"x{k}" for k in range(len(at[0]))]
+    for k, x in enumerate(names):
+        program = parse(f"v = {name}({', '.join(names)})\n")
+        derived = gradient(program, [x], order=order) if order else program
+        found = values(derived, [dict(zip(names, point, strict=True)) for point in at], "native")
+        for point, got in zip(at, found, strict=True):
+            with mpmath.workdps(200):
+                given = [mpmath.mpf(z) for z in point]
+                slopes = [mpmath.diff(lambda z, k=k, given=given: truth.of(*given[:k], z, *given[k + 1:]), given[k], n)
+                          for n in (order, order + 1)]
+                allowed = EPSILON * (ROUNDINGS * abs(slopes[0]) + abs(given[k] * slopes[1]))
+                assert abs(got[derived.results[-1].name] - slopes[0]) <= allowed, (x, point)
+
+
+SIGNED = [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (-4.0 + np.pi, 2 * np.pi), (6.0, 3.0), (1e-300, -1e300)]
+
+
+@pytest.mark.parametrize(("x", "y"), SIGNED)
+def test_a_remainder_has_the_sign_of_the_divisor(x: float, y: float) -> None:
+    [found] = values(parse("v = mod(x, y)"), [{"x": x, "y": y}], "native")
+    assert found["v"] == np.mod(x, y)
+
+
+def test_functions_of_the_prelude_call_those_of_other_files() -> None:
+    assert {"square", "logit", "normal_lpdf", "silu"} <= set(prelude())
+    assert all(template.library for template in prelude().values())
