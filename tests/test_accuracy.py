@@ -20,7 +20,7 @@ MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 **
 MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.3, 25.03, 350.2, 1.7e4, 1e12, 1e75)
 """The same for several arguments: no product of a few of them leaves the range of doubles."""
 PAIRS = 12
-STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2)}
+STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2), "derfcx": (0, 3)}
 
 
 def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:

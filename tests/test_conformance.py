@@ -46,7 +46,8 @@ from random_programs import mixed_points, sample
 from session_seed import drawn, session_seed
 
 STATIC = {"pown": [(-3,), (-1,), (0,), (1,), (2,), (7,), (65,)], "polygamma": [(0,), (1,), (2,)],
-          "dpow": [*itertools.product(range(3), repeat=2)], "dxlogy": [(0,), (1,), (2,), (3,)]}
+          "dpow": [*itertools.product(range(3), repeat=2)], "dxlogy": [(0,), (1,), (2,), (3,)],
+          "derfcx": [(0,), (1,), (2,), (3,)]}
 """The constants of operations that have some."""
 FEW = [0.0, -0.0, 1.0, -2.0, 1e300, -math.inf, math.nan]
 COMPOSED = 12

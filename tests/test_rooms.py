@@ -49,7 +49,7 @@ TESTED_AS = {
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
-    "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions"),
+    "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions", "lang/ir/normal_functions"),
     "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
     "codegen/c/test_array_functions.py": (
         "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),

@@ -308,6 +308,15 @@ def euclidean(*xs: Interval) -> Interval:
     return rising(arb.sqrt, ZERO)(reduce(add, [even_power(x, 2) for x in xs]))
 
 
+def scaled_complement(x: Interval, n: Interval) -> Interval:
+    """The n-th derivative of exp(x²)·erfc(x), by Hermite's function of order −n − 1: of one sign, and it tends to 0."""
+    order = int(float(n.lo))
+
+    def f(t: End) -> Any:
+        return 2 / arb.pi().sqrt() * arb(-2) ** order * arb.fac_ui(order) * t.hermite_h(arb(-order - 1))
+    return rising(f, most=ZERO)(x) if order % 2 else falling(f, least=ZERO)(x)
+
+
 def bell(f: BallFunction) -> IntervalFunction:
     """An even function that is 1 at 0 and falls to 0 on both sides."""
     down = falling(f, ZERO, least=ZERO, most=ONE)
@@ -372,6 +381,9 @@ MONOTONE: dict[str, IntervalFunction] = {
     "tanh": rising(arb.tanh, least=-ONE, most=ONE),
     "asinh": rising(arb.asinh), "acosh": rising(arb.acosh, ONE, least=ZERO), "atanh": rising(arb.atanh, -ONE, ONE, poles=True),
     "erf": rising(arb.erf, least=-ONE, most=ONE), "erfc": falling(arb.erfc, least=ZERO, most=ONE + 1),
+    "normal_cdf": rising(lambda t: (-t / arb(2).sqrt()).erfc() / 2, least=ZERO, most=ONE),
+    "normal_quantile": rising(lambda t: -(2 * t).erfcinv() * arb(2).sqrt(), ZERO, ONE, poles=True),
+    "erfinv": rising(arb.erfinv, -ONE, ONE, poles=True), "erfcx": lambda x: scaled_complement(x, point_of(ZERO)),
     "sigmoid": rising(sigmoid, least=ZERO, most=ONE), "softplus": rising(softplus, least=ZERO)}
 
 NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
@@ -385,7 +397,8 @@ NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
     "gamma": with_poles(valley(arb.gamma, *LOWEST, arb("0.88560319441088").lower()), EITHER, EMPTY),
     "lgamma": with_poles(valley(log_gamma, *LOWEST, arb("-0.12148629053585").lower()), infinity(INF), infinity(INF)),
     "digamma": with_poles(digamma, EMPTY, EMPTY), "polygamma": polygamma, "logaddexp": log_of_sum,
-    "unit": component, "gauss": bell(lambda t: (-t * t).exp()), "lorentz": bell(lambda t: 1 / (1 + t * t)),
+    "unit": component, "gauss": bell(lambda t: (-t * t).exp()), "derfcx": scaled_complement,
+    "normal_pdf": bell(lambda t: (-t * t / 2).exp() / (2 * arb.pi()).sqrt()), "lorentz": bell(lambda t: 1 / (1 + t * t)),
     "sech2": bell(lambda t: t.sech() ** 2)}
 
 

@@ -14,14 +14,18 @@ from typing import Any
 from adcli.lang.evaluate import CHOICES, COMPARISONS, FLOAT, RING, Arithmetic
 from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
 from adcli.lang.evaluate.intervals import EITHER, INF, Interval, arb, ctx, point_of
+from adcli.lang.ir import Lit
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 
 LONGEST = 1 << 15
 """Working precision in bits beyond which nothing is computed: no angle that a double can be needs more."""
 DIRECT = {*COMPARISONS, *RING, *CHOICES, "div", "fma", "copysign"}
 """Operations that need no enclosure."""
+ALONE = {"pown", "digamma", "polygamma", "normal_pdf", "normal_cdf", "normal_quantile", "erfinv", "erfcx", "derfcx"}
+"""Functions that floats have by their definitions only, which are approximations for doubles."""
 LIFTED = [name for name in interval_arithmetic().functions
-          if name not in DIRECT and (name in FLOAT.functions or name in ("pown", "digamma", "polygamma"))]
+          if name not in DIRECT and (name in FLOAT.functions or name in ALONE)]
 """Functions that are those of interval arithmetic at a point."""
 
 
@@ -141,7 +145,8 @@ def lifted(name: str, bits: int) -> Callable[..., PreciseNumber]:
 
     def called(*args: PreciseNumber) -> PreciseNumber:
         if not all(x.value.is_finite() for x in args):
-            return PreciseNumber(arb(FLOAT.functions.get(name, lambda *x: nan)(*map(float, args))), bits)
+            at = [float(x) for x in args]
+            return PreciseNumber(arb(FLOAT.apply(TABLE[name], at, tuple(map(Lit, at)))), bits)
         points, before = [point_of(x.value) for x in args], ctx.prec
         try:
             for ctx.prec in (bits + 32, 2 * bits + 512, LONGEST):

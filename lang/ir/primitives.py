@@ -54,6 +54,7 @@ from typing import Any
 from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Lit, ManyArguments, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.normal_functions import exponential_of_square, normal_probability, quantile, scaled_complement
 from adcli.lang.ir.rounded import Rounded
 from adcli.lang.ir.special_functions import (
     HIGHEST_ORDER,
@@ -67,6 +68,7 @@ from adcli.lang.ir.special_functions import (
 NAN, INF = math.nan, math.inf
 LN2 = Rounded(math.log(2), ("log", 2.0))
 PER_LN2, PER_LN10 = (Rounded(1 / math.log(base), ("div", 1.0, ("log", base))) for base in (2.0, 10.0))
+PER_ROOT_TWO_PI = Rounded(1 / math.sqrt(2 * math.pi), ("div", 1.0, ("sqrt", ("mul", 8.0, ("atan", 1.0)))))
 TWO_OVER_ROOT_PI = Rounded(2 / math.sqrt(math.pi), ("div", 1.0, ("sqrt", ("atan", 1.0))))
 ANY, POSITIVE, UNIT = (-3.0, 3.0), (0.1, 4.0), (-0.95, 0.95)
 
@@ -430,25 +432,47 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
-operations: Operations = Operations(select, abs_, floor, round_, log, log1p, pow_, pown, sin, cos)
-
-
-def gauss_value(x: Expr) -> Expr:
-    """exp(−x²), in which the rounding error of x² counts where x is large."""
-    square = x * x
-    lost = fma(x, x, -square)
-    value = exp(-square)
-    return value - value * select(square < FAR, lost, 0)
-
-
-FAR = 1000
-"""Squares from which on exp(−x²) is 0."""
-gauss = row("gauss", "r>r", lambda t, z, x: t * (-2 * select(z == 0, z, x * z)), value=gauss_value, saturates=True,
-            about="exp(-x**2), accurate far out")
-erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * gauss(x)), libm="erf", js=None, python=None, vanishes=True,
-          saturates=True, about="error function")
 erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * gauss(x))), libm="erfc", js=None, python=None, saturates=True,
            about="1 - erf(x), accurate in the tail")
+operations: Operations = Operations(select, abs_, floor, round_, log, log1p, pow_, pown, sin, cos, exp, sqrt, fma, erfc)
+gauss: Fn = row("gauss", "r>r", lambda t, z, x: t * (-2 * select(z == 0, z, x * z)), saturates=True,
+            value=lambda x: exponential_of_square(x, -1.0, operations), about="exp(-x**2), accurate far out")
+erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * gauss(x)), libm="erf", js=None, python=None, vanishes=True,
+          saturates=True, about="error function")
+normal_pdf = row("normal_pdf", "r>r", lambda t, z, x: t * -select(z == 0, z, x * z), saturates=True,
+                 value=lambda x: PER_ROOT_TWO_PI * exponential_of_square(x, -0.5, operations),
+                 about="density of the standard normal distribution")
+normal_cdf = row("normal_cdf", "r>r", lambda t, z, x: t * normal_pdf(x), value=lambda x: normal_probability(x, operations),
+                 saturates=True, about="probability of the standard normal distribution up to x")
+derfcx: Fn = row("derfcx", "rr>r", lambda t, z, x, n: t * derfcx(x, whole(n) + 1), None, static=(1,), args="x, n", saturates=True,
+                 domain=(ANY, (0.0, 2.0)), value=lambda x, n: scaled_complement(x, whole(n), operations),
+                 about="derivative n of exp(x**2)*erfc(x)")
+erfcx = row("erfcx", "r>r", lambda t, z, x: t * derfcx(x, 1), value=lambda x: scaled_complement(x, 0, operations), saturates=True,
+            about="exp(x**2)*erfc(x) without overflow in the tail")
+
+
+def quantile_slope(t: Expr, z: Expr, p: Expr) -> Expr:
+    """t·√(2π)·exp(z²/2), which far out is a function of the probability beyond z as well, and loses no digits as such."""
+    s, tail = abs_(z), select(p < 0.5, p, 1 - p)
+    far = math.sqrt(math.pi / 2) * erfcx(min_(s, LARGE) * math.sqrt(0.5)) / tail
+    return t * select(s < 1, math.sqrt(2 * math.pi) * exp(0.5 * (z * z)), far)
+
+
+def erfinv_slope(t: Expr, z: Expr, x: Expr) -> Expr:
+    """t·√π/2·exp(z²), and the same far out."""
+    s = abs_(z)
+    far = erfcx(min_(s, LARGE)) / (1 - abs_(x))
+    return t * (math.sqrt(math.pi) / 2 * select(s < 0.7, exp(z * z), far))
+
+
+LARGE = 1e30
+normal_quantile = row("normal_quantile", "r>r", quantile_slope, domain=((0.05, 0.95),), args="p", defined="p > 0 and p < 1",
+                      value=lambda p: quantile(p - 0.5, select(p < 0.5, p, 1 - p), operations),
+                      status=(at(SINGULAR, lambda z, p: (p == 0) | (p == 1)),),
+                      about="quantile of the standard normal distribution")
+erfinv = row("erfinv", "r>r", erfinv_slope, domain=(UNIT,), vanishes=True, defined="abs(x) < 1",
+             value=lambda x: math.sqrt(0.5) * quantile(x / 2, (1 - abs_(x)) / 2, operations),
+             status=(at(SINGULAR, lambda z, x: abs_(x) == 1),), about="inverse of the error function")
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
 beside_poles = "x > 0 or x != floor(x)"
 gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", js=None, python=None, ulps=16.0,

@@ -8,7 +8,7 @@ the table that this is a row of, so they are given.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +39,10 @@ class Operations(NamedTuple):
     pown: Callable[..., Expr]
     sin: Callable[..., Expr]
     cos: Callable[..., Expr]
+    exp: Callable[..., Expr]
+    sqrt: Callable[..., Expr]
+    fma: Callable[..., Expr]
+    erfc: Callable[..., Expr]
 
 
 @cache
@@ -116,7 +120,7 @@ def cotangent_polynomial(n: int) -> list[int]:
     return coefficients
 
 
-def horner(coefficients: list[int], x: Any, value: Any = 0) -> Any:
+def horner(coefficients: Sequence[float], x: Any, value: Any = 0) -> Any:
     """A polynomial at x; `value` is the 0 to begin with."""
     for a in reversed(coefficients):
         value = value * x + a
@@ -137,7 +141,9 @@ def reflected(n: int, right: Any, cotangent: Any, pi: Any) -> Any:
 # same one. What is here is never differentiated. The operations are rows of the same table, so they are given.
 
 PARTIALS = ("dpow", "dxlogy")
-"""The rows with these definitions, which texts have that were derived and nobody types."""
+"""The rows with these definitions, which are short."""
+DERIVED = (*PARTIALS, "derfcx")
+"""Rows that stand in texts that were derived and that nobody types."""
 
 
 def power_partial(x: Expr, y: Expr, m: int, n: int, op: Operations) -> Expr:

@@ -29,10 +29,15 @@ SYNONYMS = {
     "negative": "negate", "uminus": "negate", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
     "not_equal": "ne", "logical_and": "and", "logical_or": "or", "logical_not": "not",
-    **{name: name for name in ("mod", "heaviside", "silu", "logsigmoid")},   # which others write with capitals
+    **{name: name for name in ("mod", "heaviside", "silu", "gelu", "logsigmoid")},   # which others write with capitals
     **dict.fromkeys(("modulo", "floormod"), "mod"), "heavisidetheta": "heaviside", "swish": "silu", "qlogis": "logit",
     "log1m_exp": "log1mexp", "logsubexp": "log_diff_exp",
     **dict.fromkeys(("log_sigmoid", "log_expit", "log_inv_logit"), "logsigmoid"),
+    **dict.fromkeys(("normcdf", "pnorm", "ndtr", "normsdist", "norm_cdf", "std_normal_cdf", "norm_s_dist", "phi"), "normal_cdf"),
+    **dict.fromkeys(("log_ndtr", "norm_logcdf", "normlogcdf", "std_normal_lcdf"), "normal_logcdf"),
+    **dict.fromkeys(("normpdf", "dnorm", "norm_pdf"), "normal_pdf"), "erfc_scaled": "erfcx",
+    **dict.fromkeys(("norminv", "qnorm", "ndtri", "probit", "norm_ppf", "normsinv", "norminvcdf", "inv_phi"), "normal_quantile"),
+    "inverseerf": "erfinv", "inverseerfc": "erfcinv",
     "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
     **{f"{name}f": name for name in (*OF_C, "sqrt", "floor", "ceil", "log", "log2", "log10")},
     **{f"d{name}": name for name in (*(name for name in OF_C if "exp" not in name), "log", "log10", "sqrt", "abs")},
@@ -176,16 +181,13 @@ EXPRESSIONS = defined("""
     binom binomial choose comb nchoosek(n, k) = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) | for k from 0 to n
     lchoose(n, k) = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
     poch rising_factorial(x, n) = gamma(x + n) / gamma(x)
-    erfcx erfc_scaled(x) = exp(x**2) * erfc(x) | for arguments from -26 to 26
-    normcdf pnorm ndtr normsdist norm_cdf std_normal_cdf norm_s_dist Phi(x) = 0.5 * erfc(-x / sqrt(2))
-    norm_cdf(x, m) = 0.5 * erfc((m - x) / sqrt(2))
-    normcdf pnorm norm_cdf normal_cdf(x, m, s) = 0.5 * erfc((m - x) / (s * sqrt(2)))
-    norm_sf(x) = 0.5 * erfc(x / sqrt(2))
-    norm_sf(x, m, s) = 0.5 * erfc((x - m) / (s * sqrt(2)))
-    log_ndtr norm_logcdf normlogcdf std_normal_lcdf(x) = log(0.5 * erfc(-x / sqrt(2))) | for arguments above -37
-    normpdf dnorm norm_pdf(x) = exp(-0.5 * x**2) / sqrt(2 * pi)
-    norm_pdf(x, m) = exp(-0.5 * (x - m)**2) / sqrt(2 * pi)
-    normpdf dnorm norm_pdf(x, m, s) = exp(-0.5 * ((x - m) / s)**2) / (s * sqrt(2 * pi))
+    norm_cdf(x, m) = normal_cdf(x - m)
+    normcdf pnorm norm_cdf normal_cdf(x, m, s) = normal_cdf((x - m) / s)
+    norm_sf(x) = normal_cdf(-x)
+    norm_sf(x, m, s) = normal_cdf((m - x) / s)
+    norm_pdf(x, m) = normal_pdf(x - m)
+    normpdf dnorm norm_pdf normal_pdf(x, m, s) = normal_pdf((x - m) / s) / s
+    norm_ppf norminv qnorm(p, m, s) = m + s * normal_quantile(p)
     norm_logpdf normlogpdf std_normal_lpdf(x) = normal_lpdf(x, 0, 1)
     norm_logpdf normlogpdf(x, m, s) = normal_lpdf(x, m, s)
     Phi_approx(x) = sigmoid(0.07056 * x**3 + 1.5976 * x)
@@ -204,7 +206,6 @@ EXPRESSIONS = defined("""
     boxcox(x, k) = k == 0 ? log(x) : expm1(k * log(x)) / k
     huber(d, r) = abs(r) <= d ? 0.5 * r**2 : d * (abs(r) - 0.5 * d)
     pseudo_huber(d, r) = d**2 * (sqrt(1 + (r / d)**2) - 1)
-    gelu(x) = 0.5 * x * erfc(-x / sqrt(2))
     gelu_tanh gelu_new(x) = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
     elu(x) = x > 0 ? x : expm1(x)
     elu(x, a) = x > 0 ? x : a * expm1(x)
@@ -273,10 +274,9 @@ NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
     "sort", "argsort", "any", "all", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
-    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfinv", "erfcinv", "erfi", "dawsn", "expi", "exp1",
-    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "inverseerf", "inverseerfc", "slogdet",
-    "norminv", "qnorm", "ndtri", "probit", "norm_ppf", "normsinv", "norminvcdf", "j0", "j1", "jn", "jv", "jve", "y0", "y1",
-    "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
+    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn", "expi", "exp1",
+    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "slogdet", "j0", "j1", "jn", "jv", "jve", "y0",
+    "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
     "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "lambertw", "productlog", "lambert_w0", "sici", "spence", "polylog",
     "struve", "hyp1f1", "hyp2f1", "fresnel", "wofz", "owens_t"))
 """Functions that have no counterpart and are no mistyped name of another."""

@@ -97,6 +97,19 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     def complement(x: Any) -> Any:
         return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
 
+    def scaled_complement(x: Any, n: Any) -> Any:
+        """The n-th derivative of exp(x²)·erfc(x), an integral of repeated integrals of erfc for x > 0."""
+        k = int(n)
+        if mp.isinf(x):
+            return mp.zero if x > 0 else mp.inf * (-1) ** k
+        return 2 / mp.sqrt(mp.pi) * (-2) ** k * mp.factorial(k) * mp.hermite(-k - 1, x)
+
+    def quantile(p: Any) -> Any:
+        if not 0 <= p <= 1:
+            return mp.nan
+        with mp.workprec(mp.prec + max(0, -mp.mag(p)) if p else mp.prec):   # 1 − 2p must be exact
+            return mp.sqrt(2) * mp.erfinv(2 * p - 1)
+
     def whole_power(x: Any, n: Any) -> Any:
         return x ** int(n) if x or n >= 0 else mp.inf
 
@@ -117,5 +130,9 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
         "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
         "polygamma": real(polygamma, known)}
+    functions |= {
+        "normal_pdf": real(mp.npdf), "normal_cdf": real(lambda x: complement(-x / mp.sqrt(2)) / 2), "erfinv": real(mp.erfinv),
+        "normal_quantile": real(quantile), "erfcx": real(lambda x: scaled_complement(x, 0)),
+        "derfcx": real(scaled_complement)}
     functions = {**COMPARISONS, **RING, **CHOICES, **functions}
     return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -21,7 +21,8 @@ CLAIMS = {"root": "exact", "stationary": "exact", "zero factor": "exact", "under
 
 
 CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"], "pown": ["x**2", "x**3", "x**40", "x**-7"],
-         "dpow": ["dpow(x, y, 1, 0)", "dpow(x, y, 0, 1)", "dpow(x, y, 2, 1)"], "dxlogy": ["dxlogy(x, y, 0)", "dxlogy(x, y, 1)"]}
+         "dpow": ["dpow(x, y, 1, 0)", "dpow(x, y, 0, 1)", "dpow(x, y, 2, 1)"], "dxlogy": ["dxlogy(x, y, 0)", "dxlogy(x, y, 1)"],
+         "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"]}
 
 
 def calls(op):

@@ -12,6 +12,7 @@ from judged_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_ope
 from planted_faults import planted, wrong_status
 
 CONSTANTS = {"pown": [(-2.0,), (-1.0,), (0.0,), (1.0,), (3.0,)], "polygamma": [(1.0,)], "dxlogy": [(0.0,), (1.0,), (2.0,)],
+             "derfcx": [(0.0,), (1.0,)],
              "dpow": [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (1.0, 1.0), (0.0, 2.0)]}
 OPERATIONS = [Operation(op, tuple(zip(op.static, constants, strict=True)), count)
               for op in TABLE.values() if op.name != "dup" and "r" in op.signature[:op.arity]

@@ -12,12 +12,12 @@ from session_seed import fixed
 
 PLAIN, PRECISE = mpmath_arithmetic(60), precise_arithmetic(60)
 SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 3.0, 1e-300, -1e-300, 1e300, 1e16, -1e16, 700.0, -700.0, 40.0)
-WHOLE = {"pown": 1, "polygamma": 0}
+WHOLE = {"pown": 1, "polygamma": 0, "derfcx": 1}
 
 
 def operand(r, name, i):
     if WHOLE.get(name) == i:
-        return float(r.randint(0 if name == "polygamma" else -5, 5))
+        return float(r.randint(-5 if name == "pown" else 0, 5))
     return r.choice((*SPECIAL, r.uniform(-3, 3), r.gauss(0, 1) * 10.0 ** r.randint(-10, 10)))
 
 

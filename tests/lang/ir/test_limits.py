@@ -108,7 +108,7 @@ def test_functions_that_are_not_called_cost_what_their_text_costs(n):
 
 
 def test_many_calls_share_one_budget(monkeypatch):
-    for module in ("ir.limits", "lower.scope"):
+    for module in ("ir.limits", "expressions.scope"):
         monkeypatch.setattr(f"adcli.lang.{module}.LIMIT", 1000)
     functions = scalars(9, "{f}({f}(x))")
     assert lines(parse(functions + "v = f8(x)")) == 512

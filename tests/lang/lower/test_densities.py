@@ -1,6 +1,7 @@
 """Log densities of the prelude against the densities in multiple precision: values and gradients, in the tails too."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -60,3 +61,12 @@ def test_a_log_density_and_its_gradient(name: str) -> None:
             for k in range(whole, len(at)):
                 slope = mpmath.diff(lambda *z: mpmath.log(density(*z)), given, tuple(int(j == k) for j in range(len(at))))
                 assert abs(found[f"dv_d{names[k]}"] - slope) <= ROUNDINGS * (abs(slope) + min(terms, 1)), (at, k)
+
+
+@pytest.mark.parametrize(("call", "value"), [
+    ("lognormal_lpdf(0, 0.5, 2)", -math.inf), ("inv_gamma_lpdf(0, 2.5, 3)", -math.inf), ("gamma_lpdf(0, 2.5, 3)", -math.inf),
+    ("gamma_lpdf(0, 0.5, 3)", math.inf), ("gamma_lpdf(0, 1, 3)", math.log(3)), ("weibull_lpdf(0, 2, 1)", -math.inf),
+    ("beta_lpdf(0, 2, 3)", -math.inf), ("beta_lpdf(1, 2, 3)", -math.inf), ("beta_lpdf(0, 1, 3)", math.log(3)),
+    ("poisson_lpmf(0, 0)", 0.0), ("bernoulli_lpmf(1, 0)", -math.inf)])
+def test_at_the_ends_of_the_support(call: str, value: float) -> None:
+    assert adcli.compile(f"v = {call} + 0*x")(x=1.0)["v"] == pytest.approx(value, abs=1e-15)
