@@ -136,6 +136,8 @@ def assigned(e: Equation[Recurrence], k: int) -> tuple[int, int] | None:
         return None
     mine = [s.op for s in whole_statements(e) if s.outs == (out,) and isinstance(s.op, Comprehension)]
     found = step_place(mine[0], op.step)
+    if found is None:
+        return None
     first = [x for x in mine if x.onto is None and step_place(x, op.step) == found]
     cases = [guarded(x, op.step, out.shape, found[0]) for x in first]
     return found if first[:1] == mine[:1] and one_holds([g for g in cases if g is not None]) else None
@@ -211,8 +213,10 @@ def boundary(e: Equation[Recurrence], k: int, before: Equation) -> int | None:
     statement = next((s.op for s in whole_statements(e) if s.outs == (e.outs[k],)), None)
     if not isinstance(statement, Comprehension) or not isinstance(op := before.op, Comprehension):
         return None
-    place = step_place(statement, e.op.step)[0]
-    at = op.write[place]
+    written = step_place(statement, e.op.step)
+    if written is None:
+        return None
+    at, place = op.write[written[0]], written[0]
     return at.number if isinstance(at, Affine) and covers(op, place) else None
 
 
@@ -238,8 +242,9 @@ def one_step(e: Equation[Recurrence], k: int, outside: Collection[Atom]) -> int 
             if found is None:
                 if s.outs != (out,) or any(a is out for n, a in enumerate(s.args) if n != s.op.onto):
                     return None
-                place, offset = step_place(s.op, op.step)
-                found = place, affine(op.step) + offset
+                if (at := step_place(s.op, op.step)) is None:
+                    return None
+                found = at[0], affine(op.step) + at[1]
             elif s.outs == (out,) and s.op.onto is None and s.op.reduction != "=":
                 return None
             assert atom is out

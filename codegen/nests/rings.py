@@ -90,7 +90,10 @@ def starts(program: Program, e: Equation[Recurrence], k: int, count: int) -> lis
     op = e.op
     statement = next(s.op for s in op.statements if s.outs == (op.histories[k],))
     assert isinstance(statement, Comprehension)
-    d, newest = step_place(statement, op.step)
+    written = step_place(statement, op.step)
+    if written is None:
+        return None
+    d, newest = written
     at = (op.high - 1 if op.down else op.low) + newest
     made = {out: x for x in program.equations for out in x.outs}
     found: list[Var] = []

@@ -157,6 +157,12 @@ class AffineReader:
 
 
 def operands(node: Node, name: str) -> list[Node]:
-    """The operands of `min` or `max`, whichever `name` is, where it is the whole expression, and else the expression."""
+    """The operands of `min` or `max`, whichever `name` is, where it is the whole expression but for what is added to it, and else
+    the expression."""
     call = bare(node)
-    return [inner for a in call.args for inner in operands(a, name)] if type(call) is Call and call.name == name else [node]
+    if type(call) is Call and call.name == name:
+        return [inner for a in call.args for inner in operands(a, name)]
+    if type(call) is Op and call.name in ("add", "sub") and len(call.args) == 2:
+        first, second = operands(call.args[0], name), operands(call.args[1], name) if call.name == "add" else call.args[1:]
+        return [Op(call.name, [x, y], call.start, call.end) for x in first for y in second] if len(first + second) > 2 else [node]
+    return [node]

@@ -51,11 +51,10 @@ T = TypeVar("T")
 
 @value_record
 class StepTarget:
-    """Where a statement of a loop writes: subscript `place` is the step + `offset`."""
+    """Where a statement of a loop writes: subscript `at[0]` is the step + `at[1]`; None where it adds at any other subscripts."""
 
     statement: TensorAssign
-    place: int
-    offset: int
+    at: tuple[int, int] | None
 
 
 # ---------------------------------------------------------------- what loops ask for
@@ -135,7 +134,7 @@ def loop_writes(scope: EquationScope, loop: For) -> list[tuple[str, int, Interva
     """The tensors that a loop writes, with the subscript that has the step and the elements there."""
     low, high = header(scope, loop, lambda t: size_to_come(scope, t))
     targets = [t for s in flat(loop.body) if (t := quietly(target_of, scope, loop, s)) is not None]
-    return [(t.statement.target.text, t.place, (low + t.offset, high + t.offset)) for t in targets]
+    return [(t.statement.target.text, t.at[0], (low + t.at[1], high + t.at[1])) for t in targets if t.at is not None]
 
 
 def quietly(ask: Callable[..., T], *args: object) -> T | None:
@@ -169,17 +168,24 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
     plain = [(d, [*postorder(n)]) for d, n in enumerate(s.subscripts or ())]
     having = [d for d, tokens in plain if any(type(t) is Token and t.text == step for t in tokens)
               and not any(type(t) is Call for t in tokens)]   # what is gathered may be another at every step
+    adds = s.symbol == "+=" and plain and not any(type(t) is Call for _, tokens in plain for t in tokens)
     if not having:
+        if adds:
+            return StepTarget(s, None)
         subscripts = ", ".join([step, *map(context.text, s.subscripts or ())])
         raise context.fault(said, token, f"write {name}({subscripts}) {s.symbol} ...")
     node = (s.subscripts or [])[having[0]]
     reader = AffineReader(context, lambda t: affine(index) if t.text == step else size_to_come(scope, t))
-    offset = reader.read(node, f"dimension {having[0]} of '{name}'") - affine(index)
-    if len(having) > 1 or offset.number is None:
+    what = f"dimension {having[0]} of '{name}'"
+    at = quietly(reader.read, node, what) if adds else reader.read(node, what)
+    offset = None if at is None else (at - affine(index)).number
+    if adds and (len(having) > 1 or offset is None):
+        return StepTarget(s, None)
+    if len(having) > 1 or offset is None:
         raise context.fault(f"'{name}' is not assigned at a constant number of steps from '{step}'",
                             node if len(having) == 1 else (s.subscripts or [])[having[1]],
                             f"one subscript of it is {step}, {step} + 1, {step} - 1, ..., and no other has {step}")
-    return StepTarget(s, having[0], offset.number)
+    return StepTarget(s, (having[0], offset))
 
 
 # ---------------------------------------------------------------- a loop
@@ -241,9 +247,13 @@ class Loop:
         self.done = names.fresh("done")
         ending = Ending(self.s, self.done, names.fresh, self.context.source)
         for t in self.targets:
-            first = self.high + t.offset if self.s.down else self.low + (t.offset - 1)
+            if t.at is None:
+                raise self.context.fault(f"a loop with 'until' adds at a constant number of steps from '{self.s.step.text}'",
+                                         t.statement.target, f"write {t.statement.target.text}({self.s.step.text}, ...) += ...")
+            place, offset = t.at
+            first = self.high + offset if self.s.down else self.low + (offset - 1)
             carried = t.statement.target.text in self.outer.env and (self.s.down or never_negative(first))
-            yield from (target_of(self.outer, self.s, s) for s in ending.statement(t.statement, t.place, carried, self.inner(t)))
+            yield from (target_of(self.outer, self.s, s) for s in ending.statement(t.statement, place, carried, self.inner(t)))
         yield target_of(self.outer, self.s, ending.condition())
 
     def inner(self, target: StepTarget) -> int | None:
@@ -282,6 +292,14 @@ class Loop:
 
     def written(self, name: str) -> list[StepTarget]:
         return [t for t in self.targets if t.statement.target.text == name]
+
+    def offsets(self, name: str) -> list[int]:
+        """How far from the step a history is written."""
+        return [t.at[1] for t in self.written(name) if t.at is not None]
+
+    def place(self, name: str) -> int:
+        """The subscript of a history that has the step, the first where no statement says which."""
+        return next((t.at[0] for t in self.written(name) if t.at is not None), 0)
 
     # Histories.
 
@@ -344,11 +362,10 @@ class Loop:
 
     def extent(self, name: str) -> Affine:
         """The elements of a history that nothing wrote before."""
-        targets = self.written(name)
         planned = self.outer.tensors.histories.get(name)
-        if planned is not None and planned.place == targets[0].place:
+        if planned is not None and planned.place == self.place(name):
             return extent_over(planned.intervals)
-        return extent_over([(self.low + t.offset, self.high + t.offset) for t in targets])
+        return extent_over([(self.low + offset, self.high + offset) for offset in self.offsets(name)])
 
     # What must be so.
 
@@ -357,7 +374,7 @@ class Loop:
         written = self.outer.tensors.written
         for name, entering in self.entering.items():
             own = [e.op for e in self.scope.equations if e.outs[0] is self.scope.histories[name]]
-            before = Gappy(self.written(name)[0].place) if name in self.fresh else written.get(entering)
+            before = Gappy(self.place(name)) if name in self.fresh else written.get(entering)
             if before is not None and not any(isinstance(op, Comprehension) and op.onto is not None for op in own):
                 boxes = [written_box(op) for op in own if isinstance(op, Boxed)]
                 if None not in boxes:
@@ -487,7 +504,8 @@ class LoopStatement(TensorStatement):
 
     def extents(self, write: tuple[Subscript, ...], domain: object) -> tuple[Affine, ...]:
         found = list(super().extents(write, domain))  # type: ignore[arg-type]
-        found[self.target.place] = self.loop.extent(self.name)
+        if self.target.at is not None:
+            found[self.target.at[0]] = self.loop.extent(self.name)
         return tuple(found)
 
     def check_own_reads(self, b: Elements, write: tuple[Subscript, ...], given: list[Given], guards: Sequence[Affine]) -> None:
@@ -497,24 +515,26 @@ class LoopStatement(TensorStatement):
 
     def is_copy(self, a: Access) -> bool:
         """Whether an access stands for the element of the step before, where a loop has ended."""
-        place = self.target.place
+        place = self.loop.place(self.name)
         return self.loop.done is not None and a.tensor == self.name and a.span(place) == (self.s.target.start, self.s.target.end)
 
     def check_read(self, a: Access) -> None:
         """A read of a history is of an element that is written before."""
         loop, step = self.loop, self.loop.step
         targets = loop.written(a.tensor)
-        place = targets[0].place
+        place, offsets = loop.place(a.tensor), loop.offsets(a.tensor)
         at = a.subscripts[place] if place < len(a.subscripts) else None
-        steps = None if at is None else (at - affine(step)).number
-        if steps is None:
-            raise AdError(f"'{a.tensor}' is not read at a constant number of steps from '{step.name}'", a.span(place),
-                          f"a loop reads what it assigns at {step.name}, {step.name} - 1, ...", self.context.source)
-        if any(t.offset == steps and t.statement.start == self.s.start and t.statement.target.start != self.s.target.start
+        if at is None:
+            raise AdError(f"'{a.tensor}' is read at a subscript that is a value", a.span(place),
+                          f"a loop reads what it assigns at {step.name}, {step.name} - 1, {step.name} - s with s in 1:S, ...",
+                          self.context.source)
+        steps = (at - affine(step)).number
+        if steps is None or not offsets:
+            return   # the order is proved of the whole loop
+        if any(t.at == (place, steps) and t.statement.start == self.s.start and t.statement.target.start != self.s.target.start
                for t in targets):
             raise AdError(f"'{a.tensor}' is assigned by this statement, whose right sides are read before", a.span(place),
                           f"assign {a.tensor} in a statement of its own above", self.context.source)
-        offsets = [t.offset for t in targets]
         last = min(offsets) if loop.s.down else max(offsets)
         if steps < last if loop.s.down else steps > last:
             raise self.not_yet(a, place, last)
@@ -538,11 +558,12 @@ class LoopStatement(TensorStatement):
         """What is no sum of several comprehensions reduces what all of them have made."""
         if len(made) == 1 or self.s.symbol in ("=", "+=!", "+="):
             return made
-        first, place, history = made[0][0], self.target.place, self.scope.env[self.name]
-        assert isinstance(history, Var)
+        first, history = made[0][0], self.scope.env[self.name]
+        assert isinstance(history, Var) and self.target.at is not None
+        place, offset = self.target.at
         if first.reduction in ("min", "max") and len(self.stated) > 1:
             self.refuse_pieces(NEUTRAL[first.reduction])
-        step = affine(self.loop.step) + self.target.offset
+        step = affine(self.loop.step) + offset
         kept = kept_points(made, step, history.shape[place])
         points = self.loop.helper(self.name, kept[0][0].shape, NEUTRAL[first.reduction])
         self.scope.equations += [Equation((points,), op, tuple(args), (self.s.start, self.s.end)) for op, args in kept]

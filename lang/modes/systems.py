@@ -22,7 +22,6 @@ from adcli.lang.operations.recurrence import (
     loops,
     signature_of,
     step_offset,
-    step_place,
     step_places,
     whole_statements,
 )
@@ -139,8 +138,8 @@ class StepSystem:
     def _as_history(self, part: SystemPart) -> SystemPart:
         """A part of a circle; what an equation beside the statements defines is made step by step like the rest."""
         if part.start is None:
-            (_, e), step = part.statements[0], self.steps.index
-            part.start, (part.place, _), part.zeros = UNWRITTEN, step_place(e.op, step), True
+            statements = [e for _, e in part.statements]
+            part.start, part.place, part.zeros = UNWRITTEN, step_places(statements, self.steps.index)[part.var], True
         return part
 
     # -- outside of a loop
@@ -201,7 +200,8 @@ class StepSystem:
         op = s.op
         if op.guards or not covers_a_step(op, self.steps.index, part.place):
             return False
-        written = step_offset(op.write[part.place], self.steps.index)
+        if (written := step_offset(op.write[part.place], self.steps.index)) is None:
+            return False
         found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Boxed)
                  for atom, subscripts in elements_read(e, e.op) if atom is part.var]
         return all(len(subscripts) > part.place and step_offset(subscripts[part.place], self.steps.index) == written

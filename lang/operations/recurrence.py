@@ -13,9 +13,10 @@ result k. At each step, for each statement: a statement with `onto` adds to the 
 the elements that its `write` names at this step a value; with a reduction these start from its neutral value, which those keep
 that no point is left for. All other elements stay as they are. Reads see what the histories hold at that moment.
 
-What a program must satisfy: the write of a statement has the step in one subscript, as step + constant,
-and in no other; an element is assigned by one statement at one step, and added to only behind that; all writes to an element
-come before its first read. With that every read, at whatever moment, sees the final value.
+What a program must satisfy: the write of a statement that assigns has the step in one subscript, as step + constant, and in no
+other; an element is assigned by one statement at one step, and added to only behind that; all writes to an element come before
+its first read. With that every read, at whatever moment, sees the final value. Constant distances from the step tell the order;
+for lags that are sizes or indices, and sums at any subscripts, it is proved (`adcli.lang.sizes.step_order`).
 """
 from __future__ import annotations
 
@@ -137,16 +138,18 @@ def at_one_step(op: BoxedOp, step: Index) -> BoxedOp:
     return replace(op, ranges=op.ranges[1:])
 
 
-def step_place(op: Boxed, step: Index) -> tuple[int, int]:
-    """Which subscript of a statement's write has the step, and the constant that is added to it there."""
-    ((place, offset),) = [(d, s - affine(step)) for d, s in enumerate(op.write) if isinstance(s, Affine) and s.coefficient(step)]
-    assert offset.number is not None, "a write is a constant number of steps from the step"
-    return place, offset.number
+def step_place(op: Boxed, step: Index) -> tuple[int, int] | None:
+    """Which subscript of a statement's write is the step, and the constant that is added to it there; None where a statement adds
+    to what is there at any other subscripts."""
+    found = [(d, n) for d, s in enumerate(op.write) if (n := step_offset(s, step)) is not None]
+    return found[0] if len(found) == 1 else None
 
 
 def step_places(statements: Iterable[Equation[Boxed]], step: Index) -> dict[Atom, int]:
-    """For each history the subscript that has the step."""
-    return {s.outs[0]: step_place(s.op, step)[0] for s in statements}
+    """For each history the subscript that has the step, the first where no statement says which."""
+    found: dict[Atom, int] = {s.outs[0]: 0 for s in statements}
+    found.update((s.outs[0], at[0]) for s in statements if (at := step_place(s.op, step)) is not None)
+    return found
 
 
 def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
@@ -177,14 +180,14 @@ def meetings(e: Equation[Recurrence]) -> Iterator[Meeting]:
     op = e.op
     statements = whole_statements(e)
     for i, writer in enumerate(statements):
-        place, written = step_place(writer.op, op.step)
+        place, written = step_place(writer.op, op.step) or (0, None)
         for k, other in enumerate(statements):
             if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
                 yield Meeting(writer, other, other.op.write, False, False)
             for atom, subscripts in elements_read(other, other.op):
                 if atom is writer.outs[0]:
                     offset = step_offset(subscripts[place], op.step)
-                    behind = None if offset is None else (offset - written if op.down else written - offset)
+                    behind = None if offset is None or written is None else (offset - written if op.down else written - offset)
                     if behind is None or behind < 0 or (behind == 0 and i >= k):
                         yield Meeting(writer, other, subscripts, i < k, True)
 
@@ -196,8 +199,10 @@ def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:
         return True
     if first.onto is None and second.onto is None:
         return False
-    ahead = step_place(first, op.step)[1] - step_place(second, op.step)[1]   # by how many steps the first is there earlier
-    ahead = -ahead if op.down else ahead
+    one, other = step_place(first, op.step), step_place(second, op.step)
+    if one is None or other is None:
+        return False
+    ahead = other[1] - one[1] if op.down else one[1] - other[1]   # by how many steps the first is there earlier
     return ahead >= 0 if first.onto is None else ahead < 0
 
 

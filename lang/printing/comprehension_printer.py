@@ -534,8 +534,9 @@ class InLoop(BoxText):
 
     def extents(self, found: Domain) -> tuple[Affine, ...]:
         shape = list(super().extents(found))
-        place, _ = step_place(self.op, self.loop.op.step)
-        shape[place] = self.loop.extent(self.e.outs[0])
+        at = step_place(self.op, self.loop.op.step)
+        if at is not None:
+            shape[at[0]] = self.loop.extent(self.e.outs[0])
         return tuple(shape)
 
     def accesses(self) -> list[Access]:

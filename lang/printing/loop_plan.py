@@ -12,7 +12,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript
 from adcli.lang.operations.matrix import Boxed, elements_read
-from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.operations.recurrence import Recurrence, step_place, step_places, whole_statements
 from adcli.lang.sizes.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
 
 
@@ -28,8 +28,8 @@ def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
     """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
     if isinstance(e.op, Recurrence):
         for s in whole_statements(e):
-            place, offset = step_place(s.op, e.op.step)
-            yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
+            if (at := step_place(s.op, e.op.step)) is not None:
+                yield s.outs[0], (at[0], (e.op.low + at[1], e.op.high + at[1]))
 
 
 def single(op: Boxed, place: int) -> Affine | None:
@@ -70,7 +70,7 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
                 if all(op.onto is None for op in own):
                     boxes = [written_box(op) for op in own]
                     fresh = isinstance(before, Lit) and before.value == 0
-                    keep(known, origin, out, before, fresh, step_place(own[0], e.op.step)[0], boxes)
+                    keep(known, origin, out, before, fresh, step_places(statements, e.op.step)[out], boxes)
             found |= lacking(statements, known, origin)
     for r in program.results if known else ():
         if r.atom in known and missing(whole(r.atom), known[r.atom].boxes, (), known[r.atom].place):

@@ -1,8 +1,8 @@
 """The order of a recurrence: that an element is read behind all writes to it, and written by one statement only.
 
-Lags are constant, so for most reads the offsets of the subscripts from the step say it. What they leave open are statements that
-touch other elements of one step, or steps that no write reaches: with sizes as numbers it is proved that no point of the one
-meets a point of the other.
+Where lags are constant the offsets of the subscripts from the step say it. What they leave open are lags that are sizes or
+indices, statements that touch other elements of one step, or steps that no write reaches: with sizes as numbers it is proved that
+no point of the one meets a point of the other.
 """
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _in_wrong_order(program: Program, each: Meeting, op: Recurrence) -> AdError:
     element = f"{name}({', '.join(text(s) if isinstance(s, Affine) else '…' for s in each.subscripts)})"
     if each.reads:
         return AdError(f"{element} is read before the loop over {op.step.name} has written it", each.other.span,
-                       "a read has a constant lag of at least one step, or stands behind the assignment of its step",
+                       "a read is at least one step behind, or stands behind the assignment of its step",
                        program.source)
     return AdError(f"two statements of the loop over {op.step.name} give elements of '{name}' a value", each.other.span,
                    "an element is assigned once, and added to only behind that: write += for all that is added up",

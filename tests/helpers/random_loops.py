@@ -37,6 +37,9 @@ def random_loop(r: Random) -> str:
     body: list[str] = []
     for number in range(r.randint(0, 2)):
         body += reduced(r, f"z{number}", carried, made, down)
+    if r.random() < 0.3:
+        body.append(over_history(r, r.choice(carried), down))
+        made.append("w(t)")
     for h in carried:
         body.append(f"{element(h, 0, down)} = {value(r, h.vector, carried, made, down)}")
         made.append(element(h, 0, down))
@@ -99,6 +102,13 @@ def reduced(r: Random, name: str, carried: list[Carried], made: list[str], down:
     condition, at, other = r.choice((("m >= 1", "m - 1", "0.7 * u(m)"), ("m >= 1 and t >= 1", "m - 1", term),
                                      ("m < N - 1", "m + 1", "0.4"), ("m != 1", "m", "0.2 * u(m)")))
     return [f"{name}(t) {symbol} {condition} ? 0.3 * {term.replace('m)', at + ')')} * u(m) : {other}"]
+
+
+def over_history(r: Random, h: Carried, down: bool) -> str:
+    """A sum over all elements that are there at a step, or over those some lags back."""
+    ends = r.choice((f"t + 1:T + {h.lags}", f"t + 1:min(t + 2, T) + {h.lags}")) if down else r.choice(
+        (f"0:t + {h.lags}", f"max(t - 1, 0):t + {h.lags}"))
+    return f"w(t) +=! 0.2 * {h.name}(k{', 0' if h.vector else ''}) where k in {ends}"
 
 
 def outputs(r: Random, carried: list[Carried], down: bool) -> list[str]:
@@ -168,11 +178,14 @@ def run(line: str, names: dict[str, Any], at: dict[str, int], copy: int = 0) -> 
     match = re.fullmatch(r"(\w+)(?:\(([^()]*)\))? (=|\S+=!) (.*)", line)
     assert match is not None, line
     name, subscripts, symbol, expression = match.groups()
-    free = [n for n in ("n", "i", "j", "m") if re.search(rf"\b{n}\b", line)]
+    expression, _, clause = expression.partition(" where k in ")
+    free = [n for n in ("n", "i", "j", "m", "k") if re.search(rf"\b{n}\b", line)]
     history = next((v for k, v in names.items() if isinstance(v, Elements) and k == re.split(r"\W", expression)[0]), None)
     found: dict[tuple[int, ...], list[float]] = {}
-    ends = dict.fromkeys("njm", names["N"]) | {"i": 1 + max(k[0] for k in history) if history else 0}
-    for point in itertools.product(*[range(ends[n]) for n in free]):
+    ends = {n: range(names["N"]) for n in "njm"} | {"i": range(1 + max(k[0] for k in history) if history else 0)}
+    if clause:
+        ends["k"] = range(*[eval(n, {"min": min, "max": max, "T": names["T"]}, dict(at)) for n in clause.split(":")])
+    for point in itertools.product(*[ends[n] for n in free]):
         inner = {**at, **dict(zip(free, point, strict=True))}
         where = tuple(eval(s, dict(names), inner) for s in subscripts.split(", ")) if subscripts else ()
         if copy and (where[0] + copy, *where[1:]) in names.get(name, {}):

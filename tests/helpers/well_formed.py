@@ -206,7 +206,8 @@ def _check_statement(s: Equation, inner: Boxed, op: Recurrence, require: Require
     same = first is not None and first.index is op.step and (first.low, first.high) == (op.low, op.high)
     require(same, "a statement whose first range is not that of the step")
     steps = [step_offset(x, op.step) for x in inner.write if isinstance(x, Affine) and op.step in atoms(x)]
-    require(len(steps) == 1 and steps[0] is not None, "a write without the step, or a constant beside it, in one subscript")
+    single = inner.onto is not None or (len(steps) == 1 and steps[0] is not None)
+    require(single, "a write without the step, or a constant beside it, in one subscript")
     require(inner.onto is None or (s.args[inner.onto] is s.outs[0] and inner.reduction == "+"), "a statement onto another tensor")
 
 

@@ -721,6 +721,50 @@ def leapfrog_chain(q0, p0, k, b, h, T):
     return (q ** 2 + p ** 4).sum()
 
 
+@model(phi=normal(3, by=0.4), mu=normal(by=0.2), s=between(0.5, 1.5), x=data(normal(9)))
+def autoregression(phi, mu, s, x):
+    K, T = phi.shape[0], x.shape[0]
+    return sum(((x[t] - mu - phi @ (x[t - K:t][::-1] - mu)) / s) ** 2 / 2 + jnp.log(s) for t in range(K, T))
+
+
+@model(phi=normal(2, by=0.4), season=between(0.3, 0.8), e=normal(10), y0=normal(4), target=normal(10))
+def forecast(phi, season, e, y0, target):
+    y = list(y0)
+    for t in range(len(y0), e.shape[0]):
+        y.append(season * y[t - len(y0)] + e[t] + sum(p * jnp.tanh(y[t - 1 - k]) for k, p in enumerate(phi)))
+    return sum((y[t] - target[t]) ** 2 for t in range(len(y0), e.shape[0]))
+
+
+@model(R=between(0.8, 2, 8), g=between(0.1, 0.4, 4), seed=between(1, 3), N=between(50, 90), cases=data(between(1, 4, 8)))
+def renewal(R, g, seed, N, cases):
+    i, left = [seed], N - seed
+    for t in range(1, 8):
+        force = sum(g[s] * i[t - s] for s in range(1, min(t, 3) + 1))
+        i.append(-left * jnp.expm1(-R[t] * force / N))
+        left = left - i[t]
+    i = jnp.stack(i)
+    return (i - cases * jnp.log(i)).sum()
+
+
+@model(omega=between(0.1, 0.3), alpha=between(0.1, 0.3, 2), beta=between(0.1, 0.3, 3), y=data(normal(8)))
+def garch_orders(omega, alpha, beta, y):
+    v = []
+    for t in range(8):
+        v.append(omega + sum(alpha[p] * y[t - 1 - p] ** 2 for p in range(min(2, t)))
+                 + sum(beta[q] * v[t - 1 - q] for q in range(min(3, t))))
+    v = jnp.stack(v)
+    return ((y ** 2 / v + jnp.log(v)) / 2).sum()
+
+
+@model(h0=normal(3), W=normal(3, 3, by=0.5), V=normal(3, 3, by=0.5), T=fixed(4))
+def self_attention_steps(h0, W, V, T):
+    h = h0[None]
+    for _ in range(int(T)):
+        p = jax.nn.softmax(h @ (W @ h[-1]))
+        h = jnp.concatenate([h, (h[-1] + jnp.tanh(V @ (p @ h)))[None]])
+    return (h[-1] ** 2).sum()
+
+
 # ---------------------------------------------------------------- numbers
 
 def case(name: str) -> dict[str, Any]:
