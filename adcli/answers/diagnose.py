@@ -247,6 +247,11 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
     return f"{described(line, prime)} at {operands(line, known, number)}{index}{made}", line.span or e.span
 
 
+TIES = {**dict.fromkeys(("eigenvalues", "eigenvectors"), "{1} of {0}, where two eigenvalues are equal"),
+        **dict.fromkeys(("sort", "sort_order"), "{1} of {0}, where two elements are equal")}
+"""Descriptions of operations on matrices without a derivative; with the matrix and the operation."""
+
+
 def told_matrix(place: Place, found: Numbers, number: Number) -> str:
     """Description of an undefined operation on matrices: its pivot, counted from 1, or the element that is to blame."""
     import numpy as np
@@ -266,11 +271,11 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
             return f"{op.name} at {first} = {shown(float(stack[at].flat[wrong[0]]), number)}{where} is nan"
         pivot = failed_pivot(op, stack[at])
         if pivot is not None:
-            made = "-inf" if op.name == "logdet" else "nan"
+            made = {"logdet": "-inf", "det": "0"}.get(op.name, "nan")
             return f"{op.name} at pivot {pivot.place + 1} of {name} = {shown(pivot.value, number)}{where} is {made}"
         if op.name == "logdet" and np.linalg.slogdet(stack[at])[0] < 0:
             return f"logdet at a negative determinant of {name}{where} is nan"
-    return f"'{e.outs[0].name or op.name}'"
+    return TIES[op.name].format(name, op.name) if op.name in TIES else f"'{e.outs[0].name or op.name}'"
 
 
 def inner(e: Equation[Comprehension], values: list[float], moving: Activity | None, arithmetic: Arithmetic,

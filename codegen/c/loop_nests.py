@@ -19,9 +19,10 @@ from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import Boxed, MatrixOperation, covered_points, matrix_extent, trailing
+from adcli.lang.operations.matrix import FACTORED, NUMBERS, Boxed, MatrixOperation, covered_points, matrix_extent, trailing
 from adcli.lang.printing.comprehension_printer import BoxText, ComprehensionText, MatrixText
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
@@ -319,8 +320,11 @@ class MatrixLoops(BoxLoops):
         for i in self.op.indices:
             self.open(i, left)
         self.tested(left)
+        if self.op.name in FACTORED:
+            raise AdError(f"'{self.op.name}' is computed by NumPy, and this code stands alone", self.e.span,
+                          "write --emit python")
         call = f"{self.f.helpers.function(self.op.name)}({', '.join(self.arguments())})"
-        if self.op.name != "logdet":
+        if self.op.name not in NUMBERS:
             self.say(f"{call};")
         elif self.op.shape:
             self.say(f"{self.place(self.out, self.op.write)} = {call};")
@@ -335,7 +339,7 @@ class MatrixLoops(BoxLoops):
         given = [n, *([self.whole.product(trailing(self.e)[1:])] if right else [])]
         given += ["1", n] if self.op.transposed else [n, "1"]
         given += [matrix, *right]
-        if self.op.name != "logdet":
+        if self.op.name not in NUMBERS:
             given.append(self.start(self.out, Read(0, self.op.write)))
         if (place := self.f.scratch.get(self.e)) is not None:
             given.append(self.f.values[place])

@@ -102,6 +102,17 @@ VOID FUNCTION $inverse(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE x, MADE 
     }
     $solve(n, n, row, step, A, x, x, a);
 }""",
+    "det": """
+REAL FUNCTION $det(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE a)BEGIN
+    /* the determinant; a is for a matrix */
+    SIGN sign;
+    NUMBER product = ONE;
+    if (!$finite(n, row, step, A, 0)) return NAN;
+    sign = $eliminated(n, 0, row, step, A, a, a);
+    if (sign < 0) product = -product;
+    for (COUNT i = 0; i < n; i++) product *= a[i*n + i];
+    return sign == 0 ? ZERO : product;
+}""",
     "logdet": """
 REAL FUNCTION $logdet(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE a)BEGIN
     /* the logarithm of the determinant; a is for a matrix */

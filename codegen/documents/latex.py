@@ -34,7 +34,7 @@ from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, en
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Subscript
-from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.matrix import FACTORED, Boxed, MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.printing.scalar_printer import ScalarWriter
@@ -313,6 +313,10 @@ class StatementText:
                 return rf"{part}({turned})^{{-1}} {right[0]}", PRODUCT
             case "cholesky":
                 return rf"\operatorname{{chol}}({turned})", ATOM
+            case "det":
+                return rf"\det {turned}", PRODUCT
+            case name if name in FACTORED:
+                return rf"\operatorname{{{name.replace('_', chr(92) + '_')}}}({first})", ATOM
             case "logdet":
                 return rf"\log \det {turned}", PRODUCT
             case _:

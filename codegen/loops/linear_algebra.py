@@ -16,7 +16,7 @@ from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
-from adcli.lang.operations.matrix import MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import FACTORED, NUMBERS, MatrixOperation, matrix_extent, trailing
 
 ALGORITHMS = """
 def undefined(count, x):
@@ -110,6 +110,15 @@ def inverse(n, row, step, m, x, a):
             x[i*n + j] = 1.0 if i == j else 0.0
     solve(n, n, row, step, m, x, x, a)
 
+def det(n, row, step, m, a):
+    good = finite(n, row, step, m, 0)
+    sign = eliminated(n, 0, row, step, m, a, a)
+    product = 1.0 if sign > 0 else 0.0 - 1.0
+    for i in range(0, n):
+        product = product*a[i*n + i]
+    product = 0.0 if sign == 0 else product
+    return product if good else NAN
+
 def logdet(n, row, step, m, a):
     good = finite(n, row, step, m, 0)
     sign = eliminated(n, 0, row, step, m, a, a)
@@ -146,7 +155,7 @@ def cholesky(n, row, step, m, x):
 """
 """A matrix has its element i, j at i*row + j*step, so that a transposed one needs no copy; a is a place for a matrix."""
 FUNCTIONS = {f.name: f for f in ast.parse(ALGORITHMS).body if isinstance(f, ast.FunctionDef)}
-RETURNED = {"finite": "i1", "eliminated": "i64", "logdet": "double"}
+RETURNED = {"finite": "i1", "eliminated": "i64", "logdet": "double", "det": "double"}
 TENSORS = ("m", "a", "b", "x")
 CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
 LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
@@ -289,6 +298,8 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
     f = Addresses(env, e, Schedule(box, e.args, (), ()))
+    if op.name in FACTORED:   # by a callback
+        return f
     if not stays:
         f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
         at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")
@@ -303,11 +314,11 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     out, n = f.address(e.outs[0], box.write, 0)[0], f.number(matrix_extent(e))[0]
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
     given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
-    given += [] if op.name == "logdet" else [out]
+    given += [] if op.name in NUMBERS else [out]
     if "a" in [a.arg for a in FUNCTIONS[op.name].args.args]:
         given.append(f.tensor(place) if place is not None else f.place(0, f"alloca {f.scalar}, i64 {SMALL * SMALL}"))
     call = in_numbers(env, called(op.name, prefix, given))
-    if op.name == "logdet":
+    if op.name in NUMBERS:
         f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")
     else:
         f.say(call)

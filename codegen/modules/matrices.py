@@ -18,7 +18,7 @@ from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value
-from adcli.lang.operations.matrix import MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import FACTORED, MatrixOperation, matrix_extent, operand_shape, trailing
 from adcli.lang.sizes.binding import number
 
 if TYPE_CHECKING:
@@ -102,6 +102,9 @@ def costs(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> list[float]
     n = number(matrix_extent(e), sizes)
     columns = [number(x, sizes) for x in trailing(e)[1:]]
     points = float(prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges]))
+    if op.name in FACTORED:
+        rows = prod([number(x, sizes) for x in operand_shape(e)[:-1]])
+        return [points * (10 * rows * n * n + 1000), inf]
     products = n * n * (n / 3 + prod(columns))
     return [inf if n <= SMALL else points * (products / 4 + 1000), points * (products + 20) if n <= SMALL else inf]
 

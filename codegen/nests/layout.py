@@ -21,7 +21,7 @@ from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.operations.recurrence import loops as loops_of
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 
-SCRATCH = ("solve", "inverse", "logdet")
+SCRATCH = ("solve", "inverse", "logdet", "det")
 """The operations that need a matrix beside their result."""
 ALONE: Mapping[Var, Sequence[Var]] = MappingProxyType({})
 

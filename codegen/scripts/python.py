@@ -171,6 +171,62 @@ def $logdet(a):
     # the logarithm of the determinant
     sign, value = np.linalg.slogdet(a) if np.isfinite(a).all() else (-1.0, np.nan)
     return np.nan if sign < 0.0 else value""",
+    "det": """
+def $det(a):
+    # the determinant
+    return np.linalg.det(a) if np.isfinite(a).all() else np.nan""",
+    "eigenvalues": """
+def $eigenvalues(a):
+    # those of (a + a.T)/2, from the least on
+    return np.linalg.eigvalsh(0.5 * a + 0.5 * a.T) if np.isfinite(a).all() else np.full(len(a), np.nan)""",
+    "eigenvectors": """
+def $eigenvectors(a):
+    # those of (a + a.T)/2, each with its first large element positive
+    if not np.isfinite(a).all() or not len(a):
+        return np.full(a.shape, np.nan)
+    x = np.linalg.eigh(0.5 * a + 0.5 * a.T)[1]
+    first = np.argmax(np.abs(x) >= 0.5 * np.abs(x).max(axis=0), axis=0)
+    return x * np.sign(x[first, np.arange(len(a))])""",
+    "qr_q": """
+def $qr_q(a):
+    # q with a = q @ r, q.T @ q = 1, r upper triangular with a diagonal that is not negative
+    if not np.isfinite(a).all() or a.shape[0] < a.shape[1]:
+        return np.full(a.shape, np.nan)
+    q, r = np.linalg.qr(a)
+    return q * np.where(np.diagonal(r) < 0, -1.0, 1.0)""",
+    "qr_r": """
+def $qr_r(a):
+    # r with a = q @ r, q.T @ q = 1, r upper triangular with a diagonal that is not negative
+    if not np.isfinite(a).all() or a.shape[0] < a.shape[1]:
+        return np.full((a.shape[1], a.shape[1]), np.nan)
+    r = np.linalg.qr(a)[1]
+    return r * np.where(np.diagonal(r) < 0, -1.0, 1.0)[:, None]""",
+    "expm": """
+def $expm(a):
+    # the exponential, by scaling, an approximant of degree 13, and squaring
+    if not np.isfinite(a).all():
+        return np.full(a.shape, np.nan)
+    b = [1.0]
+    for k in range(13):
+        b.append(b[k] * (13 - k) / ((26 - k) * (k + 1)))
+    halvings = max(0, math.frexp(np.abs(a).sum(axis=0).max(initial=0.0) / 5.37)[1])
+    a = np.ldexp(a, -halvings)
+    square, one = a @ a, np.eye(len(a))
+    even, odd = b[12] * one, b[13] * one
+    for k in range(10, -1, -2):
+        even, odd = even @ square + b[k] * one, odd @ square + b[k + 1] * one
+    x = np.linalg.solve(even - a @ odd, even + a @ odd)
+    for _ in range(halvings):
+        x = x @ x
+    return x""",
+    "sort": """
+def $sort(a):
+    # the elements in ascending order
+    return np.sort(a)""",
+    "sort_order": """
+def $sort_order(a):
+    # the places of the elements in ascending order
+    return np.argsort(a, kind="stable").astype(float)""",
     "inverse": """
 def $inverse(a):
     # x with a @ x = 1

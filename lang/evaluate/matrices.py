@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.lang.evaluate import small_matrices
+from adcli.lang.evaluate import decompositions, small_matrices
 from adcli.lang.evaluate.comprehensions import ElementArithmetic, Known, is_double, points, subscripts_at
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.matrix import FACTORED, FORMS, NUMBERS, MatrixOperation
 
 INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]
@@ -61,6 +61,8 @@ class Pivot(NamedTuple):
 
 def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """The operation on stacks of matrices and right-hand sides, `matrix[k]` and `right[k]` for point k."""
+    if op.name in FACTORED:
+        return decompositions.in_doubles(op.name, matrix)
     m = np.swapaxes(matrix, -1, -2) if op.transposed else matrix
     with np.errstate(all="ignore"):
         if op.name == "cholesky":
@@ -115,12 +117,15 @@ def logarithm(m: np.ndarray) -> np.ndarray:
 
 TRIANGULAR: dict[str, Callable[[np.ndarray], np.ndarray]] = {"solve_lower": np.tril, "solve_upper": np.triu}
 UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "cholesky": lambda m: each(np.linalg.cholesky, m), "inverse": lambda m: each(np.linalg.inv, m), "logdet": logarithm}
+    "cholesky": lambda m: each(np.linalg.cholesky, m), "inverse": lambda m: each(np.linalg.inv, m), "logdet": logarithm,
+    "det": np.linalg.det}
 
 
 def failed_pivot(op: MatrixOperation, m: np.ndarray) -> Pivot | None:
     """The pivot for which an operation on a matrix of doubles is not defined; None where it is. A number on the diagonal of a
     triangular matrix is one."""
+    if op.name in FACTORED:
+        return None
     if op.name in TRIANGULAR:
         zeros = np.flatnonzero(np.diagonal(m) == 0)
         return Pivot(int(zeros[0]), 0.0) if len(zeros) else None
@@ -146,15 +151,29 @@ class Elimination:
         self.op, self.operands, self.f, self.constant = op, operands, arithmetic.functions, arithmetic.constant
         if "gt" not in self.f or "abs" not in self.f:
             raise AdError(f"'{op.name}' needs numbers that have an order")
+        if op.name in FACTORED:
+            if "no_value" in self.f:
+                raise AdError(f"'{op.name}' is computed as a whole, not number by number")
+            return
         self.m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
-        self.shape = () if op.name == "logdet" else operands[-1].shape
+        self.shape = () if op.name in NUMBERS else operands[-1].shape
 
     def value(self) -> np.ndarray:
+        if self.op.name in FACTORED:
+            return self.decomposed()
         for x in (x for row in self.m for x in row):
             if x != x or x == INF or x == -INF:
                 return self.undefined(x)
         return {"cholesky": self.cholesky, "solve_lower": self.triangular, "solve_upper": self.triangular,
-                "logdet": self.log_determinant}.get(self.op.name, self.solution)()
+                "logdet": self.determinant, "det": self.determinant}.get(self.op.name, self.solution)()
+
+    def decomposed(self) -> np.ndarray:
+        (m,), (extents, made) = self.operands, FORMS[self.op.name]
+        size = dict(zip(extents, m.shape, strict=True))
+        shape = tuple([size[n] for n in made])
+        if m.ndim == 2 and any(x != x or x == INF or x == -INF for x in m.flat):
+            return np.full(shape, self.constant(math.nan), object)
+        return _array(decompositions.Decomposition(self.f, self.constant).value(self.op.name, m), shape)
 
     def undefined(self, blamed: Any, pivot: int | None = None, result: float = float("nan")) -> np.ndarray:
         """Elements where the operation has no value; an arithmetic may say itself what they are."""
@@ -193,11 +212,18 @@ class Elimination:
         self.regular(rows)
         return _array(triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False), self.shape)
 
-    def log_determinant(self) -> np.ndarray:
+    def determinant(self) -> np.ndarray:
+        """The determinant, or its logarithm."""
         f, rows = self.f, [list(row) for row in self.m]
         failed, sign = eliminated(rows, f)
         if failed is not None:
-            return self.undefined(failed.value, failed.place + 1, float("-inf"))
+            return self.undefined(failed.value, failed.place + 1, 0.0 if self.op.name == "det" else -INF)
+        if self.op.name == "det":
+            self.regular(rows)
+            product = self.constant(float(sign))
+            for i in range(len(rows)):
+                product = f["mul"](product, rows[i][i])
+            return _array(product, ())
         total, zero = self.constant(0.0), self.constant(0.0)
         for i in range(len(rows)):
             sign = sign if f["gt"](rows[i][i], zero) else -sign
@@ -267,7 +293,7 @@ def _identity(n: int, constant: Callable[[float], Any]) -> np.ndarray:
 def _array(rows: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Numbers of an arithmetic as an array, without looking into them."""
     made = np.empty(int(np.prod(shape)), object)
-    flat = [rows] if not shape else [x for row in rows for x in row]
+    flat = [rows] if not shape else rows if rows and not isinstance(rows[0], list) else [x for row in rows for x in row]
     for k, x in enumerate(flat):
         made[k] = x
     return made.reshape(shape)

@@ -17,8 +17,8 @@ def value(name: str, m: np.ndarray, b: np.ndarray | None) -> np.ndarray:
     """The operation of this name of `adcli.lang.operations.matrix`; `b` is for those with a right-hand side."""
     if name == "cholesky":
         return factor(m)
-    if name == "logdet":
-        return log_determinant(m)
+    if name in ("logdet", "det"):
+        return log_determinant(m) if name == "logdet" else determinant(m)
     if b is None:
         return solution(m, np.broadcast_to(np.eye(m.shape[-1], dtype=m.dtype), m.shape))
     return {"solve": solution, "solve_lower": forward, "solve_upper": backward}[name](m, b)
@@ -89,6 +89,14 @@ def log_determinant(m: np.ndarray) -> np.ndarray:
         total += logarithm(np.abs(pivots[:, k]))
     positive = sign * np.prod(np.sign(pivots), axis=1) > 0
     return np.where(sign == 0, -np.inf, np.where(positive, total, np.nan)).astype(m.dtype)
+
+
+def determinant(m: np.ndarray) -> np.ndarray:
+    a, _, sign = eliminated(m, m[:, :, :0])
+    product = sign.astype(m.dtype)
+    for k in range(m.shape[-1]):
+        product *= a[:, k, k]
+    return np.where(sign == 0, 0.0, product).astype(m.dtype)
 
 
 def logarithm(x: np.ndarray) -> np.ndarray:

@@ -27,10 +27,18 @@ MATRIX_CALLS = {
     "cholesky": ("A", "L with L·Lᵀ = A, L lower triangular"),
     "logdet": ("A", "log of the determinant"),
     "inverse": ("A", "inverse matrix"),
+    "det": ("A", "determinant"),
+    "eigenvalues": ("A", "eigenvalues of the symmetric part of a matrix, from the least on"),
+    "eigenvectors": ("A", "eigenvectors of the symmetric part of a matrix, in the columns"),
+    "qr_q": ("A", "Q with A = Q·R, its columns orthonormal, for at least as many rows as columns"),
+    "qr_r": ("A", "R with A = Q·R, upper triangular, with a positive diagonal"),
+    "expm": ("A", "exponential of a matrix"),
+    "sort": ("x", "elements of a vector, from the least on"),
+    "sort_order": ("x", "places of the elements of a vector from the least on, as real numbers"),
     "transpose": ("A", "rows as columns"),
 }
-"""The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. Every one
-needs a matrix first."""
+"""The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. The
+first is a matrix, or the vector x."""
 TENSOR_CALLS = {
     "trace": ("A", "sum of the diagonal of a matrix"),
     "norm": ("x", "Euclidean norm of a vector, Frobenius norm of a matrix"),
@@ -42,6 +50,10 @@ TENSOR_CALLS = {
     "var": ("x", "mean square deviation from the mean, divided by the number of elements"),
     "logsumexp": ("x", "log of the sum of the exponentials of a vector or a matrix"),
     "softmax": ("x", "exponentials of a vector, divided by their sum"),
+    "argsort": ("x", "places of the elements of a vector from the least on, whole numbers"),
+    "eigh": ("A", "eigenvalues and eigenvectors of the symmetric part of a matrix: (w, V) = eigh(A)"),
+    "qr": ("A", "factors of a matrix: (Q, R) = qr(A)"),
+    "lstsq": ("A, b", "x with the least norm of A·x - b, for a matrix of independent columns"),
 }
 """The functions of whole tensors that need no definition (`adcli.lang.lower.tensor_library`): arguments and a line for each."""
 SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),

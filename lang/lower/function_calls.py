@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.lower.function_body import FunctionBody
+from adcli.lang.operations.matrix import FORMS, SOLVES
 from adcli.lang.statements.comprehension_body import dimensions, is_integer, rewritten
 from adcli.lang.statements.matrix_statement import is_matrix_call
 from adcli.lang.statements.slices import Shape, Slice, Slices
@@ -179,7 +180,10 @@ class UnfoldedCalls(Slices):
             return node
         shapes = [self.shape_of_value(a) for a in node.args]
         made = Slice(self.context.local_name(node.name), self.prefix(self.indices(node), node))
-        self.made[made.name] = len(made.subscripts), shapes[-1] if shapes and node.name != "logdet" else ()
+        given, result = FORMS[node.name]
+        extents = dict(zip(given, shapes[0] if shapes else (), strict=False))
+        shape = shapes[-1] if node.name in SOLVES else tuple([extents[n] for n in result if n in extents])
+        self.made[made.name] = len(made.subscripts), shape
         return self.assigned_to(made, (), node)
 
     def computed(self, param: Token, node: Node, shape: Shape) -> Node:

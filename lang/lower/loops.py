@@ -23,7 +23,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
-from adcli.lang.operations.matrix import SOLVES, Boxed
+from adcli.lang.operations.matrix import FORMS, SOLVES, Boxed
 from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
@@ -262,8 +262,8 @@ class Loop:
         if not is_matrix_call(self.scope, value) or target.statement.symbol != "=":
             return None
         assert type(value) is Call
-        if value.name == "logdet" or value.name not in SOLVES:
-            return 0 if value.name == "logdet" else 2
+        if value.name not in SOLVES:
+            return len(FORMS[value.name][1])
         right = bare(value.args[-1])
         if is_matrix_call(self.scope, right):
             return 2

@@ -1,14 +1,25 @@
 """The two modes for operations on matrices: derivatives of them are operations on matrices, and comprehensions.
 
-After M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008), and for
-Cholesky's factor I. Murray, Differentiation of the Cholesky decomposition (2016). With d for tangents, ' for adjoints and · for
-products of matrices, Φ what is on and below the diagonal with half of the diagonal:
+After M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008), for
+Cholesky's factor I. Murray, Differentiation of the Cholesky decomposition (2016), for Q and R S. Walter and L. Lehmann,
+Algorithmic differentiation of linear algebra functions (2010), for exponentials R. Mathias, A chain rule for matrix functions
+(1996).
+With d for tangents, ' for adjoints and · for products of matrices, Φ what is on and below the diagonal with half of the diagonal:
 
     x = solve(M, b)        dx = solve(M, db - dM·x)               b' = solve(Mᵀ, x'),  M' = -b'·xᵀ
     triangular             the same, with what is read of dM and M'
     L = cholesky(M)        dL = L·Φ(L⁻¹·½(dM + dMᵀ)·L⁻ᵀ)           M' = L⁻ᵀ·½(Φ(Lᵀ·L') + Φ(Lᵀ·L')ᵀ)·L⁻¹, made symmetric
     v = logdet(M)          dv = Σ V(j,i)·dM(i,j)                  M' = v'·Vᵀ, with V = inverse(M); NaN where v is
     V = inverse(M)         dV = -V·dM·V                           M' = -Vᵀ·V'·Vᵀ
+    v = det(M)             dv = v·Σ V(j,i)·dM(i,j)                M' = v·v'·Vᵀ, with V = inverse(M)
+    w = eigenvalues(M)     dw(i) = Σ V(k,i)·dS(k,j)·V(j,i)        M' = V·diag(w')·Vᵀ, with S = ½(M + Mᵀ)
+    V = eigenvectors(M)    dV = V·F(Vᵀ·dS·V)                      M' = V·F(Vᵀ·V')·Vᵀ, made symmetric
+                           with F(X)(i,j) = X(i,j)/(w(j) - w(i)), on the diagonal 0
+    Q, R                   C = Qᵀ·dM·R⁻¹, U = C and below its diagonal's transposed part added on what is above, dR = U·R,
+                           dQ = dM·R⁻¹ - Q·U                      M' = (Q' + Q·S)·R⁻ᵀ, S symmetric, with R'·Rᵀ - Qᵀ·Q' on and
+                                                                  above its diagonal
+    E = expm(M)            dE and M': above the diagonal in expm of [M, dM; 0, M] and of [Mᵀ, E'; 0, Mᵀ]
+    v = sort(x)            dv(i) = dx(p(i))                       x'(p(i)) = v'(i), with p = sort_order(x), which has none
 
 All of it is done at every point of the box: what is computed in between has the leading subscripts of the result, and what a
 contribution adds to is read with the leading subscripts of its source. An adjoint exists at a point, in all elements, where any
@@ -22,15 +33,25 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 
-from adcli.lang.ir import Atom, Equation, Lit, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.primitives import select
+from adcli.lang.ir.build import Builder, Expr, apply
+from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.modes.comprehension_rules import corner
 from adcli.lang.modes.guards import Guard, Term, total
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, all_fixed
 from adcli.lang.operations.elementwise import Element, computed, every_element
-from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
+from adcli.lang.operations.matrix import (
+    FORMS,
+    SOLVES,
+    MatrixOperation,
+    compacted,
+    covered_points,
+    matrix_extent,
+    operand_shape,
+    reaches,
+    trailing,
+)
 
 Subscripts = tuple[Subscript, ...]
 
@@ -38,6 +59,8 @@ Subscripts = tuple[Subscript, ...]
 def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
     """The tangent of the result; tangents that exist under one guard are pushed together."""
     op = _operation(e)
+    if op.name == "sort_order":
+        return None
     groups: dict[Guard, dict[int, Term]] = {}
     for k, s in op.reads():
         if e.args[s.arg] in tangents:
@@ -55,6 +78,8 @@ def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Ter
 def pulled_matrix(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
     """The adjoint of one argument from that of the result."""
     op = _operation(e)
+    if op.name == "sort_order":
+        return None
     return total(b, [pulled_matrix_at(b, e, k, seed) for k, s in op.reads() if s.arg == position])
 
 
@@ -92,8 +117,13 @@ def _tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
         return at.applied(op.name, op.transposed, e.args[op.sources[0].arg], at.lead(0), parts[0], right)
     (d,) = seeds.values()
     lead = at.lead(0)
+    if op.name in DECOMPOSED:
+        return DECOMPOSED[op.name][0](at, d)
+    if op.name == "det":
+        read = [(x, op.write), (at.made_by("inverse"), (*op.write, j, i)), (d, (*lead, i, j))]
+        return at.made((), read, lambda x, v, d: x * v * d, over=(i, j), shape=op.shape)
     if op.name == "logdet":
-        v = at.inverse()
+        v = at.made_by("inverse")
         read = [(x, op.write), (v, (*op.write, j, i)), (d, (*lead, i, j))]
         return at.made((), read, lambda x, v, d: where_defined(x, v) * d, over=(i, j), shape=op.shape)
     if op.name == "inverse":
@@ -123,8 +153,13 @@ def _adjoint(at: _Points, source: int, seed: Atom) -> Atom:
         r, c = (j, i) if op.transposed else (i, j)
         read = [(adjoint, (*op.write, i, *columns)), (x, (*op.write, j, *columns))]
         return at.added(source, (r, c), read, lambda a, x: -(a * x), over=columns, guards=at.triangle(i, j))
+    if op.name in DECOMPOSED:
+        return DECOMPOSED[op.name][1](at, seed)
+    if op.name == "det":
+        read = [(x, op.write), (seed, op.write), (at.made_by("inverse"), (*op.write, j, i))]
+        return at.added(source, (i, j), read, lambda x, s, v: s * (x * v))
     if op.name == "logdet":
-        read = [(x, op.write), (seed, op.write), (at.inverse(), (*op.write, j, i))]
+        read = [(x, op.write), (seed, op.write), (at.made_by("inverse"), (*op.write, j, i))]
         return at.added(source, (i, j), read, lambda x, s, v: s * where_defined(x, v))
     if op.name == "inverse":
         t = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda v, s: v * s, over=(k,))
@@ -145,6 +180,96 @@ def where_defined(x: Expr, v: Expr) -> Expr:
     return select(x >= -math.inf, v, math.nan)
 
 
+# ---------------------------------------------------------------- eigenvalues, factors, exponentials, sorting
+
+def _eigenvalues_tangent(at: _Points, d: Atom) -> Atom:
+    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.made_by("eigenvectors")
+    read = [(v, (*w, k, i)), (d, (*at.lead(0), k, j)), (v, (*w, j, i))]
+    return at.made((i,), read, lambda x, d, y: x * d * y, over=(k, j))
+
+
+def _eigenvalues_adjoint(at: _Points, seed: Atom) -> Atom:
+    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.made_by("eigenvectors")
+    return at.added(0, (i, j), [(v, (*w, i, k)), (seed, (*w, k)), (v, (*w, j, k))], lambda x, s, y: x * s * y, over=(k,))
+
+
+def _eigenvectors_tangent(at: _Points, d: Atom) -> Atom:
+    i, j, k, w, v, lead = at.i, at.j, at.k, at.op.write, at.e.outs[0], at.lead(0)
+    pushed = at.made((i, j), [(d, (*lead, i, k)), (d, (*lead, k, i)), (v, (*w, k, j))],
+                     lambda x, y, v: (0.5 * x + 0.5 * y) * v, over=(k,))
+    turned = at.made((i, j), [(v, (*w, k, i)), (pushed, (*w, k, j))], lambda v, p: v * p, over=(k,))
+    return at.made((i, j), [(v, (*w, i, k)), (_over_gaps(at, turned), (*w, k, j))], lambda v, q: v * q, over=(k,))
+
+
+def _eigenvectors_adjoint(at: _Points, seed: Atom) -> Atom:
+    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.e.outs[0]
+    turned = at.made((i, j), [(v, (*w, k, i)), (seed, (*w, k, j))], lambda v, s: v * s, over=(k,))
+    half = at.made((i, j), [(_over_gaps(at, turned), (*w, i, k)), (v, (*w, j, k))], lambda q, v: q * v, over=(k,))
+    whole = at.made((i, j), [(v, (*w, i, k)), (half, (*w, k, j))], lambda v, h: v * h, over=(k,))
+    return at.added(0, (i, j), [(whole, (*w, i, j)), (whole, (*w, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+
+
+def _over_gaps(at: _Points, x: Atom) -> Atom:
+    """The elements of a matrix divided by the distances of eigenvalues; 0 on its diagonal."""
+    i, j, w, values = at.i, at.j, at.op.write, at.made_by("eigenvalues")
+    return at.made((i, j), [(x, (*w, i, j)), (values, (*w, j)), (values, (*w, i)), i - j],
+                   lambda x, to, own, n: select(n == 0, 0.0, x / select(n == 0, 1.0, to - own)))
+
+
+def _factors_tangent(at: _Points, d: Atom) -> Atom:
+    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+    q, r = at.made_by("qr_q"), at.made_by("qr_r")
+    turned = at.made((i, m), [(d, (*at.lead(0), m, i))], lambda d: d)
+    divided = at.applied("solve_lower", True, r, w, turned)   # the transpose of dM·R⁻¹
+    inner = at.made((i, j), [(q, (*w, m, i)), (divided, (*w, j, m))], lambda q, d: q * d, over=(m,))
+    upper = at.made((i, j), [(inner, (*w, i, j)), (inner, (*w, j, i)), j - i], lambda x, y, n: select(n > 0, x + y, x),
+                    guards=(j - i,))
+    if at.op.name == "qr_r":
+        return at.made((i, j), [(upper, (*w, i, k)), (r, (*w, k, j))], lambda u, r: u * r, over=(k,), guards=(k - i, j - k))
+    along = at.made((m, j), [(q, (*w, m, k)), (upper, (*w, k, j))], lambda q, u: q * u, over=(k,), guards=(j - k,))
+    return at.made((m, j), [(divided, (*w, j, m)), (along, (*w, m, j))], lambda x, y: x - y)
+
+
+def _factors_adjoint(at: _Points, seed: Atom) -> Atom:
+    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+    q, r, of_q = at.made_by("qr_q"), at.made_by("qr_r"), at.op.name == "qr_q"
+    if of_q:
+        inner = at.made((i, j), [(q, (*w, m, i)), (seed, (*w, m, j))], lambda q, s: -(q * s), over=(m,))
+    else:
+        inner = at.made((i, j), [(seed, (*w, i, k)), (r, (*w, j, k))], lambda s, r: s * r, over=(k,), guards=(k - i, k - j))
+    both = at.made((i, j), [(inner, (*w, i, j)), (inner, (*w, j, i)), j - i], lambda x, y, n: select(n >= 0, x, y))
+    whole = at.made((i, m), [(q, (*w, m, k)), (both, (*w, k, i))], lambda q, s: q * s, over=(k,))
+    if of_q:
+        whole = at.made((i, m), [(whole, (*w, i, m)), (seed, (*w, m, i))], lambda x, s: x + s)
+    divided = at.applied("solve_upper", False, r, w, whole)
+    return at.added(0, (m, i), [(divided, (*w, i, m))], lambda x: x)
+
+
+def _exponential_tangent(at: _Points, d: Atom) -> Atom:
+    made = at.block_exponential((at.e.args[at.op.sources[0].arg], at.lead(0)), (d, at.lead(0)), False)
+    return at.made((at.i, at.j), [(made, (*at.op.write, at.i, at.j + matrix_extent(at.e)))], lambda x: x)
+
+
+def _exponential_adjoint(at: _Points, seed: Atom) -> Atom:
+    made = at.block_exponential((at.e.args[at.op.sources[0].arg], at.lead(0)), (seed, at.op.write), True)
+    return at.added(0, (at.i, at.j), [(made, (*at.op.write, at.i, at.j + matrix_extent(at.e)))], lambda x: x)
+
+
+def _sorted_tangent(at: _Points, d: Atom) -> Atom:
+    return at.made((at.i,), [(d, (*at.lead(0), *at.order()))], lambda d: d)
+
+
+def _sorted_adjoint(at: _Points, seed: Atom) -> Atom:
+    return at.added(0, at.order(), [(seed, (*at.op.write, at.i))], lambda s: s, over=(at.i,))
+
+
+DECOMPOSED: dict[str, tuple[Callable[[_Points, Atom], Atom], Callable[[_Points, Atom], Atom]]] = {
+    "eigenvalues": (_eigenvalues_tangent, _eigenvalues_adjoint), "eigenvectors": (_eigenvectors_tangent, _eigenvectors_adjoint),
+    "qr_q": (_factors_tangent, _factors_adjoint), "qr_r": (_factors_tangent, _factors_adjoint),
+    "expm": (_exponential_tangent, _exponential_adjoint), "sort": (_sorted_tangent, _sorted_adjoint)}
+"""The tangent and the adjoint of operations that read nothing else."""
+
+
 # ---------------------------------------------------------------- what rules are written with
 
 class _Points:
@@ -156,6 +281,9 @@ class _Points:
         made = [Index(x) for x in "ijk"]
         self.i, self.j, self.k = map(affine, made)
         self.extents: dict[Index, Affine] = dict.fromkeys(made, n)
+        rows = Index("r")
+        self.row, self.extents[rows] = affine(rows), operand_shape(e)[0]
+        self.more: tuple[Atom, ...] = ()
         self.column = Index("m")
         rest = trailing(e)
         if self.op.name in SOLVES and len(rest) == 2:
@@ -181,10 +309,49 @@ class _Points:
         s = self.op.sources[source]
         return s.subscripts == self.op.write and shape_of(self.e.args[s.arg]) == self.op.shape and covered_points(self.op)
 
-    def inverse(self) -> Atom:
+    def made_by(self, name: str) -> Atom:
+        """Another operation on the same matrix, or this one's result."""
+        if name == self.op.name:
+            return self.e.outs[0]
+        given, made = FORMS[name]
+        extents = dict(zip(given, operand_shape(self.e), strict=True))
+        shape = (*self.op.shape[:len(self.op.write)], *[extents[n] for n in made])
+        return self.emitted(replace(self.op, name=name, shape=shape, agreements=()), self.e.args)
+
+    def order(self) -> tuple[Read, ...]:
+        """The place of element `i` of a sorted vector, for subscripts of `made` and `added`: an integer that is read."""
+        places, write, args = self.made_by("sort_order"), (*self.op.write, self.i), len(self.e.args)
+        op = Comprehension(ranges=(*self.op.ranges, self.along(self.i)), guards=self.op.guards, write=write, shape=self.op.shape)
+        made = computed(self.b, op, lambda p: apply(TABLE["floor"], p + 0.5), [(places, write)],
+                        self.e.args).atom
+        assert isinstance(made, Var)
+        equation = self.b.equations[-1]
+        whole = Var(None, True, shape=made.shape, whole=True)
+        self.b.equations[-1] = replace(equation, outs=(whole,))
+        self.more = (whole,)
+        return (Read(args, write),)
+
+    def along(self, x: Affine) -> Range:
+        assert x.index is not None
+        return Range(x.index, affine(0), self.extents[x.index])
+
+    def block_exponential(self, own: Element, above: Element, turned: bool) -> Atom:
+        """The exponential of a block matrix: twice a matrix, or its transpose, on the diagonal, and another matrix above it."""
         n = matrix_extent(self.e)
-        op = replace(self.op, name="inverse", shape=(*self.op.shape, n, n), agreements=())
-        return self.emitted(op, self.e.args)
+        shape = (*self.op.shape[:len(self.op.write)], n * 2, n * 2)
+
+        def part(element: Element, turned: bool, down: Affine, right: Affine) -> Atom:
+            here = (self.j, self.i) if turned else (self.i, self.j)
+            return self.comprehension((*self.op.write, self.i + down, self.j + right), shape, (self.i, self.j),
+                                      [(element[0], (*element[1], *here))], lambda x: x, ())
+        zero = affine(0)
+        parts = [part(own, turned, zero, zero), part(own, turned, n, n), part(above, False, zero, n)]
+        inner, here = every_element(shape)
+        block = computed(self.b, Comprehension(ranges=inner, write=here, shape=shape), lambda x, y, z: x + y + z,
+                         [(p, here) for p in parts]).atom
+        op = MatrixOperation(name="expm", ranges=self.op.ranges, guards=self.op.guards, write=self.op.write, shape=shape,
+                             sources=(Read(len(self.e.args), self.op.write),))
+        return self.emitted(op, (*self.e.args, block))
 
     def applied(self, name: str, transposed: bool, matrix: Atom, lead: Subscripts, right: Atom,
                 right_lead: Subscripts | None = None) -> Atom:
@@ -206,11 +373,12 @@ class _Points:
         shape = shape if shape is not None else (*lead, *[self.extents[x.index] for x in own if x.index is not None])
         return self.comprehension((*self.op.write, *own), shape, (*own, *over), read, body, guards)
 
-    def added(self, source: int, own: Sequence[Affine], read: Sequence[Element | Affine], body: Callable[..., Expr],
+    def added(self, source: int, own: Sequence[Subscript], read: Sequence[Element | Affine], body: Callable[..., Expr],
               over: Sequence[Affine] = (), guards: tuple[Affine, ...] = ()) -> Atom:
         """A comprehension that adds up where a source reads."""
         s = self.op.sources[source]
-        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), (*own, *over), read, body, guards)
+        plain = [x for x in own if isinstance(x, Affine)]
+        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), (*plain, *over), read, body, guards)
 
     def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], over: Sequence[Affine],
                       read: Sequence[Element | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
@@ -218,18 +386,23 @@ class _Points:
         ranges = (*self.op.ranges, *[Range(i, affine(0), self.extents[i]) for i in indices])
         op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape,
                            reduction="=" if all_fixed(ranges, write) else "+")
-        return computed(self.b, op, body, read, self.e.args).atom
+        return computed(self.b, op, body, read, (*self.e.args, *self.more)).atom
 
 
 def _operation(e: Equation[MatrixOperation]) -> MatrixOperation:
     return e.op
 
 
+def made_by(b: Builder, e: Equation[MatrixOperation], name: str) -> Atom:
+    """Another operation on the matrices of one."""
+    return _Points(b, e).made_by(name)
+
+
 def matrices(b: Builder, e: Equation) -> Atom:
     """The matrices that an operation works on: one for each point of the box, with zeros where guards leave points out."""
     op = _operation(e)
     here, extents = corner(op.ranges)
-    ranges, own = every_element((matrix_extent(e),) * 2)
+    ranges, own = every_element(operand_shape(e))
     s = op.sources[0]
     copy = Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=(*here, *own),
                          shape=(*extents, *[r.high for r in ranges]))

@@ -7,7 +7,8 @@ the leading subscripts of the result, and a source reads with leading subscripts
 vector, are left out everywhere. A point writes all elements that stand behind its leading subscripts; elements that none writes
 are 0. With no leading subscripts the box has one point.
 
-The list, with M the matrix (`transposed`: its transpose), n rows and n columns, and b a vector of n elements or n rows:
+The list, with M the matrix (`transposed`: its transpose), n rows and n columns, and b a vector of n elements or n rows, S the
+symmetric part of M, and x a vector:
 
     solve(M, b)          x with M·x = b
     solve_lower(M, b)    the same with what M has on and below its diagonal; all above is not read
@@ -15,6 +16,15 @@ The list, with M the matrix (`transposed`: its transpose), n rows and n columns,
     cholesky(M)          L with L·Lᵀ = ½·(M + Mᵀ), above its diagonal 0
     logdet(M)            the logarithm of the determinant, a number: -inf where that is 0, NaN where it is below
     inverse(M)           V with M·V = 1
+    det(M)               the determinant, a number
+    eigenvalues(M)       w, the eigenvalues of S, ascending
+    eigenvectors(M)      V with S·V = V·diag(w) and Vᵀ·V = 1; in each column the first element of at least half of the greatest
+                         absolute value is positive
+    qr_q(M), qr_r(M)     Q and R with M = Q·R, Qᵀ·Q = 1, R upper triangular with a diagonal that is not negative; M has at least
+                         as many rows as columns
+    expm(M)              the exponential 1 + M + M·M/2 + …
+    sort(x)              the elements in ascending order, NaN behind all others
+    sort_order(x)        p with x(p(i)) = sort(x)(i), real numbers that are whole; equal elements keep their order
 
 What is not defined is NaN in all elements: for a singular matrix (a pivot that is 0, or a number on the diagonal of a triangular
 one), one that is not positive definite, or one with an element that is no finite number. `transpose` is no member: it is a
@@ -27,11 +37,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from adcli.lang.ir import Atom, Equation, Param, Primitive, Var
+from adcli.lang.ir import Atom, Equation, Param, Primitive, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.records import named_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 
+FORMS = {**dict.fromkeys(("solve", "solve_lower", "solve_upper", "cholesky", "inverse", "eigenvectors", "expm"), ("nn", "nn")),
+         **dict.fromkeys(("logdet", "det"), ("nn", "")), "eigenvalues": ("nn", "n"), "qr_q": ("mn", "mn"), "qr_r": ("mn", "nn"),
+         **dict.fromkeys(("sort", "sort_order"), ("n", "n")), "transpose": ("mn", "nm")}
+"""The extents of the first operand and of the result; that of a solve has the dimensions of its right-hand side."""
+NUMBERS = frozenset(name for name, (_, made) in FORMS.items() if not made)
+FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "expm", "sort", "sort_order")
+"""The operations that NumPy computes at every size."""
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
 
@@ -119,6 +136,12 @@ def matrix_extent(e: Equation[MatrixOperation]) -> Affine:
     matrix = e.args[e.op.sources[0].arg]
     assert isinstance(matrix, Var), "a matrix is a tensor"
     return matrix.shape[-1]
+
+
+def operand_shape(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:
+    """The extents of the matrix, or of the vector in its place."""
+    read = e.op.sources[0]
+    return shape_of(e.args[read.arg])[len(read.subscripts):]
 
 
 def trailing(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:

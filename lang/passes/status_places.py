@@ -23,7 +23,7 @@ from adcli.lang.modes.guards import truth
 from adcli.lang.modes.matrix_rules import matrices
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.operations.elementwise import computed, elementwise, every_element
-from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.matrix import NUMBERS, MatrixOperation
 from adcli.lang.passes.status import (
     SELECT,
     Activity,
@@ -35,7 +35,7 @@ from adcli.lang.passes.status import (
     is_nan,
     reached,
 )
-from adcli.lang.passes.status_tensors import Inside, is_singular, ties
+from adcli.lang.passes.status_tensors import MET, Inside, is_special, may_meet, ties
 
 INF = float("inf")
 
@@ -64,7 +64,7 @@ def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list
     uses: dict[Atom, Liveness] = {r.atom: Liveness() for r in program.results}
     for each in list(reached(b, program.equations, uses)):
         if isinstance(each.equation.op, MatrixOperation):
-            _matrix(b, each, each.equation.op, found)
+            _matrix(b, each, each.equation.op, found, known)
         elif each.inside is None:
             _row(b, each, found, known)
         else:
@@ -118,7 +118,7 @@ def _made(b: Builder, e: Equation, known: Activity | None) -> Iterator[tuple[int
         yield SINGULAR, reduce(and_, [abs_(x) < INF for x in operands], abs_(out) == INF)
 
 
-def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> None:
+def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found, known: Activity | None) -> None:
     """An operation on matrices that is not defined, with the matrices of all points, and the first values of the indices."""
     e = each.equation
     undefined = is_nan(b, _looked_at(b, e.outs[0], each.use.live))
@@ -127,8 +127,8 @@ def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> No
     if each.use.guard:
         undefined = undefined & b.expr(truth(b, each.use.guard))
     level = select(undefined, DOMAIN, 0)
-    if op.name == "logdet":
-        level = select(~undefined & is_singular(b, e, each.use), SINGULAR, level)
+    if op.name in MET and (op.name in NUMBERS or (known is not None and may_meet(e, each.use, known))):
+        level = select(~undefined & is_special(b, e, each.use), MET[op.name], level)
     lows = tuple([computed(b, Comprehension(), lambda x: x, [r.low]).atom for r in op.ranges])
     found.place("matrix", e, level.atom, (op.ranges, lows), (matrices(b, e),))
 

@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
+from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.primitives import TABLE, abs_, select
 from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.modes.guards import Guard, flag, restrict, truth
-from adcli.lang.modes.matrix_rules import spread
+from adcli.lang.modes.matrix_rules import made_by, spread
 from adcli.lang.modes.systems import UNWRITTEN, StepSystem
 from adcli.lang.operations.activity import active_values
-from adcli.lang.operations.comprehension import Comprehension, Read, all_fixed, nested_reads
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, all_fixed, nested_reads
 from adcli.lang.operations.elementwise import computed, elementwise, emit, every_element, filled
-from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.matrix import NUMBERS, MatrixOperation, operand_shape
 from adcli.lang.operations.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
 from adcli.lang.passes.status import (
     Activity,
@@ -149,13 +150,41 @@ def _added(x: Expr, y: Expr) -> Expr:
 
 # ---------------------------------------------------------------- what is met there
 
-def is_singular(b: Builder, e: Equation, use: Liveness) -> Expr:
-    """Whether a determinant whose logarithm reaches a result is 0."""
-    value = e.outs[0]
-    if not shape_of(value):
-        return b.expr(value) == -math.inf
-    looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, 0), value, use.live).atom
-    return any_element(b, looked, lambda x: x == -math.inf)
+MET = {"logdet": SINGULAR, "det": SINGULAR, "eigenvalues": KINK, "eigenvectors": SINGULAR, "sort": KINK, "sort_order": JUMP}
+"""Where operations on matrices have no derivative: at a determinant that is 0, at equal eigenvalues and elements."""
+CLOSE = 1e-15
+"""Distance of eigenvalues, relative to the greatest absolute value, that rounding may have made."""
+
+
+def is_special(b: Builder, e: Equation, use: Liveness) -> Expr:
+    """Whether the operation on matrices is at a point where it has no derivative."""
+    value, name = e.outs[0], e.op.name
+    if name in ("logdet", "det"):
+        zero, other = (-math.inf, 0.0) if name == "logdet" else (0.0, 1.0)
+        if not shape_of(value):
+            return b.expr(value) == zero
+        looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, other), value, use.live).atom
+        return any_element(b, looked, lambda x: x == zero)
+    return equal_neighbours(b, e)
+
+
+def may_meet(e: Equation[MatrixOperation], use: Liveness, known: Activity) -> bool:
+    """Whether inputs move the operand of an operation on matrices, and what they change reaches a result."""
+    return not use.still and not known.moving.isdisjoint(e.args)
+
+
+def equal_neighbours(b: Builder, e: Equation[MatrixOperation]) -> Expr:
+    """Whether two eigenvalues, or two elements of a vector, are equal."""
+    op, spectral = e.op, e.op.name.startswith("eigen")
+    values, n = made_by(b, e, "eigenvalues" if spectral else "sort"), operand_shape(e)[0]
+    i = Index("i")
+    ranges, here = (*op.ranges, Range(i, affine(0), n - 1)), (*op.write, affine(i))
+    read = [(values, (*op.write, affine(i) + 1)), (values, here), (values, (*op.write, affine(0))), (values, (*op.write, n - 1))]
+
+    def equal(above: Expr, below: Expr, least: Expr, most: Expr) -> Expr:
+        return above - below <= CLOSE * (abs_(least) + abs_(most)) if spectral else above == below
+    found = Comprehension(ranges=ranges, guards=op.guards, reduction="max")
+    return computed(b, found, lambda *x: select(equal(*x), 1, 0), read, e.args) > 0
 
 
 def any_element(b: Builder, tensor: Atom, met: Callable[[Expr], Expr]) -> Expr:
@@ -306,8 +335,9 @@ class OnMatrices:
 
     def note(self, levels: Levels, known: Activity) -> None:
         """Note that a matrix is singular."""
-        if self.e.op.name == "logdet":
-            levels.note(SINGULAR, is_singular(levels.b, self.e, self.use), self.use.guard, True)
+        level = MET.get(self.e.op.name)
+        if level is not None and (self.e.op.name in NUMBERS or may_meet(self.e, self.use, known)):
+            levels.note(level, is_special(levels.b, self.e, self.use), self.use.guard, level == SINGULAR)
 
     def operands(self) -> Iterator[tuple[Var, Liveness]]:
         """The matrix and the right-hand side, each with when it reaches a result through the operation."""

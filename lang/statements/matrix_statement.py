@@ -16,7 +16,7 @@ from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.operations.elementwise import compact
-from adcli.lang.operations.matrix import SOLVES, Boxed, MatrixOperation, compacted, reaches
+from adcli.lang.operations.matrix import FORMS, NUMBERS, SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.statements.comprehension import TensorStatement
 from adcli.lang.statements.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
@@ -56,9 +56,9 @@ def with_determinants(scope: EquationScope, s: TensorAssign, steps: Sequence[str
     alone = bare(s.value) if s.symbol == "=" and steps else None
 
     def change(node: Node) -> Node | None:
-        if type(node) is not Call or node is alone or not is_matrix_call(scope, node) or (steps and node.name != "logdet"):
+        if type(node) is not Call or node is alone or not is_matrix_call(scope, node) or (steps and node.name not in NUMBERS):
             return None
-        if node.name != "logdet":
+        if node.name not in NUMBERS:
             raise scope.context.fault(f"'{node.name}' gives a tensor here", node,
                                       f"give it a name first, X = {scope.context.text(node)}, and write its elements")
         made, standing = apart(scope, node, s.clauses, name(len(before)), steps)
@@ -92,6 +92,11 @@ class MatrixStatement(TensorStatement):
         super().__init__(scope, statement)
         self.agreements: list[Agreement] = []
 
+    @property
+    def rank(self) -> int:
+        """The number of dimensions of the first operand."""
+        return len(FORMS[self.call.name][0])
+
     def existing(self) -> Atom | None:
         """The value of the target, where a part of it is assigned."""
         atom = self.scope.env.get(self.name) if self.nodes else None
@@ -117,7 +122,7 @@ class MatrixStatement(TensorStatement):
         b = self.elements()
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(self.nodes)])
         operands = [self.operand(b, node) for node in self.call.args]
-        if not self.nodes and not b.indices and len(operands[0].rest) > 2:
+        if not self.nodes and not b.indices and len(operands[0].rest) > self.rank:
             write = self.whole_batch(b, operands)
         self.check_ranks(operands)
         self.rest = self.given_shape(operands)
@@ -192,11 +197,15 @@ class MatrixStatement(TensorStatement):
             raise self.context.fault(f"'{name}' is of integers, and '{self.call.name}' takes real numbers", node)
         if type(node) is Token and node.type == "NAME" and atom is None:
             raise self.context.fault(f"'{name}' is not a tensor, and '{self.call.name}' takes tensors", node,
-                                     f"declare it: input {name}({'N' if node is not bare(self.call.args[0]) else 'N, N'})")
-        form = "ijk"[:2 if node is bare(self.call.args[0]) else 1]
+                                     f"declare it: input {name}({self.needed_extents(node)})")
+        form = "ijk"[:self.rank if node is bare(self.call.args[0]) else 1]
         raise self.context.fault(f"'{self.call.name}' takes tensors by name, and this is "
                                  f"{'a number' if atom is not None or type(node) is Token else 'an expression'}", node,
                                  f"give the elements a name first: C({', '.join(form)}) = ...")
+
+    def needed_extents(self, node: Node) -> str:
+        """The extents that an operand is declared with."""
+        return ", ".join(FORMS[self.call.name][0].upper()) if node is bare(self.call.args[0]) else "N"
 
     # The box of the leading indices.
 
@@ -238,10 +247,10 @@ class MatrixStatement(TensorStatement):
 
     def whole_batch(self, b: Elements, operands: list[MatrixOperand]) -> tuple[Affine, ...]:
         """An index for each dimension that all operands have before their matrix; the subscripts of the result."""
-        count = len(operands[0].rest) - 2
+        count = len(operands[0].rest) - self.rank
         for o in operands:
             own = len(o.rest) - count
-            if o.read.subscripts or own < 1 or (own > 2 or (own == 1 and o is operands[0])):
+            if o.read.subscripts or own < 1 or own > 2 or (o is operands[0] and own != self.rank):
                 raise self.rank_fault(o, count)
         names = [BATCH_INDICES[d] if d < len(BATCH_INDICES) else f"t{d}" for d in range(count)]
         b.indices = {name: Index(name) for name in names}
@@ -254,17 +263,18 @@ class MatrixStatement(TensorStatement):
 
     def check_ranks(self, operands: list[MatrixOperand]) -> None:
         for o in operands:
-            if len(o.rest) not in ((2,) if o is operands[0] else (1, 2)):
+            if len(o.rest) not in ((self.rank,) if o is operands[0] else (1, 2)):
                 raise self.rank_fault(o, 0)
 
     def rank_fault(self, o: MatrixOperand, lead: int) -> AdError:
-        wanted = "a matrix" if o.node is self.call.args[0] else "a vector or a matrix"
+        first = "a matrix" if self.rank == 2 else "a vector"
+        wanted = first if o.node is self.call.args[0] else "a vector or a matrix"
         what, count = self.context.text(bare(o.node)), len(o.rest)
         said = f"'{self.call.name}' takes {wanted} here, and {what} has {dimensions(count)}"
         if lead:
             said = f"'{self.call.name}' takes {wanted} for each of {dimensions(lead)} before the matrix, and {what} has " \
                    f"{dimensions(count)}"
-        wanted_rest = 2 if o.node is self.call.args[0] else 1
+        wanted_rest = self.rank if o.node is self.call.args[0] else 1
         help = None
         if count < wanted_rest and self.call.name in SOLVES:
             help = f"the matrix comes first: {self.call.name}({', '.join(map(self.context.text, reversed(self.call.args)))})"
@@ -288,17 +298,18 @@ class MatrixStatement(TensorStatement):
     def given_shape(self, operands: list[MatrixOperand]) -> tuple[Affine, ...]:
         """What one point gives; the extents of the operands agree."""
         matrix, name = operands[0], self.call.name
-        rows, columns = matrix.rest
-        if name == "transpose":
-            return columns, rows
-        said = f"'{name}' takes a square matrix, and {self.shown(matrix)} is %d by %d"
-        self.agree(rows, columns, said, matrix.node)
+        given, made = FORMS[name]
+        extents = dict(zip(given, matrix.rest, strict=True))
+        if given == "nn":
+            rows, columns = matrix.rest
+            self.agree(rows, columns, f"'{name}' takes a square matrix, and {self.shown(matrix)} is %d by %d", matrix.node)
         if name in SOLVES:
             right = operands[1]
             said = f"{self.shown(matrix)} and {self.shown(right)} have different numbers of rows: %d and %d"
+            rows = matrix.rest[0]
             self.agree(rows, right.rest[0], said, right.node)
             return (rows, *right.rest[1:])
-        return () if name == "logdet" else (rows, rows)
+        return tuple([extents[n] for n in made])
 
 
 def by_elements(op: MatrixOperation, read: Read, turned: bool) -> Comprehension:

@@ -47,7 +47,8 @@ SYNONYMS = {
 """Functions that have another name here, and are the same for all real arguments."""
 OF_MATRICES = {"linsolve": "solve"}
 """The same for functions of matrices."""
-OF_A_MATRIX = {"inv": "inverse", "t": "transpose"}
+OF_A_MATRIX = {"inv": "inverse", "t": "transpose", "determinant": "det",
+               **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"), **dict.fromkeys(("matrix_exp", "matrixexp"), "expm")}
 """The same where an argument is a tensor."""
 
 
@@ -74,7 +75,8 @@ def defined(text: str) -> dict[tuple[str, int], list[Definition]]:
 
 
 EXPRESSIONS_OF_TENSORS = defined("""
-    det determinant(A) = exp(logdet(A)) | for a positive determinant
+    slogdet(A) = logdet(A) | for a positive determinant
+    eig(A) = eigenvalues(A) | of a symmetric matrix ; eigenvectors(A) | of one
     pinv(A) = inverse(A) | of a regular matrix
     chol(A) = cholesky(A) | lower triangular ; transpose(cholesky(A)) | upper
     solve_triangular trsv(A, b) = solve_lower(A, b) | lower triangular ; solve_upper(A, b) | upper
@@ -273,9 +275,9 @@ that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
-    "sort", "argsort", "any", "all", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
+    "any", "all", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
     "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn", "expi", "exp1",
-    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "slogdet", "j0", "j1", "jn", "jv", "jve", "y0",
+    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
     "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
     "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "lambertw", "productlog", "lambert_w0", "sici", "spence", "polylog",
     "struve", "hyp1f1", "hyp2f1", "fresnel", "wofz", "owens_t"))

@@ -13,7 +13,7 @@ from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import SOLVES, Boxed, MatrixOperation, bound_names, trailing
+from adcli.lang.operations.matrix import FORMS, SOLVES, Boxed, MatrixOperation, bound_names, trailing
 from adcli.lang.operations.recurrence import Recurrence, meetings, signature_of, step_offset, surely_met
 
 Require = Callable[[bool, str], None]
@@ -121,8 +121,9 @@ def _check_matrix(e: Equation, op: MatrixOperation, sizes: set[str], require: Re
     require(not op.transposed or op.name in SOLVES, "a transposed matrix where none can be")
     _check_box(e, op, sizes, require)
     ranks = [len(shape_of(e.args[s.arg])) - len(s.subscripts) for s in op.sources]
-    require(ranks[0] == 2 and all(r in (1, 2) for r in ranks[1:]), "an operand that is no matrix and no vector")
-    require(len(trailing(e)) == (ranks[1] if op.name in SOLVES else 0 if op.name == "logdet" else 2), "a result of another rank")
+    given, made = map(len, FORMS[op.name])
+    require(ranks[0] == given and all(r in (1, 2) for r in ranks[1:]), "an operand that is no matrix and no vector")
+    require(len(trailing(e)) == (ranks[1] if op.name in SOLVES else made), "a result of another rank")
     for s in op.sources:
         _check_subscripts(e, op, s.subscripts, sizes, require)
 

@@ -7,11 +7,13 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.matrix import FORMS
 from adcli.lang.simplify.simplify import simplify
 from multiple_precision import mpmath_arithmetic
 
 PROGRAMS = ["solve(A, b)", "solve(A, B)", "solve(transpose(A), b)", "solve_lower(A, b)", "solve_upper(A, B)",
-            "solve_lower(transpose(A), B)", "cholesky(P)", "logdet(P)", "inverse(A)"]
+            "solve_lower(transpose(A), B)", "cholesky(P)", "logdet(P)", "inverse(A)", "det(A)", "eigenvalues(A)",
+            "eigenvectors(P)", "qr_q(T)", "qr_r(T)", "expm(E)", "sort(b)", "lstsq(T, y)"]
 
 
 def hilbert(n: int) -> np.ndarray:
@@ -30,7 +32,12 @@ def peers(jax):
             "solve_lower(transpose(A), B)": lambda at: solve_triangular(at["A"].T, at["B"], lower=True),
             "cholesky(P)": lambda at: np_.linalg.cholesky(at["P"]),
             "logdet(P)": lambda at: np_.linalg.slogdet(at["P"])[1],
-            "inverse(A)": lambda at: np_.linalg.inv(at["A"])}
+            "inverse(A)": lambda at: np_.linalg.inv(at["A"]), "det(A)": lambda at: np_.linalg.det(at["A"]),
+            "eigenvalues(A)": lambda at: np_.linalg.eigvalsh((at["A"] + at["A"].T) / 2),
+            "eigenvectors(P)": lambda at: np_.linalg.eigh(at["P"])[1],
+            "qr_q(T)": lambda at: np_.linalg.qr(at["T"])[0], "qr_r(T)": lambda at: np_.linalg.qr(at["T"])[1],
+            "expm(E)": lambda at: jax.scipy.linalg.expm(at["E"]), "sort(b)": lambda at: np_.sort(at["b"]),
+            "lstsq(T, y)": lambda at: np_.linalg.lstsq(at["T"], at["y"])[0]}
 
 
 @pytest.mark.engine
@@ -40,19 +47,23 @@ def test_gradients_and_hessian_vector_products_are_those_of_jax(call):
     jax.config.update("jax_enable_x64", True)
     n, draw = 6, np.random.default_rng(PROGRAMS.index(call))
     a = draw.normal(size=(n, n)) + 3 * np.eye(n)
-    points = {"A": a, "P": a @ a.T, "b": draw.normal(size=n), "B": draw.normal(size=(n, 2))}
-    declared = {"A": "A(N, N)", "P": "P(N, N)", "b": "b(N)", "B": "B(N, K)"}
+    points = {"A": a, "P": a @ a.T, "b": draw.normal(size=n), "B": draw.normal(size=(n, 2)),
+              "T": draw.normal(size=(n + 3, n)), "y": draw.normal(size=n + 3), "E": 0.3 * a}
+    declared = {"A": "A(N, N)", "P": "P(N, N)", "b": "b(N)", "B": "B(N, K)", "T": "T(M, N)", "y": "y(M)",
+                "E": "E(N, N)"}
     at = {x: points[x] for x in points if x in call.partition("(")[2]}
     along = {x: draw.normal(size=v.shape) for x, v in at.items()}
-    rank = 0 if "logdet" in call else 1 if call.endswith("b)") else 2
-    square = ["v = x**2", "v +=! x(i)**2", "v +=! x(i, j)**2"][rank]
+    made = FORMS.get(call.partition("(")[0], ("", "n"))[1]
+    rank = 1 if call.endswith("b)") else len(made)
+    power = 4 if call.startswith(("eigenvectors", "qr")) else 2   # whatever signs columns have
+    square = [f"v = x**{power}", f"v +=! x(i)**{power}", f"v +=! x(i, j)**{power}"][rank]
     program = parse(f"input {', '.join(declared[x] for x in at)}\nx = {call}\n{square}\noutput v")
     reverse = simplify(vjp(duplicate(program), [*at]))
     seeds = {"d_dv": 1.0, **{f"d{x}": d for x, d in along.items()}}
     found = evaluate(simplify(jvp(reverse, [*at])), {**at, **seeds}, numpy_arithmetic())
 
     def squares(at):
-        return (peers(jax)[call](at) ** 2).sum()
+        return (peers(jax)[call](at) ** power).sum()
     gradient, product = jax.jvp(jax.grad(squares), (at,), (along,))
     for x in at:
         assert np.allclose(found[f"d_d{x}"], gradient[x], rtol=1e-10, atol=1e-11)

@@ -17,7 +17,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_A_MATRIX, OF_MATRICES, STATEMENTS, SYNONYMS
-from scipy import special, stats
+from scipy import linalg, special, stats
 from tensor_laws import NUMPY
 
 GRID = (-7.25, -2.5, -1.0, -0.4, 0.3, 0.5, 1.0, 2.0, 3.5)
@@ -269,7 +269,9 @@ OF_TENSORS: dict[str, tuple[str, Any]] = {
     "diagm": ("x", np.diag(X)),
     **dict.fromkeys(("conv", "convolve"), ("x, y", np.convolve(X, Y))), "correlate": ("x, y", np.correlate(X, Y)),
     **dict.fromkeys(("trace", "tr"), ("A", np.trace(Z))), "dot": ("x, y", X @ Y), "matmul": ("A, x", Z @ X),
-    **dict.fromkeys(("det", "determinant"), ("A", np.linalg.det(Z))), "pinv": ("A", np.linalg.pinv(Z)),
+    "determinant": ("A", np.linalg.det(Z)), "slogdet": ("A", np.linalg.slogdet(Z)[1]),
+    **dict.fromkeys(("eig", "eigvals", "eigvalsh"), ("A", np.linalg.eigvalsh(Z))),
+    **dict.fromkeys(("matrix_exp", "matrixexp"), ("A", linalg.expm(Z))), "pinv": ("A", np.linalg.pinv(Z)),
     "chol": ("A", np.linalg.cholesky(Z)),
     **dict.fromkeys(("solve_triangular", "trsv"), ("A, x", np.linalg.solve(np.tril(Z), X))),
     "linsolve": ("A, x", np.linalg.solve(Z, X)),
