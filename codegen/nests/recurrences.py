@@ -232,7 +232,7 @@ def one_step(e: Equation[Recurrence], k: int, outside: Collection[Atom]) -> int 
     """The dimension of history k that is the step, where no element of it is read but at the step of its writing, and after
     that; else None. It is then a tensor of one step."""
     op, out = e.op, e.outs[k]
-    if out in outside or not isinstance(e.args[k], Lit) or out in of_matrices(e):
+    if out in outside or not isinstance(e.args[k], Lit) or out in of_matrices(e) or out.whole:   # subscripts lie in memory
         return None
     found: tuple[int, Affine] | None = None
     for s in whole_statements(e):
@@ -400,7 +400,7 @@ def in_registers(loop: StepLoop) -> bool:
     be assigned or added to, of what is there also where the condition does not hold."""
     for e in loop.equations:
         op = e.op
-        if not isinstance(op, Comprehension) or op.ranges:
+        if not isinstance(op, Comprehension) or op.ranges or e.outs[0].whole:
             return False
         if op.guards:
             whole = over_all_steps(e, loop, Index("step")).op

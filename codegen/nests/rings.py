@@ -54,7 +54,7 @@ def elements(program: Program, e: Equation[Recurrence], k: int) -> Ring | None:
     before they are read."""
     op, out = e.op, e.outs[k]
     inner, found = op.histories[k], assigned(e, k)
-    if found is None or out in {r.atom for r in program.results}:
+    if found is None or out.whole or out in {r.atom for r in program.results}:
         return None
     d, newest = found
     distances = [apart(subscripts[d], affine(op.step)) for s in op.statements if isinstance(s.op, Comprehension)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adcli.lang.expressions.desugar import Ending, flat
-from adcli.lang.expressions.reductions import Made, common_guards, kept_points
+from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
 from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.expressions.uninitialised_reads import check_elements
@@ -28,7 +28,7 @@ from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings, sign
 from adcli.lang.sizes.histories import Gappy, Interval, WrittenElements, extent_over, goes_beyond, written_box, written_region
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.statements.comprehension import TensorStatement
-from adcli.lang.statements.comprehension_body import Elements, Poisoned, shape_of, size_of
+from adcli.lang.statements.comprehension_body import Elements, Poisoned, is_integer, shape_of, size_of
 from adcli.lang.statements.index_conditions import pieces_where
 from adcli.lang.statements.matrix_statement import MatrixStatement, is_matrix_call
 from adcli.lang.tree.nodes import (
@@ -227,6 +227,7 @@ class Loop:
         self.fresh: set[str] = set()   # histories that nothing wrote before
         self.accesses: list[tuple[Sequence[Access], Domain]] = []
         self.unknown: set[str] = set()
+        self.whole = {t.statement.target.text for t in self.targets if holds_whole_numbers(outer, t.statement)}
         self.read: set[str] = set()   # histories of which the loop reads every element that it writes
 
     def run(self) -> dict[str, Atom]:
@@ -330,7 +331,7 @@ class Loop:
 
     def know(self, name: str, shape: tuple[Affine, ...]) -> None:
         self.unknown.discard(name)
-        self.scope.histories[name] = Var(name, False, False, shape)
+        self.scope.histories[name] = Var(name, False, False, shape, False, name in self.whole)
 
     def shapes(self) -> None:
         """Find the shapes of the histories that nothing wrote before: each is what its first statement asks for of which that is
@@ -428,13 +429,22 @@ class Loop:
                         checkpoint=s.checkpoint or self.context.source.checkpoint,
                         until=None if self.done is None else self.names.index(self.done))
         own = {t.text for t in s.targets}
-        outs = tuple(Var(n, inlined or n not in own, False, shape_of(h)) for n, h in zip(self.names, histories, strict=True))
+        outs = tuple(Var(n, inlined or n not in own, False, shape_of(h), False, n in self.whole)
+                     for n, h in zip(self.names, histories, strict=True))
         written = self.outer.tensors.written
         written.update((out, written[h]) for out, h in zip(outs, histories, strict=True) if h in written)
         made = Equation(outs, op, (*self.entering.values(), *inner), (s.start, s.end))
         self.check_order(made)
         self.outer.equations.append(made)
         return dict(zip(self.names, outs, strict=True))
+
+
+def holds_whole_numbers(scope: EquationScope, s: TensorAssign) -> bool:
+    """Whether a statement declares whole numbers, finds places, or goes on from what holds whole numbers."""
+    before = scope.env.get(s.target.text)
+    typed = [s.target, *(c.name for c in s.clauses if c.kind == "shape" and c.name is not None)]
+    return (s.symbol.startswith("arg") or any(map(is_integer, typed)) or s.target.text in scope.tensors.whole
+            or (isinstance(before, Var) and before.whole))
 
 
 class LoopStatement(TensorStatement):
@@ -448,9 +458,6 @@ class LoopStatement(TensorStatement):
         pass
 
     def existing(self) -> Atom | None:
-        if self.s.symbol.startswith("arg") or type(self.s.target) is Typed:
-            raise self.context.fault("a loop computes no whole numbers", self.s.target,
-                                     "write this statement before the loop, or behind it, for all steps at once")
         if self.s.symbol not in ("=", "+=") and not self.s.symbol.endswith("!"):
             raise self.context.fault(f"a loop has no '{self.s.symbol}'", self.s.target,
                                      f"write {self.s.symbol}! to start anew, or the element before it as a value of its own")
@@ -462,6 +469,9 @@ class LoopStatement(TensorStatement):
                 raise self.context.fault(f"'{self.name}' goes on from the value that it has before the loop", c.nodes[0],
                                          f"write {self.name} = {self.context.text(c.nodes[0])} before the loop")
         return None
+
+    def holds_whole_numbers(self) -> bool:
+        return self.name in self.loop.whole
 
     def declared_shape(self) -> tuple[Affine, ...] | None:
         known = self.scope.env.get(self.name)
@@ -480,9 +490,15 @@ class LoopStatement(TensorStatement):
         for token in postorder(node):
             name = token.name if type(token) is Call else getattr(token, "text", "")
             if name in self.loop.names:
-                raise self.context.fault(f"a loop computes no whole numbers, and {what} would be one made from '{name}'", node,
-                                         "read subscripts from whole numbers that are there before the loop")
+                raise self.computed_in_loop(node, what, name)
         return super().subscript(node, what)
+
+    def computed_in_loop(self, node: Node, what: str, name: str) -> AdError:
+        """What is said of a subscript that is made from what the loop assigns, which is a statement."""
+        known = {*self.scope.env, *self.tensors.sizes, *self.loop.names}
+        whole = f"{Names(self.context.tree.names).fresh('k')}({', '.join(n for n in names_in(node) if n not in known)})"
+        return self.context.fault(f"{what} is computed here from '{name}', which the loop assigns", node,
+                                  f"write int32 {whole} = {self.context.text(node)} above in the loop, and {whole} here")
 
     def assigned(self) -> Collection[str]:
         return self.loop.names
@@ -558,6 +574,10 @@ class LoopStatement(TensorStatement):
         """What is no sum of several comprehensions reduces what all of them have made."""
         if len(made) == 1 or self.s.symbol in ("=", "+=!", "+="):
             return made
+        return self.points(made)
+
+    def points(self, made: list[Made]) -> list[Made]:
+        """The reduction of the values of all points, which a history keeps."""
         first, history = made[0][0], self.scope.env[self.name]
         assert isinstance(history, Var) and self.target.at is not None
         place, offset = self.target.at
@@ -574,6 +594,15 @@ class LoopStatement(TensorStatement):
         read = Read(len(b.args), kept[0][0].write)
         return [(replace(first, guards=guards, write=write, sources=(read,), body=identity_body(), agreements=()),
                  [*b.args, points])]
+
+    def places(self, made: list[Made]) -> list[Made]:
+        """The extremum is a history of its own."""
+        if len(made) > 1 or not all(e.op.llvm for e in made[0][0].body.equations):   # the same bits twice
+            made = self.points(made)
+        (op, args), = made
+        extremum = self.loop.helper(self.name, op.shape, NEUTRAL[op.reduction])
+        self.scope.equations.append(Equation((extremum,), op, tuple(args), (self.s.start, self.s.end)))
+        return [first_place(op, args, extremum, self.along(op))]
 
     def refuse_pieces(self, start: float) -> None:
         """A point in no piece of what `where` leaves would count among the equal elements of an extremum that is infinite, so the

@@ -124,7 +124,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     else:
         active = tuple([i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents])
         seeds = [tangents[args[i]] for i in active]
-    if not active or op.truth or equation.outs[0].whole:
+    if not active or op.truth or all(out.whole for out in equation.outs):
         return
     b.span = equation.span
     if op is DUP:

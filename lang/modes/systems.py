@@ -168,7 +168,7 @@ class StepSystem:
     def _recurrence(self, b: Builder, group: list[SystemPart]) -> None:
         """Append the recurrence of histories that depend on one another, in the order of their first statements, as in texts."""
         group = sorted(group, key=lambda p: p.statements[0][0])
-        inside = {p.var: Var(p.var.name, p.var.temp, shape=p.var.shape) for p in group}
+        inside = {p.var: Var(p.var.name, p.var.temp, shape=p.var.shape, whole=p.var.whole) for p in group}
         members = sorted([(n, s, p) for p in group for n, s in p.statements], key=lambda m: m[0])
         starts, statements = [], []
         assigned = {p.var for p in group if p.zeros and self._written_before_read(p)}

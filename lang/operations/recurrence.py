@@ -155,11 +155,11 @@ def step_places(statements: Iterable[Equation[Boxed]], step: Index) -> dict[Atom
 def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
     """The results of a recurrence that depend on active values: those that start from one, and those with a statement that reads
     an active one."""
-    found: set[Atom] = {out for out, start in zip(e.outs, e.args, strict=False) if start in active}
+    found: set[Atom] = {out for out, start in zip(e.outs, e.args, strict=False) if start in active and not out.whole}
     statements, before = whole_statements(e), -1
     while len(found) > before:
         before = len(found)
-        found.update(s.outs[0] for s in statements if any(a in found or a in active for a in s.args))
+        found.update(s.outs[0] for s in statements if not s.outs[0].whole and any(a in found or a in active for a in s.args))
     return found
 
 

@@ -156,7 +156,7 @@ class Folder:
     def key(self, e: Equation) -> ValueKey:
         """Equal for equations that compute the same value."""
         key = self.value_key(e.op, e.args)
-        return (*key, "whole") if e.outs[0].whole else key
+        return (*key, *[out.whole for out in e.outs]) if any(out.whole for out in e.outs) else key
 
     def value_key(self, op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
         """Equal for operations that compute the same of the same arguments."""

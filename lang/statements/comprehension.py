@@ -169,15 +169,16 @@ class TensorStatement:
             extremum = self.emitted(op, args, symbol, extremum, False, False)
             symbol = symbol.removesuffix("!")
         assert extremum is not None
-        found = []
-        for op, args in made:
-            reduced = [i for i in op.indices if not any(isinstance(w, Affine) and i in w.indices() for w in op.write)]
-            if len(reduced) != 1:
-                raise self.context.fault(f"{self.s.symbol} finds the place along one index, and this statement reduces over "
-                                         f"{', '.join(repr(i.name) for i in reduced) or 'none'}", self.s.target,
-                                         "write the others on the left, and reduce again")
-            found.append(first_place(op, args, extremum, reduced[0]))
-        return found
+        return [first_place(op, args, extremum, self.along(op)) for op, args in made]
+
+    def along(self, op: Comprehension) -> Index:
+        """The index along which a place is found."""
+        reduced = [i for i in op.indices if not any(isinstance(w, Affine) and i in w.indices() for w in op.write)]
+        if len(reduced) != 1:
+            raise self.context.fault(f"{self.s.symbol} finds the place along one index, and this statement reduces over "
+                                     f"{', '.join(repr(i.name) for i in reduced) or 'none'}", self.s.target,
+                                     "write the others on the left, and reduce again")
+        return reduced[0]
 
     def kept(self, op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
         """The comprehension of values that are computed before, one for each point."""

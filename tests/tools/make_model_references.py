@@ -765,6 +765,40 @@ def self_attention_steps(h0, W, V, T):
     return (h[-1] ** 2).sum()
 
 
+@model(A=normal(3, 3), B=normal(5, 3), cost=normal(5, 3))
+def viterbi(A, B, cost):
+    d, back = B[0], []
+    for t in range(1, 5):
+        back.append(jnp.argmax(d[:, None] + A, 0))
+        d = (d[:, None] + A).max(0) + B[t]
+    path = [jnp.argmax(d)]
+    for b in reversed(back):
+        path.insert(0, b[path[0]])
+    return d.max() ** 2 + sum(cost[t, k] ** 2 for t, k in enumerate(path))
+
+
+@model(a=between(0.5, 1), s=between(0.3, 0.8), x0=normal(4), y=data(normal(5)), e=data(normal(5, 4)), u=data(between(0, 1, 5)))
+def particle_filter(a, s, x0, y, e, u):
+    x, total = x0, 0.0
+    for t in range(5):
+        m = a * jnp.tanh(x) + s * e[t]
+        log = -(y[t] - m) ** 2
+        c = jnp.cumsum(jnp.exp(log - logsumexp(log)))
+        x = m[jnp.searchsorted(c[:-1], (jnp.arange(4) + u[t]) / 4)]
+        total += logsumexp(log)
+    return total
+
+
+@model(Q=normal(3, 2), move=normal(3, 2), gain=normal(3), s0=normal(2), T=fixed(5))
+def greedy_policy(Q, move, gain, s0, T):
+    s, total = s0, 0.0
+    for _ in range(int(T)):
+        a = jnp.argmax(Q @ s)
+        total += gain[a] * (s ** 2).sum()
+        s = jnp.tanh(s + move[a])
+    return total
+
+
 # ---------------------------------------------------------------- numbers
 
 def case(name: str) -> dict[str, Any]:

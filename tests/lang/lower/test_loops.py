@@ -1,6 +1,8 @@
 """What loops mean: the recurrence that a text becomes, and the text that it becomes again."""
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient
@@ -15,6 +17,8 @@ from random_loops import plain, random_loop
 from same_programs import equal
 from session_seed import drawn
 from well_formed import check
+
+import adcli
 
 NET = """input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)
@@ -224,6 +228,31 @@ def test_random_loops_have_the_values_of_plain_python():
         got = evaluate(program, given)
         for result in program.results:
             np.testing.assert_allclose(np.asarray(got[result.name], float), want[result.name], rtol=1e-12, atol=1e-14)
+
+
+AS_IT_RUNS = [   # what sizes and values decide, and the error or the value of v
+    ("y(0) = 1\nfor t in 1:4 { y(t) = 0; y(t) += y(t - s) where s in 0:t }\nv = y(3)", "y(t - s) is read before the loop"),
+    ("input int32 m\ny(0) = 1\nfor t in 1:4 { y(t) = t >= m ? 2*y(t - m) : 3 }\nv = y(3)", 6),
+    ("input int32 m\ny(0) = 1\nfor t in 1:4 { y(t) = 2*y(t + m - 2) }\nv = y(3)", "y(t + m - 2) is read before the loop"),
+    ("y(0) = 1\nfor t in 1:6 { y(t) = 2*y(floor(t/2)) }\nv = y(5)", 8),
+    ("y(0) = 1\nfor t in 1:4 { y(t) = y(0) + t }\nv = y(3)", 4),
+    ("input x(N)\nh(0) = 0\nfor t in 0:3 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", 3.5),
+    ("input x(N)\nh(0) = 0\nfor t in 0:3 until h(t + 1) > 1 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", 1.5),
+    ("input x(N)\nh(0) = 2\nfor t in 0:3 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", "k(1) = 3 is out of range"),
+    ("input x(N)\nint32 c(0) = 0\nfor t in 0:N { int32 c(t + 1) = c(t) + (x(t) > 2 ? 1 : 0) }\nv = x(c(N))", 3.5),
+]
+
+
+@pytest.mark.parametrize(("source", "meant"), AS_IT_RUNS)
+def test_what_a_loop_reads_is_behind_and_there_for_the_values_given(source: str, meant: str | float) -> None:
+    f = adcli.compile(source)
+    given = {"x": [1.5, 2.5, 3.5], "m": 2}
+    at = {name: given[name] for name in f.inputs}
+    if isinstance(meant, str):
+        with pytest.raises(adcli.AdError, match=re.escape(meant)):
+            f(at)
+    else:
+        assert f(at)["v"] == meant
 
 
 REDUCED = [   # a reduction with guarded reads in a loop, and what it is without one
