@@ -4,6 +4,7 @@ Multipliers are those of the solver, or of least squares over what is active. Th
 definite on the null space of the active gradients A is shown by one matrix H + σ AᵀA that is positive definite (Debreu
 1952): its factorisation without pivoting has positive pivots only, and its least eigenvalue, by inverse iteration (Lanczos) with
 the factors, is above rounding. Directions along which nothing changes count as rows of A; a minimum with such is not unique.
+A point is stationary where the Newton step of what is free to move is short, or lowers f by next to nothing.
 """
 from __future__ import annotations
 
@@ -100,6 +101,10 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
         y, multipliers = newton(at, x, bounds, size, near, on)
         found = assessed(at, y, bounds, size, with_multipliers(at(y), size, within(at(y), bounds, ACTIVE), multipliers))
         best = found if (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
+    if best.verdict == MOVING and pulls is not None:
+        on = with_multipliers(here, size, by_multipliers(here, bounds, size, pulls), pulls[0])
+        found = assessed(at, x, bounds, size, beside_bounds(here, bounds, size, on))
+        best = found if found.rank < best.rank else best
     return best
 
 
@@ -132,17 +137,28 @@ def assessed(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, on: Activ
     violation = max(outside(x, bounds.low, bounds.high), outside(here.c, bounds.c_low, bounds.c_high))
     known = Assessment(x, here.f, here.c, FLAT, on.residual / size, violation, on.multipliers, on.bound_multipliers / size,
                        on.conditions, on.variables)
-    apart = slackness(here, bounds, on)
-    small = float(max(np.max(np.abs(on.residual), initial=0.0), np.max(apart, initial=0.0))) <= GRADIENT * max(1.0, abs(here.f))
-    if violation > FEASIBLE or not small:
+    apart = slackness(here, bounds, size, on)
+    unit = GRADIENT * max(1.0, abs(here.f))
+    if violation > FEASIBLE or np.max(apart, initial=0.0) > unit:
         return replace(known, verdict=INFEASIBLE if violation > FEASIBLE else MOVING)
-    return with_curvature(at, here, known, bounds, size)
+    residual = float(np.max(np.abs(on.residual), initial=0.0))
+    found = with_curvature(at, here, known, bounds, size) if residual <= unit / STEP else known
+    return found if residual <= unit or found.verdict in (MINIMUM, NOT_UNIQUE) else replace(known, verdict=MOVING)
 
 
-def slackness(here: PointDerivatives, bounds: Bounds, on: Active) -> Vector:
+def beside_bounds(here: PointDerivatives, bounds: Bounds, size: Vector, on: Active) -> Active:
+    """Active set with the variables that a bound pulls at from so near that their multiplier times the distance is zero."""
+    gap = np.where(on.residual > 0, here.x - bounds.low, bounds.high - here.x)
+    near = ~on.variables & (gap <= WIDTHS[-1] * size)
+    pulled = near & (np.abs(on.residual) / size * np.where(near, gap, 0.0) <= GRADIENT * max(1.0, abs(here.f)))
+    pull = np.where(pulled, on.residual, on.bound_multipliers)
+    return on._replace(variables=on.variables | pulled, bound_multipliers=pull, residual=np.where(pulled, 0.0, on.residual))
+
+
+def slackness(here: PointDerivatives, bounds: Bounds, size: Vector, on: Active) -> Vector:
     """Multipliers times the distances from the bounds that they belong to."""
     low, high = np.concatenate([bounds.c_low, bounds.low]), np.concatenate([bounds.c_high, bounds.high])
-    pull, x = np.concatenate([on.multipliers, on.bound_multipliers]), np.concatenate([here.c, here.x])
+    pull, x = np.concatenate([on.multipliers, on.bound_multipliers / size]), np.concatenate([here.c, here.x])
     return np.abs(pull) * np.where(pull == 0, 0.0, np.abs(np.where(pull > 0, low, high) - x))
 
 
@@ -366,29 +382,53 @@ def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector
 
 
 def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides, on: Active) -> tuple[Vector, Vector]:
-    """Where Newton steps lead that hold what is active of that `near` its bounds, and the multipliers of conditions there."""
+    """Where Newton steps lead, and the multipliers of conditions there. Each step holds what is active and says what is active
+    next (Hintermüller, Ito and Kunisch, The primal-dual active set strategy as a semismooth Newton method, 2003): a bound that
+    it passes holds, one whose multiplier gets the wrong sign lets go."""
     c_side, x_side = (np.where(kept, side, np.nan) for kept, side in zip(on[:2], near, strict=True))
-    c_bound, x_bound = np.where(c_side >= 0, bounds.c_low, bounds.c_high), np.where(x_side >= 0, bounds.low, bounds.high)
-    x, multipliers, done, free = np.where(on.variables, x_bound, x), on.multipliers, np.inf, ~on.variables
-    best = x, multipliers
+    multipliers, best, done, same = on.multipliers, (x, on.multipliers), np.inf, False
     for _ in range(POLISHING):
+        conditions, held = np.isfinite(c_side), np.isfinite(x_side)
+        x = np.where(held, np.where(x_side >= 0, bounds.low, bounds.high), x)
         here = at(x)
-        rows, gap = scaled(here.jacobian, size), np.where(on.conditions, c_bound - here.c, 0.0)[on.conditions]
-        residual = (here.gradient * size - rows.T @ multipliers)[free]
-        todo = float(np.max(np.abs(residual), initial=0.0)) / max(1.0, abs(here.f)) + float(np.max(np.abs(gap), initial=0.0))
-        if not todo < done or here.hess is None:
+        rows = scaled(here.jacobian, size)
+        gap = np.where(conditions, np.where(c_side >= 0, bounds.c_low, bounds.c_high) - here.c, 0.0)
+        slope = here.gradient * size - rows.T @ multipliers
+        todo = max(float(np.max(np.abs(slope[~held]), initial=0.0)), wrong(slope, x_side)) / max(1.0, abs(here.f)) + float(
+            np.max(np.abs(gap), initial=0.0))
+        best, done, ended = ((x, multipliers), todo, False) if todo < done else (best, done, same)
+        if ended or here.hess is None or not np.isfinite(todo):
             break
-        best, done = (x, multipliers), todo
-        hessian, rows = scaled(here.hess(multipliers), size, size), rows[on.conditions][:, free]
+        hessian = scaled(here.hess(multipliers), size, size)
         if not np.isfinite(hessian.data).all():
             break
-        length = lengths(rows)
-        step, change = newton_step(hessian[free][:, free], of_length_one(rows), -residual, gap / length)
-        x, multipliers = x.copy(), multipliers.copy()
-        x[free] += size[free] * step
-        x = np.clip(x, bounds.low, bounds.high)
-        multipliers[on.conditions] -= change / length
+        some = rows[conditions]
+        length, step, moved = lengths(some[:, ~held]), np.zeros(len(x)), multipliers.copy()
+        step[~held], change = newton_step(hessian[~held][:, ~held], of_length_one(some[:, ~held]), -slope[~held],
+                                          gap[conditions] / length)
+        moved[conditions] -= change / length
+        pull = slope + hessian @ step - rows.T @ (moved - multipliers)
+        least = GRADIENT * max(1.0, float(np.max(np.abs(here.gradient * size))))
+        before = c_side.tobytes() + x_side.tobytes()
+        c_side = next_sides(c_side, here.c + rows @ step, moved, least / lengths(rows), (bounds.c_low, bounds.c_high))
+        x_side = next_sides(x_side, x + size * step, pull, least, (bounds.low, bounds.high))
+        x, multipliers = np.clip(x + size * step, bounds.low, bounds.high), np.where(np.isfinite(c_side), moved, 0.0)
+        same = before == c_side.tobytes() + x_side.tobytes()
     return best
+
+
+def wrong(pull: Vector, side: Vector) -> float:
+    """The largest multiplier of the wrong sign."""
+    return float(np.max(-np.nan_to_num(pull * side), initial=0.0))
+
+
+def next_sides(side: Vector, values: Vector, pull: Vector, least: Any, bounds: tuple[Vector, Vector]) -> Vector:
+    """The bounds that hold behind a step: those that are passed, and those that held and whose multipliers have the right
+    sign."""
+    low, high = bounds
+    kept = np.where(pull * side < -least, np.nan, side)
+    passed = np.where(values < low, 1.0, np.where(values > high, -1.0, np.nan))
+    return np.where(np.isfinite(side), kept, passed)
 
 
 def active(here: PointDerivatives, size: Vector, near: Sides) -> Active:

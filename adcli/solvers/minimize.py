@@ -21,6 +21,7 @@ from adcli.numerics.optimality import (
     FLAT,
     MINIMUM,
     MOST_INPUTS,
+    MOVING,
     NOT_FINITE,
     NOT_STRICT,
     NOT_UNIQUE,
@@ -36,7 +37,7 @@ from adcli.numerics.vectors import Vector, dense
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
-from adcli.solvers.problem import Evaluations, Problem, SolverEnd, Watch
+from adcli.solvers.problem import CLOSER, Evaluations, Problem, SolverEnd, Watch
 from adcli.solvers.tensor_functions import vector_function
 
 IDLE = 40
@@ -224,6 +225,9 @@ def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
         if found[0].verdict == SADDLE and found[0].direction is not None:   # one step off it, to either side
             aside = ASIDE * np.maximum(np.abs(found[0].x), 1.0) * found[0].direction
             found = min(found, *(ended(e, name, found[0].x + s * aside) for s in (1, -1)), key=lambda end: end[0].rank)
+        if found[0].verdict in (MOVING, FLAT) and e.large and name in PACKAGES:
+            e.tolerance = CLOSER
+            found = min(found, ended(e, name, y0), key=lambda end: end[0].rank)
         if best is None or found[0].rank < best[0].rank:
             best = found
         if best[0].verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT):

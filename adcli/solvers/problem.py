@@ -51,6 +51,10 @@ Watch = Callable[[int, int, float, Vector, Bounds], None]
 bounds."""
 
 
+OF_FEW, OF_MANY, CLOSER = 1e-10, 1e-9, 1e-12
+"""Tolerances of interior-point solvers: of a few variables, of many, and where the answer is too far off for a verdict."""
+
+
 class Evaluations:
     """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
 
@@ -58,6 +62,7 @@ class Evaluations:
         self.watch, self.iteration = watch, 0
         self.function, self.sign = problem.function, problem.sign
         self.large = problem.function.n > MOST_DENSE and not isinstance(problem.function, ScalarVectorFunction)
+        self.tolerance = OF_MANY if self.large else OF_FEW
         own = self.large and len(problem.bounds.c_low) > 0   # interior-point solvers do better without
         self.scale = np.ones(len(x0)) if own else np.maximum(np.abs(x0), SMALLEST_SCALE)
         self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
