@@ -445,7 +445,7 @@ def test_minima_that_a_condition_on_all_variables_makes(program, conditions, cou
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize(("title", "size", "value"), [("rocket", 100, -1.012832), ("rocket", 200, -1.0128357), 
+@pytest.mark.parametrize(("title", "size", "value"), [("rocket", 100, -1.012832), ("rocket", 200, -1.0128357),
     ("bearing", 60, -0.180522)])
 def test_bounds_that_hold_are_found_among_many_that_are_near(title, size, value, tmp_path):
     """COPS: a thrust that is singular between its bounds, and a pressure that is 0 from where it would be negative. A solver's
