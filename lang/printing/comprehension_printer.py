@@ -24,7 +24,7 @@ from adcli.lang.printing.loop_plan import planned, single, started, told
 from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE
-from adcli.lang.sizes.histories import extent_over
+from adcli.lang.sizes.histories import NOTHING, extent_over, goes_beyond
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer
 from adcli.lang.tree.nodes import ELEMENTS, INTEGERS
 
@@ -327,8 +327,10 @@ class BoxText:
         """The extents of the result that a reader finds."""
         shape = [found.last(s) + 1 for s in self.op.write if isinstance(s, Affine)]
         history = self.w.histories.get(self.name) if self.e.outs[0] not in self.w.told else None
-        if history is not None and single(self.op, history.place) is not None:
-            shape[history.place] = extent_over(history.intervals)
+        if history is not None and history.place < len(shape):
+            alone, own = single(self.op, history.place) is not None, shape[history.place]
+            further = [i for i in history.intervals if alone or goes_beyond(*i, own)]
+            shape[history.place] = extent_over(further, NOTHING if alone else own)
         return tuple(shape)
 
     def reads_back(self, stated: list[Range], shaped: bool) -> bool:
