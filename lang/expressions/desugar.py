@@ -177,17 +177,19 @@ class Ending:
 
     def statement(self, s: TensorAssign, place: int, carried: bool, inner: int | None = None) -> Iterator[TensorAssign]:
         """The statements for one: subscript `place` has the step; `carried` where the step before the first has an element. Of an
-        operation on matrices `inner` is how many dimensions of its result have no subscripts."""
+        operation on matrices `inner` is how many dimensions of its result have no subscripts. What has been assigned is a copy
+        then, to which nothing is added."""
         if s.symbol == "+=":
-            raise AdError("a loop with until cannot add to elements", (s.target.start, s.target.end),
-                          "write the sum as an element of its own: +=!, or = with the element of the step before", self.source)
+            yield replace(s, value=Op("select", [self.ended(self.here(s)), Token("NUMBER", "0", s.start, s.start), s.value],
+                                      s.value.start, s.value.end))
+            return
         if s.symbol != "=" or inner is not None:
             s, made = self.chosen(s), replace(s, target=self.named(s.target, self.fresh(s.target.text)))
             yield made
             s.subscripts = [*(s.subscripts or []), *[self.named(s.target, self.fresh("ij"[d])) for d in range(inner or 0)]]
             s.value = Call(made.target.text, list(s.subscripts), s.value.start, s.value.end)
         subscripts = list(s.subscripts or [])
-        step, span = Token("NAME", self.loop.step.text, s.target.start, s.target.end), (s.target.start, s.target.end)
+        step, span = self.here(s), (s.target.start, s.target.end)
         back = Op("add" if self.loop.down else "sub", [subscripts[place], Token("NUMBER", "1", *span)], *span)
         last = Call(s.target.text, [back if d == place else n for d, n in enumerate(subscripts)], *span)
         chosen = replace(s, value=Op("select", [self.ended(step), last, s.value], s.value.start, s.value.end))
@@ -199,6 +201,9 @@ class Ending:
         for made, compare in zip((s, chosen), compares, strict=True):
             guard = Clause("guard", None, [Op(compare, [step, first], *span)], *span)
             yield replace(made, clauses=[*s.clauses, guard])
+
+    def here(self, s: TensorAssign) -> Token:
+        return self.named(s.target, self.loop.step.text)
 
     def chosen(self, s: TensorAssign) -> TensorAssign:
         """The statement that takes what a reduction has made: an element for each on its left."""

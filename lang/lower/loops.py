@@ -248,9 +248,10 @@ class Loop:
         self.done = names.fresh("done")
         ending = Ending(self.s, self.done, names.fresh, self.context.source)
         for t in self.targets:
-            if t.at is None:
-                raise self.context.fault(f"a loop with 'until' adds at a constant number of steps from '{self.s.step.text}'",
-                                         t.statement.target, f"write {t.statement.target.text}({self.s.step.text}, ...) += ...")
+            name, adds = t.statement.target.text, t.statement.symbol == "+="
+            if t.at is None or (adds and not any(o.at == t.at and o.statement.symbol != "+=" for o in self.written(name))):
+                raise self.context.fault("a loop with until adds only to elements that the same step assigns", t.statement.target,
+                                         "write the sum as an element of its own: +=!, or = with the element of the step before")
             place, offset = t.at
             first = self.high + offset if self.s.down else self.low + (offset - 1)
             carried = t.statement.target.text in self.outer.env and (self.s.down or never_negative(first))

@@ -239,20 +239,22 @@ AS_IT_RUNS = [   # what sizes and values decide, and the error or the value of v
     ("input x(N)\nh(0) = 0\nfor t in 0:3 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", 3.5),
     ("input x(N)\nh(0) = 0\nfor t in 0:3 until h(t + 1) > 1 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", 1.5),
     ("input x(N)\nh(0) = 2\nfor t in 0:3 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", "k(1) = 3 is out of range"),
+    ("x(0) = 8\nfor k in 0:9 until x(k + 1) - x(k) > -2 { x(k + 1) = 0.5*x(k); x(k + 1) += 1 }\nv = x(9)", 3.5),
+    ("x(0) = 8\nfor k in 0:9 until x(k + 1) < 0 { x(k + 1) += 1 }\nv = x(9)", "adds only to elements that the same step assigns"),
     ("input x(N)\nint32 c(0) = 0\nfor t in 0:N { int32 c(t + 1) = c(t) + (x(t) > 2 ? 1 : 0) }\nv = x(c(N))", 3.5),
 ]
 
 
 @pytest.mark.parametrize(("source", "meant"), AS_IT_RUNS)
 def test_what_a_loop_reads_is_behind_and_there_for_the_values_given(source: str, meant: str | float) -> None:
-    f = adcli.compile(source)
-    given = {"x": [1.5, 2.5, 3.5], "m": 2}
-    at = {name: given[name] for name in f.inputs}
+    def run() -> dict[str, float]:
+        f, given = adcli.compile(source), {"x": [1.5, 2.5, 3.5], "m": 2}
+        return f({name: given[name] for name in f.inputs})
     if isinstance(meant, str):
         with pytest.raises(adcli.AdError, match=re.escape(meant)):
-            f(at)
+            run()
     else:
-        assert f(at)["v"] == meant
+        assert run()["v"] == meant
 
 
 REDUCED = [   # a reduction with guarded reads in a loop, and what it is without one
