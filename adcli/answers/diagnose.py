@@ -248,6 +248,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
 
 
 TIES = {**dict.fromkeys(("eigenvalues", "eigenvectors"), "{1} of {0}, where two eigenvalues are equal"),
+        **dict.fromkeys(("singular_values", "svd_u", "svd_v"), "{1} of {0}, where two singular values are equal or one is 0"),
         **dict.fromkeys(("sort", "sort_order"), "{1} of {0}, where two elements are equal")}
 """Descriptions of operations on matrices without a derivative; with the matrix and the operation."""
 

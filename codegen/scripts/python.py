@@ -201,6 +201,28 @@ def $qr_r(a):
         return np.full((a.shape[1], a.shape[1]), np.nan)
     r = np.linalg.qr(a)[1]
     return r * np.where(np.diagonal(r) < 0, -1.0, 1.0)[:, None]""",
+    "singular_values": """
+def $singular_values(a):
+    # from the greatest on
+    if not np.isfinite(a).all() or a.shape[0] < a.shape[1]:
+        return np.full(a.shape[1], np.nan)
+    return np.linalg.svd(a, compute_uv=False)""",
+    "svd_u": """
+def $svd_u(a):
+    # u with a = u @ diag(s) @ v.T, in the signs of v
+    if not np.isfinite(a).all() or a.shape[0] < a.shape[1] or not a.size:
+        return np.full(a.shape, np.nan)
+    u, _, x = np.linalg.svd(a, full_matrices=False)
+    first = np.argmax(np.abs(x) >= 0.5 * np.abs(x).max(axis=1, keepdims=True), axis=1)
+    return u * np.sign(x[np.arange(len(x)), first])""",
+    "svd_v": """
+def $svd_v(a):
+    # v with a = u @ diag(s) @ v.T, of each column the first large element positive
+    if not np.isfinite(a).all() or a.shape[0] < a.shape[1] or not a.size:
+        return np.full((a.shape[1], a.shape[1]), np.nan)
+    x = np.linalg.svd(a, full_matrices=False)[2]
+    first = np.argmax(np.abs(x) >= 0.5 * np.abs(x).max(axis=1, keepdims=True), axis=1)
+    return x.T * np.sign(x[np.arange(len(x)), first])""",
     "expm": """
 def $expm(a):
     # the exponential, by scaling, an approximant of degree 13, and squaring

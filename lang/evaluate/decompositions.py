@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,31 @@ def symmetric(m: np.ndarray) -> np.ndarray:
     return 0.5 * m + 0.5 * np.swapaxes(m, -1, -2)
 
 
+def signs(vectors: np.ndarray) -> np.ndarray:
+    """Of each column that of its first element of at least half of the greatest absolute value."""
+    size = np.abs(vectors)
+    if not vectors.shape[-2]:
+        return np.ones((*vectors.shape[:-2], 1, vectors.shape[-1]))
+    first = np.argmax(size >= 0.5 * size.max(axis=-2, keepdims=True), axis=-2)
+    return np.sign(np.take_along_axis(vectors, first[..., None, :], axis=-2))
+
+
 def eigenvectors(m: np.ndarray) -> np.ndarray:
     found = np.linalg.eigh(symmetric(m))[1]
-    size = np.abs(found)
-    first = np.argmax(size >= 0.5 * size.max(axis=-2, keepdims=True, initial=0), axis=-2) if m.shape[-1] else None
-    return found if first is None else found * np.sign(np.take_along_axis(found, first[:, None, :], axis=-2))
+    return found * signs(found)
+
+
+def singular(name: str, m: np.ndarray) -> np.ndarray:
+    """Singular values or vectors, of NaN where there are fewer rows than columns."""
+    rows, columns = m.shape[-2:]
+    if rows < columns:
+        given = {"singular_values": (columns,), "svd_u": (rows, columns), "svd_v": (columns, columns)}[name]
+        return np.full((len(m), *given), np.nan)
+    if name == "singular_values":
+        return np.linalg.svd(m, compute_uv=False)
+    u, _, v = np.linalg.svd(m, full_matrices=False)
+    v = np.swapaxes(v, -1, -2)
+    return (v if name == "svd_v" else u) * signs(v)
 
 
 def factors(m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,6 +102,7 @@ def exponential(a: np.ndarray) -> np.ndarray:
 
 STACKED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "eigenvalues": lambda m: np.linalg.eigvalsh(symmetric(m)), "eigenvectors": eigenvectors,
+    **{name: partial(singular, name) for name in ("singular_values", "svd_u", "svd_v")},
     "qr_q": lambda m: factors(m)[0], "qr_r": lambda m: factors(m)[1], "expm": exponentials}
 SORTED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sort": lambda x: np.sort(x, axis=-1), "sort_order": lambda x: np.argsort(x, axis=-1, kind="stable").astype(x.dtype)}
@@ -105,12 +126,14 @@ class Decomposition:
             return flat(self.exponential(rows))
         if name in ("qr_q", "qr_r"):
             return flat(self.factors(rows)[name == "qr_r"])
+        if name not in ("eigenvalues", "eigenvectors"):
+            return self.singular(name, rows)
         values, vectors = self.rotated(rows)
         order = self.order(values)
         if name == "eigenvalues":
             return [values[k] for k in order]
         columns = [self.signed([row[k] for row in vectors]) for k in order]
-        return flat([list(row) for row in zip(*columns, strict=True)])
+        return flat(transposed(columns))
 
     def order(self, x: list[Any]) -> list[int]:
         """The places of the elements in ascending order, those of NaN last."""
@@ -142,32 +165,76 @@ class Decomposition:
         """Eigenvalues and eigenvectors by sweeps of rotations, until one changes nothing in this arithmetic, and some more."""
         f, n, half = self.f, len(m), self.constant(0.5)
         a = [[f["add"](f["mul"](half, m[i][j]), f["mul"](half, m[j][i])) for j in range(n)] for i in range(n)]
-        v = [[self.one if i == j else self.zero for j in range(n)] for i in range(n)]
+        v = self.identity(n)
+        self.swept(n, lambda p, q: self.rotate(a, v, p, q))
+        return [a[k][k] for k in range(n)], v
+
+    def identity(self, n: int) -> Rows:
+        return [[self.one if i == j else self.zero for j in range(n)] for i in range(n)]
+
+    def swept(self, n: int, rotate: Callable[[int, int], bool]) -> None:
+        """Rotate all pairs until that moves none, and some times more."""
         left = SWEEPS
         while left:
-            moved = [self.rotate(a, v, p, q) for p in range(n) for q in range(p + 1, n)]
+            moved = [rotate(p, q) for p in range(n) for q in range(p + 1, n)]
             left = min(left - 1, left if any(moved) else MORE)
-        return [a[k][k] for k in range(n)], v
+
+    def singular(self, name: str, m: Rows) -> list[Any]:
+        """Singular values or vectors, by rotations of columns until they are orthogonal (Hestenes)."""
+        f, n = self.f, len(m[0]) if m else 0
+        columns, v = transposed(m), self.identity(n)
+
+        def rotate(p: int, q: int) -> bool:
+            below, above, both = [self.sum([f["mul"](x, y) for x, y in zip(columns[i], columns[j], strict=True)])
+                                  for i, j in ((p, p), (q, q), (p, q))]
+            turn = self.turn(f["add"](both, both), f["sub"](above, below), (below, above))
+            if turn is None:
+                return False
+            c, s, _, moved = turn
+            for rows in columns, v:
+                rows[p], rows[q] = transposed([self.turned(c, s, x, y) for x, y in zip(rows[p], rows[q], strict=True)])
+            return moved
+        self.swept(n, rotate)
+        length = [f["sqrt"](self.sum([f["mul"](x, x) for x in c])) for c in columns]
+        order = self.order(length)[::-1]
+        if name == "singular_values":
+            return [length[k] for k in order]
+        kept = []
+        for k in order:
+            signed = self.signed(v[k])
+            unit = [f["div"](x, length[k]) for x in columns[k]]
+            kept.append(signed if name == "svd_v" else unit if signed is v[k] else [f["neg"](x) for x in unit])
+        return flat(transposed(kept))
+
+    def turn(self, twice: Any, apart: Any, diagonal: tuple[Any, Any]) -> tuple[Any, Any, Any, bool] | None:
+        """Cosine, sine and tangent of the rotation that makes a symmetric matrix of two rows diagonal, and whether that is more
+        than rounding; from twice the element off its diagonal and the difference of those on it."""
+        f = self.f
+        if twice == 0 and apart == 0:
+            return None
+        moved = any(f["add"](f["abs"](d), f["abs"](twice)) != f["abs"](d) for d in diagonal)
+        root = f["sqrt"](f["add"](f["mul"](apart, apart), f["mul"](twice, twice)))
+        t = f["div"](twice, f["sub"](apart, root) if f["gt"](self.zero, apart) else f["add"](apart, root))
+        c = f["div"](self.one, f["sqrt"](f["add"](f["mul"](t, t), self.one)))
+        return c, f["mul"](t, c), t, moved
+
+    def turned(self, c: Any, s: Any, x: Any, y: Any) -> list[Any]:
+        f = self.f
+        return [f["sub"](f["mul"](c, x), f["mul"](s, y)), f["add"](f["mul"](s, x), f["mul"](c, y))]
 
     def rotate(self, a: Rows, v: Rows, p: int, q: int) -> bool:
         """Make the element p, q zero; False where it is already, but for rounding."""
         f = self.f
-        twice, apart = f["add"](a[p][q], a[p][q]), f["sub"](a[q][q], a[p][p])
-        if twice == 0 and apart == 0:
+        turn = self.turn(f["add"](a[p][q], a[p][q]), f["sub"](a[q][q], a[p][p]), (a[p][p], a[q][q]))
+        if turn is None:
             return False
-        moved = any(f["add"](f["abs"](a[k][k]), f["abs"](twice)) != f["abs"](a[k][k]) for k in (p, q))
-        root = f["sqrt"](f["add"](f["mul"](apart, apart), f["mul"](twice, twice)))
-        t = f["div"](twice, f["sub"](apart, root) if f["gt"](self.zero, apart) else f["add"](apart, root))
-        c = f["div"](self.one, f["sqrt"](f["add"](f["mul"](t, t), self.one)))
-        s, by = f["mul"](t, c), f["mul"](t, a[p][q])
+        c, s, t, moved = turn
+        by = f["mul"](t, a[p][q])
         a[p][p], a[q][q], a[p][q], a[q][p] = f["sub"](a[p][p], by), f["add"](a[q][q], by), self.zero, self.zero
-
-        def turned(x: Any, y: Any) -> tuple[Any, Any]:
-            return f["sub"](f["mul"](c, x), f["mul"](s, y)), f["add"](f["mul"](s, x), f["mul"](c, y))
         for k in range(len(a)):
-            v[k][p], v[k][q] = turned(v[k][p], v[k][q])
+            v[k][p], v[k][q] = self.turned(c, s, v[k][p], v[k][q])
             if k not in (p, q):
-                a[k][p], a[k][q] = turned(a[k][p], a[k][q])
+                a[k][p], a[k][q] = self.turned(c, s, a[k][p], a[k][q])
                 a[p][k], a[q][k] = a[k][p], a[k][q]
         return moved
 
@@ -186,14 +253,14 @@ class Decomposition:
             columns.append([f["div"](x, r[k][k]) for x in rest])
         if len(m) < count:
             columns, r = [[self.constant(math.nan)] * len(m)] * count, [[self.constant(math.nan)] * count] * count
-        return [list(row) for row in zip(*columns, strict=True)], r
+        return transposed(columns), r
 
     def exponential(self, m: Rows) -> Rows:
         """The series at a matrix that is halved until its elements are small, squared as often."""
         f, n, half, halvings = self.f, len(m), self.constant(0.5), 0
         while any(f["gt"](f["abs"](x), self.constant(SMALL / n)) for row in m for x in row):
             m, halvings = [[f["mul"](half, x) for x in row] for row in m], halvings + 1
-        term = found = [[self.one if i == j else self.zero for j in range(n)] for i in range(n)]
+        term = found = self.identity(n)
         for k in range(1, 10000):
             term = [[f["div"](x, self.constant(float(k))) for x in row] for row in self.product(term, m)]
             before, found = found, [[f["add"](x, y) for x, y in zip(a, b, strict=True)] for a, b in zip(found, term, strict=True)]
@@ -202,6 +269,10 @@ class Decomposition:
         for _ in range(halvings):
             found = self.product(found, found)
         return found
+
+
+def transposed(rows: Rows) -> Rows:
+    return [list(row) for row in zip(*rows, strict=True)]
 
 
 def flat(rows: Rows) -> list[Any]:

@@ -32,6 +32,9 @@ MATRIX_CALLS = {
     "eigenvectors": ("A", "eigenvectors of the symmetric part of a matrix, in the columns"),
     "qr_q": ("A", "Q with A = Q·R, its columns orthonormal, for at least as many rows as columns"),
     "qr_r": ("A", "R with A = Q·R, upper triangular, with a positive diagonal"),
+    "singular_values": ("A", "singular values of a matrix with at least as many rows as columns, from the greatest on"),
+    "svd_u": ("A", "left singular vectors of a matrix, in the columns"),
+    "svd_v": ("A", "right singular vectors of a matrix, in the columns"),
     "expm": ("A", "exponential of a matrix"),
     "sort": ("x", "elements of a vector, from the least on"),
     "sort_order": ("x", "places of the elements of a vector from the least on, as real numbers"),
@@ -53,6 +56,8 @@ TENSOR_CALLS = {
     "argsort": ("x", "places of the elements of a vector from the least on, whole numbers"),
     "eigh": ("A", "eigenvalues and eigenvectors of the symmetric part of a matrix: (w, V) = eigh(A)"),
     "qr": ("A", "factors of a matrix: (Q, R) = qr(A)"),
+    "svd": ("A", "singular values and vectors: (U, s, V) = svd(A), A = U·diag(s)·Vᵀ"),
+    "pinv": ("A", "pseudoinverse of a matrix of independent columns"),
     "lstsq": ("A, b", "x with the least norm of A·x - b, for a matrix of independent columns"),
 }
 """The functions of whole tensors that need no definition (`adcli.lang.lower.tensor_library`): arguments and a line for each."""

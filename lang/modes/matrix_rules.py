@@ -1,10 +1,10 @@
 """The two modes for operations on matrices: derivatives of them are operations on matrices, and comprehensions.
 
-After M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008), for
-Cholesky's factor I. Murray, Differentiation of the Cholesky decomposition (2016), for Q and R S. Walter and L. Lehmann,
-Algorithmic differentiation of linear algebra functions (2010), for exponentials R. Mathias, A chain rule for matrix functions
-(1996).
-With d for tangents, ' for adjoints and · for products of matrices, Φ what is on and below the diagonal with half of the diagonal:
+After M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008); for
+Cholesky's factor I. Murray, Differentiation of the Cholesky decomposition (2016); for Q and R S. Walter and L. Lehmann,
+Algorithmic differentiation of linear algebra functions (2010); for singular values J. Townsend, Differentiating the singular
+value decomposition (2016); for exponentials R. Mathias, A chain rule for matrix functions (1996). With d for tangents, ' for
+adjoints and · for products of matrices, Φ what is on and below the diagonal with half of the diagonal:
 
     x = solve(M, b)        dx = solve(M, db - dM·x)               b' = solve(Mᵀ, x'),  M' = -b'·xᵀ
     triangular             the same, with what is read of dM and M'
@@ -18,6 +18,11 @@ With d for tangents, ' for adjoints and · for products of matrices, Φ what is 
     Q, R                   C = Qᵀ·dM·R⁻¹, U = C and below its diagonal's transposed part added on what is above, dR = U·R,
                            dQ = dM·R⁻¹ - Q·U                      M' = (Q' + Q·S)·R⁻ᵀ, S symmetric, with R'·Rᵀ - Qᵀ·Q' on and
                                                                   above its diagonal
+    s = singular_values    ds(i) = Σ U(m,i)·dM(m,j)·V(j,i)        M' = U·diag(s')·Vᵀ
+    U, V                   dV = V·F(diag(s)·P + Pᵀ·diag(s)), dU = U·F(P·diag(s) + diag(s)·Pᵀ) + (1 - U·Uᵀ)·dM·V·diag(s)⁻¹
+                           with P = Uᵀ·dM·V and F(X)(i,j) = X(i,j)/(s(j)² - s(i)²), on the diagonal 0
+                           M' = U·diag(s)·(K + Kᵀ)·Vᵀ of V, with K = F(Vᵀ·V'), and of U, with K = F(Uᵀ·U'),
+                           M' = U·(K + Kᵀ)·diag(s)·Vᵀ + (1 - U·Uᵀ)·U'·diag(s)⁻¹·Vᵀ
     E = expm(M)            dE and M': above the diagonal in expm of [M, dM; 0, M] and of [Mᵀ, E'; 0, Mᵀ]
     v = sort(x)            dv(i) = dx(p(i))                       x'(p(i)) = v'(i), with p = sort_order(x), which has none
 
@@ -245,6 +250,58 @@ def _factors_adjoint(at: _Points, seed: Atom) -> Atom:
     return at.added(0, (m, i), [(divided, (*w, i, m))], lambda x: x)
 
 
+def _singular_values_tangent(at: _Points, d: Atom) -> Atom:
+    i, j, m, w = at.i, at.j, at.row, at.op.write
+    read = [(at.made_by("svd_u"), (*w, m, i)), (d, (*at.lead(0), m, j)), (at.made_by("svd_v"), (*w, j, i))]
+    return at.made((i,), read, lambda u, d, v: u * d * v, over=(m, j))
+
+
+def _singular_values_adjoint(at: _Points, seed: Atom) -> Atom:
+    j, k, m, w = at.j, at.k, at.row, at.op.write
+    read = [(at.made_by("svd_u"), (*w, m, k)), (seed, (*w, k)), (at.made_by("svd_v"), (*w, j, k))]
+    return at.added(0, (m, j), read, lambda u, s, v: u * s * v, over=(k,))
+
+
+def _singular_vectors_tangent(at: _Points, d: Atom) -> Atom:
+    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+    u, s, v = at.made_by("svd_u"), at.made_by("singular_values"), at.made_by("svd_v")
+    along = at.made((m, i), [(d, (*at.lead(0), m, j)), (v, (*w, j, i))], lambda d, v: d * v, over=(j,))
+    p = at.made((i, j), [(u, (*w, m, i)), (along, (*w, m, j))], lambda u, a: u * a, over=(m,))
+    left = at.op.name == "svd_u"
+    both = at.made((i, j), [(p, (*w, i, j)), (p, (*w, j, i)), (s, (*w, i)), (s, (*w, j))],
+                   (lambda x, y, si, sj: x * sj + si * y) if left else (lambda x, y, si, sj: si * x + y * sj))
+    inside = _over_square_gaps(at, s, both)
+    if not left:
+        return at.made((i, j), [(v, (*w, i, k)), (inside, (*w, k, j))], lambda v, x: v * x, over=(k,))
+    # U·(F - P·diag(s)⁻¹) + dM·V·diag(s)⁻¹
+    inside = at.made((i, j), [(inside, (*w, i, j)), (p, (*w, i, j)), (s, (*w, j))], lambda x, p, s: x - p / s)
+    moved = at.made((m, j), [(u, (*w, m, k)), (inside, (*w, k, j))], lambda u, x: u * x, over=(k,))
+    return at.made((m, j), [(moved, (*w, m, j)), (along, (*w, m, j)), (s, (*w, j))], lambda x, a, s: x + a / s)
+
+
+def _singular_vectors_adjoint(at: _Points, seed: Atom) -> Atom:
+    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+    u, s, v = at.made_by("svd_u"), at.made_by("singular_values"), at.made_by("svd_v")
+    left = at.op.name == "svd_u"
+    row = m if left else k
+    turned = at.made((i, j), [(at.e.outs[0], (*w, row, i)), (seed, (*w, row, j))], lambda x, s: x * s, over=(row,))
+    gaps = _over_square_gaps(at, s, turned)
+    read = [(gaps, (*w, i, j)), (gaps, (*w, j, i)), (turned, (*w, i, j)), (s, (*w, i)), (s, (*w, j))]
+    inside = at.made((i, j), read, (lambda x, y, t, si, sj: (x + y) * sj - t / sj) if left else
+                     (lambda x, y, t, si, sj: si * (x + y)))
+    half = at.made((m, j), [(u, (*w, m, k)), (inside, (*w, k, j))], lambda u, x: u * x, over=(k,))
+    if left:
+        half = at.made((m, j), [(half, (*w, m, j)), (seed, (*w, m, j)), (s, (*w, j))], lambda h, d, s: h + d / s)
+    return at.added(0, (m, i), [(half, (*w, m, j)), (v, (*w, i, j))], lambda h, v: h * v, over=(j,))
+
+
+def _over_square_gaps(at: _Points, s: Atom, x: Atom) -> Atom:
+    """The elements of a matrix divided by differences of squares of singular values; 0 on its diagonal."""
+    i, j, w = at.i, at.j, at.op.write
+    return at.made((i, j), [(x, (*w, i, j)), (s, (*w, j)), (s, (*w, i)), i - j],
+                   lambda x, to, own, n: select(n == 0, 0.0, x / select(n == 0, 1.0, (to - own) * (to + own))))
+
+
 def _exponential_tangent(at: _Points, d: Atom) -> Atom:
     made = at.block_exponential((at.e.args[at.op.sources[0].arg], at.lead(0)), (d, at.lead(0)), False)
     return at.made((at.i, at.j), [(made, (*at.op.write, at.i, at.j + matrix_extent(at.e)))], lambda x: x)
@@ -265,7 +322,9 @@ def _sorted_adjoint(at: _Points, seed: Atom) -> Atom:
 
 DECOMPOSED: dict[str, tuple[Callable[[_Points, Atom], Atom], Callable[[_Points, Atom], Atom]]] = {
     "eigenvalues": (_eigenvalues_tangent, _eigenvalues_adjoint), "eigenvectors": (_eigenvectors_tangent, _eigenvectors_adjoint),
-    "qr_q": (_factors_tangent, _factors_adjoint), "qr_r": (_factors_tangent, _factors_adjoint),
+    **dict.fromkeys(("qr_q", "qr_r"), (_factors_tangent, _factors_adjoint)),
+    "singular_values": (_singular_values_tangent, _singular_values_adjoint),
+    **dict.fromkeys(("svd_u", "svd_v"), (_singular_vectors_tangent, _singular_vectors_adjoint)),
     "expm": (_exponential_tangent, _exponential_adjoint), "sort": (_sorted_tangent, _sorted_adjoint)}
 """The tangent and the adjoint of operations that read nothing else."""
 

@@ -22,6 +22,8 @@ symmetric part of M, and x a vector:
                          absolute value is positive
     qr_q(M), qr_r(M)     Q and R with M = Q·R, Qᵀ·Q = 1, R upper triangular with a diagonal that is not negative; M has at least
                          as many rows as columns
+    singular_values(M)   s, the square roots of the eigenvalues of Mᵀ·M, descending; M has at least as many rows as columns
+    svd_u(M), svd_v(M)   U and V with M = U·diag(s)·Vᵀ, Uᵀ·U = Vᵀ·V = 1; V has the signs of eigenvectors
     expm(M)              the exponential 1 + M + M·M/2 + …
     sort(x)              the elements in ascending order, NaN behind all others
     sort_order(x)        p with x(p(i)) = sort(x)(i), real numbers that are whole; equal elements keep their order
@@ -43,11 +45,12 @@ from adcli.lang.ir.records import named_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 
 FORMS = {**dict.fromkeys(("solve", "solve_lower", "solve_upper", "cholesky", "inverse", "eigenvectors", "expm"), ("nn", "nn")),
-         **dict.fromkeys(("logdet", "det"), ("nn", "")), "eigenvalues": ("nn", "n"), "qr_q": ("mn", "mn"), "qr_r": ("mn", "nn"),
+         **dict.fromkeys(("logdet", "det"), ("nn", "")), "eigenvalues": ("nn", "n"), "singular_values": ("mn", "n"),
+         **dict.fromkeys(("qr_q", "svd_u"), ("mn", "mn")), **dict.fromkeys(("qr_r", "svd_v"), ("mn", "nn")),
          **dict.fromkeys(("sort", "sort_order"), ("n", "n")), "transpose": ("mn", "nm")}
 """The extents of the first operand and of the result; that of a solve has the dimensions of its right-hand side."""
 NUMBERS = frozenset(name for name, (_, made) in FORMS.items() if not made)
-FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "expm", "sort", "sort_order")
+FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "singular_values", "svd_u", "svd_v", "expm", "sort", "sort_order")
 """The operations that NumPy computes at every size."""
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""

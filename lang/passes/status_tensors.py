@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
-from adcli.lang.ir.affine import Index, affine
+from adcli.lang.ir.affine import Index, affine, least
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import TABLE, abs_, select
 from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_ties
@@ -150,8 +150,10 @@ def _added(x: Expr, y: Expr) -> Expr:
 
 # ---------------------------------------------------------------- what is met there
 
-MET = {"logdet": SINGULAR, "det": SINGULAR, "eigenvalues": KINK, "eigenvectors": SINGULAR, "sort": KINK, "sort_order": JUMP}
-"""Where operations on matrices have no derivative: at a determinant that is 0, at equal eigenvalues and elements."""
+MET = {"logdet": SINGULAR, "det": SINGULAR, "eigenvalues": KINK, "eigenvectors": SINGULAR, "sort": KINK, "sort_order": JUMP,
+       "singular_values": KINK, "svd_u": SINGULAR, "svd_v": SINGULAR}
+"""Where operations on matrices have no derivative: at a determinant that is 0, at equal eigenvalues, singular values (or one that
+is 0) and elements."""
 CLOSE = 1e-15
 """Distance of eigenvalues, relative to the greatest absolute value, that rounding may have made."""
 
@@ -174,17 +176,22 @@ def may_meet(e: Equation[MatrixOperation], use: Liveness, known: Activity) -> bo
 
 
 def equal_neighbours(b: Builder, e: Equation[MatrixOperation]) -> Expr:
-    """Whether two eigenvalues, or two elements of a vector, are equal."""
-    op, spectral = e.op, e.op.name.startswith("eigen")
-    values, n = made_by(b, e, "eigenvalues" if spectral else "sort"), operand_shape(e)[0]
-    i = Index("i")
-    ranges, here = (*op.ranges, Range(i, affine(0), n - 1)), (*op.write, affine(i))
-    read = [(values, (*op.write, affine(i) + 1)), (values, here), (values, (*op.write, affine(0))), (values, (*op.write, n - 1))]
+    """Whether two eigenvalues, singular values or elements of a vector are equal, or the least singular value is 0."""
+    op, name = e.op, e.op.name
+    kind = "sort" if name.startswith("sort") else "eigenvalues" if name.startswith("eigen") else "singular_values"
+    values, n = made_by(b, e, kind), operand_shape(e)[-1]
+    i, last, zero = Index("i"), n - (0 if kind == "singular_values" else 1), affine(0)
+    next_one = least(affine(i) + 1, n - 1) if kind == "singular_values" else affine(i) + 1
+    read = [(values, (*op.write, x)) for x in (affine(i), next_one, zero, n - 1)]
 
-    def equal(above: Expr, below: Expr, least: Expr, most: Expr) -> Expr:
-        return above - below <= CLOSE * (abs_(least) + abs_(most)) if spectral else above == below
-    found = Comprehension(ranges=ranges, guards=op.guards, reduction="max")
-    return computed(b, found, lambda *x: select(equal(*x), 1, 0), read, e.args) > 0
+    def equal(x: Expr, y: Expr, first: Expr, end: Expr, *rest: Expr) -> Expr:
+        if kind == "sort":
+            return x == y
+        close = CLOSE * (abs_(first) + abs_(end))
+        return abs_(x - y) <= close if kind == "eigenvalues" else select(rest[0] == 0, x, x - y) <= close
+    found = Comprehension(ranges=(*op.ranges, Range(i, zero, last)), guards=op.guards, reduction="max")
+    more = [n - 1 - affine(i)] if kind == "singular_values" else []
+    return computed(b, found, lambda *x: select(equal(*x), 1, 0), [*read, *more], e.args) > 0
 
 
 def any_element(b: Builder, tensor: Atom, met: Callable[[Expr], Expr]) -> Expr:

@@ -48,7 +48,8 @@ SYNONYMS = {
 OF_MATRICES = {"linsolve": "solve"}
 """The same for functions of matrices."""
 OF_A_MATRIX = {"inv": "inverse", "t": "transpose", "determinant": "det",
-               **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"), **dict.fromkeys(("matrix_exp", "matrixexp"), "expm")}
+               **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"),
+               **dict.fromkeys(("svdvals", "svd_vals"), "singular_values"), **dict.fromkeys(("matrix_exp", "matrixexp"), "expm")}
 """The same where an argument is a tensor."""
 
 
@@ -77,7 +78,6 @@ def defined(text: str) -> dict[tuple[str, int], list[Definition]]:
 EXPRESSIONS_OF_TENSORS = defined("""
     slogdet(A) = logdet(A) | for a positive determinant
     eig(A) = eigenvalues(A) | of a symmetric matrix ; eigenvectors(A) | of one
-    pinv(A) = inverse(A) | of a regular matrix
     chol(A) = cholesky(A) | lower triangular ; transpose(cholesky(A)) | upper
     solve_triangular trsv(A, b) = solve_lower(A, b) | lower triangular ; solve_upper(A, b) | upper
     norm(x) = sqrt(sum(x**2))

@@ -797,6 +797,51 @@ def greedy_policy(Q, move, gain, s0, T):
         total += gain[a] * (s ** 2).sum()
         s = jnp.tanh(s + move[a])
     return total
+# ---------------------------------------------------------------- matrices
+
+@model(x=normal(7, 4))
+def robust_components(x):
+    r = x - x.mean(0)
+    v = jnp.linalg.eigh(r.T @ r / len(x))[1][:, -2:]
+    return (jnp.sqrt(1 + (r - r @ v @ v.T) ** 2) - 1).sum()
+
+
+def positive_definite(*shape: int) -> Drawn:
+    def drawn(r: np.random.Generator) -> Any:
+        a = np.round(r.normal(size=shape), 2)
+        return a @ np.swapaxes(a, -1, -2) + 0.5 * np.eye(shape[-1])
+    return Drawn(drawn)
+
+
+@model(S=positive_definite(4, 3, 3), G=normal(3, 3))
+def log_euclidean_mean(S, G):
+    w, v = jnp.linalg.eigh(S)
+    mean = jnp.einsum("tik,tk,tjk->ij", v, jnp.log(w), v) / len(S)
+    return ((jax.scipy.linalg.expm(mean) - G) ** 2).sum()
+
+
+@model(q=normal(3, 3), time=data(between(0.2, 2, 4)), count=data(Drawn(lambda r: r.integers(0, 9, (4, 3, 3)).astype(float))))
+def rate_matrix(q, time, count):
+    rates = jnp.exp(q) * (1 - jnp.eye(3))
+    rates = rates - jnp.diag(rates.sum(1))
+    p = jnp.stack([jax.scipy.linalg.expm(t * rates) for t in time])
+    return -(count * jnp.log(p)).sum()
+
+
+@model(a=fixed([0.3, 1.5])._replace(varies=True), t=fixed([0.0, 0.5, 1.0, 1.5, 2.5, 4.0, 6.0]), y=data(normal(7)))
+def variable_projection(a, t, y):
+    basis = jnp.exp(-a * t[:, None])
+    return ((basis @ jnp.linalg.lstsq(basis, y)[0] - y) ** 2).sum()
+
+
+@model(x=normal(6), y=normal(6))
+def wasserstein(x, y):
+    return ((jnp.sort(x) - jnp.sort(y)) ** 2).mean()
+
+
+@model(W=normal(4, 3), b=normal(4), v=normal(4), x=data(normal(5, 3)), y=data(normal(5)))
+def spectral_penalty(W, b, v, x, y):
+    return 0.1 * jnp.linalg.norm(W, 2) ** 2 + ((jnp.tanh(x @ W.T + b) @ v - y) ** 2).mean()
 
 
 # ---------------------------------------------------------------- numbers

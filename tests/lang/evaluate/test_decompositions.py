@@ -14,13 +14,13 @@ import adcli
 GRADED = [[1.0, 1e-8, 3e-12], [1e-8, 2e-9, 1e-14], [3e-12, 1e-14, 5e-18]]
 NEAR = [[2.0, 1e-9, 0.0], [1e-9, 2.0 + 1e-8, 1e-9], [0.0, 1e-9, 3.0]]
 PLAIN = [[1.0, 2.0, -0.5], [0.25, 3.0, 1.0], [2.0, 0.0, -1.25]]
-CALLS = {**dict.fromkeys(("eigenvalues", "eigenvectors", "qr_q", "qr_r", "expm", "det"), "A"),
-         **dict.fromkeys(("sort", "sort_order"), "x")}
-DECLARED = {"q": "A(M, N)", "s": "x(N)"}
+TALL, SQUARE = ("qr_q", "qr_r", "singular_values", "svd_u", "svd_v"), ("eigenvalues", "eigenvectors", "expm", "det")
+DECLARED = {**dict.fromkeys(TALL, "A(M, N)"), **dict.fromkeys(SQUARE, "A(N, N)"), **dict.fromkeys(("sort", "sort_order"), "x(N)")}
+CALLS = {name: declared[0] for name, declared in DECLARED.items()}
 
 
 def program(name: str) -> str:
-    return f"input {DECLARED.get(name[0], 'A(N, N)')}\nr = {name}({CALLS[name]})"
+    return f"input {DECLARED[name]}\nr = {name}({CALLS[name]})"
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -29,7 +29,7 @@ def test_doubles_are_those_of_fifty_digits(name: str, m: Any) -> None:
     given = m if CALLS[name] == "A" else [m[0][0], m[1][1], m[2][2]]
     found = adcli.compile(program(name))(**{CALLS[name]: given})["r"]
     precise = evaluate(parse(program(name)), {CALLS[name]: np.array(given)}, precise_arithmetic(50))["r"]
-    tolerance = 1e-6 if name == "eigenvectors" and m is NEAR else 1e-13
+    tolerance = 1e-6 if name in ("eigenvectors", "svd_u", "svd_v") and m is NEAR else 1e-13
     np.testing.assert_allclose(found, np.array(precise, float), atol=tolerance * np.max(np.abs(found)))
 
 

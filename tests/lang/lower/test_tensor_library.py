@@ -27,6 +27,7 @@ OF = {
     "logsumexp": (("x", "B"), lambda x: np.log(np.exp(x).sum())), "softmax": (("x",), lambda x: np.exp(x) / np.exp(x).sum()),
     "argsort": (("x",), np.argsort), "lstsq": (("Y, z",), lambda a, b: np.linalg.lstsq(a, b)[0]),
     "eigh": ((), None), "qr": ((), None),
+    "svd": ((), None), "pinv": (("Y",), np.linalg.pinv),
 }
 CALLS = {f"{name}({args})": function for name, (choices, function) in OF.items() for args in choices}
 NEW = "for t in 0:T { r(t) = norm(Y(t) - x)*dot(Y(t), softmax(y)); h(t) = mean(Y(t)) + var(Y(t)*r(t)) + logsumexp(Y(t)) }"
@@ -48,14 +49,16 @@ def test_a_call_has_the_value_of_numpy(call: str) -> None:
     declared = ", ".join(f"{n}({shapes.get(n, 'N')})" for n in names)
     found = adcli.compile(f"input {declared}\nv = {call}")(**{n: AT[n] for n in names})
     wanted = CALLS[call](*(np.array(AT[n]) for n in names))
-    np.testing.assert_allclose(found["v"], wanted, rtol=1e-13 if "lstsq" in call else 4e-15)
+    np.testing.assert_allclose(found["v"], wanted, rtol=1e-13 if "Y" in call else 4e-15)
 
 
 def test_factors_are_called_together():
-    found = adcli.compile("input A(N, N), Y(T, N); (w, V) = eigh(A); (O, R) = qr(Y)\noutput w, V, O, R")(A=AT["A"], Y=AT["Y"])
+    text = "input A(N, N), Y(T, N); (w, V) = eigh(A); (O, R) = qr(Y); (L, s, U) = svd(Y); output w, V, O, R, L, s, U"
+    found = adcli.compile(text)(A=AT["A"], Y=AT["Y"])
     symmetric = (np.array(AT["A"]) + np.array(AT["A"]).T) / 2
     np.testing.assert_allclose(symmetric @ found["V"], found["V"] * found["w"], atol=1e-14)
     np.testing.assert_allclose(found["O"] @ found["R"], AT["Y"], atol=1e-14)
+    np.testing.assert_allclose(found["L"] * found["s"] @ found["U"].T, AT["Y"], atol=1e-14)
     np.testing.assert_allclose(found["O"].T @ found["O"], np.eye(3), atol=1e-14)
     assert (np.diagonal(found["R"]) > 0).all() and (np.diff(found["w"]) > 0).all()
 
@@ -92,7 +95,7 @@ output v"""
     "v = norm(x) + norm(A)*trace(A); K = kron(B, A)", "v = cumsum(x*y); w = cumprod(y)", "v = mean(A) + var(x); w = softmax(x)",
     "v = logsumexp(A) + dot(x, y)",
     "(w, V) = eigh(A); v +=! w(i)*V(0, i)", "c = lstsq(Y, z); E = expm(A)",
-    "s(t) = sort(Y(t)); k = argsort(x); d(i) = x(k(i))*i; e = det(A)", "(O, R) = qr(Y)",
+    "s(t) = sort(Y(t)); k = argsort(x); d(i) = x(k(i))*i; e = det(A)", "(O, R) = qr(Y); H = pinv(Y)", "(U, s, V) = svd(Y)",
     "s(t) = norm(Y(t) - x); c(t) = cumprod(Y(t))", NEW,
     "def f(float(N) z) -> (v) { v = norm(z)*mean(z) }\nw(t) = f(Y(t))"])
 @pytest.mark.whole

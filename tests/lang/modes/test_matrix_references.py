@@ -13,7 +13,8 @@ from multiple_precision import mpmath_arithmetic
 
 PROGRAMS = ["solve(A, b)", "solve(A, B)", "solve(transpose(A), b)", "solve_lower(A, b)", "solve_upper(A, B)",
             "solve_lower(transpose(A), B)", "cholesky(P)", "logdet(P)", "inverse(A)", "det(A)", "eigenvalues(A)",
-            "eigenvectors(P)", "qr_q(T)", "qr_r(T)", "expm(E)", "sort(b)", "lstsq(T, y)"]
+            "eigenvectors(P)", "qr_q(T)", "qr_r(T)", "expm(E)", "sort(b)", "lstsq(T, y)",
+            "singular_values(T)", "svd_u(T)", "svd_v(T)", "pinv(T)"]
 
 
 def hilbert(n: int) -> np.ndarray:
@@ -36,6 +37,10 @@ def peers(jax):
             "eigenvalues(A)": lambda at: np_.linalg.eigvalsh((at["A"] + at["A"].T) / 2),
             "eigenvectors(P)": lambda at: np_.linalg.eigh(at["P"])[1],
             "qr_q(T)": lambda at: np_.linalg.qr(at["T"])[0], "qr_r(T)": lambda at: np_.linalg.qr(at["T"])[1],
+            "singular_values(T)": lambda at: np_.linalg.svd(at["T"], compute_uv=False),
+            "pinv(T)": lambda at: np_.linalg.pinv(at["T"]),
+            "svd_u(T)": lambda at: np_.linalg.svd(at["T"], full_matrices=False)[0],
+            "svd_v(T)": lambda at: np_.linalg.svd(at["T"], full_matrices=False)[2],
             "expm(E)": lambda at: jax.scipy.linalg.expm(at["E"]), "sort(b)": lambda at: np_.sort(at["b"]),
             "lstsq(T, y)": lambda at: np_.linalg.lstsq(at["T"], at["y"])[0]}
 
@@ -53,9 +58,9 @@ def test_gradients_and_hessian_vector_products_are_those_of_jax(call):
                 "E": "E(N, N)"}
     at = {x: points[x] for x in points if x in call.partition("(")[2]}
     along = {x: draw.normal(size=v.shape) for x, v in at.items()}
-    made = FORMS.get(call.partition("(")[0], ("", "n"))[1]
+    made = FORMS.get(call.partition("(")[0], ("", "nn" if "pinv" in call else "n"))[1]
     rank = 1 if call.endswith("b)") else len(made)
-    power = 4 if call.startswith(("eigenvectors", "qr")) else 2   # whatever signs columns have
+    power = 4 if call.startswith(("eigenvectors", "qr", "svd")) else 2   # whatever signs columns have
     square = [f"v = x**{power}", f"v +=! x(i)**{power}", f"v +=! x(i, j)**{power}"][rank]
     program = parse(f"input {', '.join(declared[x] for x in at)}\nx = {call}\n{square}\noutput v")
     reverse = simplify(vjp(duplicate(program), [*at]))
