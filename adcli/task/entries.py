@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,13 +37,17 @@ MOST_ELEMENTS = 1 << 25
 @dataclass(frozen=True, eq=False)
 class EntryPlaces:
     """Rows and columns of the entries of a matrix of this shape, row by row, of a Hessian in the lower triangle. `source` says
-    how their numbers are found; where statements make them, a sparse matrix that adds them up."""
+    how their numbers are found; where statements make them, a sparse matrix that adds up their elements and, behind these, the
+    products of the elements `left` and `right`, with factors that are there before up to each of the `ends`."""
 
     shape: tuple[int, int]
     i: np.ndarray
     j: np.ndarray
     source: Any
     symmetric: bool = False
+    left: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    right: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @cached_property
     def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -111,7 +115,10 @@ class StatementEntries:
             return None
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
-        i, j, entry = made.every_place(point)
+        try:
+            i, j, entry, *factors = made.every_place(point)
+        except NoStatements:
+            return None
         if self.kind == "hessian":
             lower = np.flatnonzero(i >= j)
             i, j, entry = i[lower], j[lower], entry[lower]
@@ -119,7 +126,7 @@ class StatementEntries:
         order = np.argsort(slot, kind="stable")
         starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
         return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums(starts, entry[order].astype(np.int32)),
-                           self.kind == "hessian")
+                           self.kind == "hessian", *(f.astype(np.int32) for f in factors))
 
     def numbers(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = ()) -> np.ndarray:
         """The numbers of the entries at a point, where outputs have these weights."""
@@ -128,13 +135,15 @@ class StatementEntries:
             return np.zeros(0)
         found = self.code({**point, **dict(zip(self.head.weights, weights, strict=True))})
         every = np.concatenate([np.ravel(found[name]) for name in self.head.blocks])
+        for start, end in pairwise([0, *places.ends.tolist()]):
+            every = np.concatenate([every, every[places.left[start:end]] * every[places.right[start:end]]])
         return np.asarray(places.source @ every[:places.source.shape[1]])
 
 
 def entry_program(program: Program, kind: MatrixKind, names: Sequence[str]) -> EntryProgram | None:
     """The programs of entries; None where statements do not make them."""
     try:
-        return (jacobian_entries if kind == "jacobian" else hessian_entries)(program, names)
+        return (jacobian_entries if kind == "jacobian" else hessian_entries)(program, names, staged=True)
     except NoStatements:
         return None
 
@@ -151,18 +160,19 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     if kind == "hessian":
         one_output(program, None)
     try:
-        made = (jacobian_entries if kind == "jacobian" else hessian_entries)(program, wrt)
+        made = (jacobian_entries if kind == "jacobian" else hessian_entries)(program, wrt, staged=True)
+        if too_many(made, program, at):
+            return by_edges_or_full(program, at, kind, wrt, "statements have many points")
+        i, j, _, left, *_ = made.every_place(at)
     except NoStatements as error:
         return by_edges_or_full(program, at, kind, wrt, error.reason)
-    if too_many(made, program, at):
-        return by_edges_or_full(program, at, kind, wrt, "statements have many points")
-    i, j, _ = made.every_place(at)
     if kind == "hessian":
         i, j = np.concatenate([i, j]), np.concatenate([j, i])
     rows, columns = rows_and_columns(program, at, kind, wrt)
     row, column = np.divmod(np.unique(i * max(len(columns), 1) + j), max(len(columns), 1))
     ends, listed = np.searchsorted(row, np.arange(len(rows) + 1)).tolist(), column.tolist()
-    return ElementMatrix(kind, rows, columns, tuple([tuple(listed[a:b]) for a, b in pairwise(ends)]))
+    found = ElementMatrix(kind, rows, columns, tuple([tuple(listed[a:b]) for a, b in pairwise(ends)]))
+    return found._replace(pattern_from=f"{found.pattern_from}, with {len(left):,} products") if len(left) else found
 
 
 def by_edges_or_full(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], reason: str) -> ElementMatrix:
@@ -193,7 +203,7 @@ def sums(starts: np.ndarray, entry: np.ndarray) -> Any:
 
 def packed(head: EntryHead, places: EntryPlaces) -> bytes:
     """Places as an entry of the cache: a line of JSON, then the arrays."""
-    arrays = places.i, places.j, places.source.indptr, places.source.indices
+    arrays = places.i, places.j, places.source.indptr, places.source.indices, places.left, places.right, places.ends
     line = json.dumps([*head, places.shape, [(a.dtype.str, len(a)) for a in arrays]])
     return b"\n".join([line.encode(), b"".join([a.tobytes() for a in arrays])])
 
@@ -205,6 +215,6 @@ def unpacked(data: bytes, kind: MatrixKind) -> tuple[EntryHead, EntryPlaces]:
     for code, count in kinds:
         arrays.append(np.frombuffer(rest, code, count, at))
         at += arrays[-1].nbytes
-    i, j, starts, entry = arrays
+    i, j, starts, entry, *factors = arrays
     return (EntryHead(tuple(blocks), tuple(weights)),
-            EntryPlaces((shape[0], shape[1]), i, j, sums(starts, entry), kind == "hessian"))
+            EntryPlaces((shape[0], shape[1]), i, j, sums(starts, entry), kind == "hessian", *factors))

@@ -90,7 +90,7 @@ class FixedSizes:
         for p in (p for p in self.varying.params if p.var in read):
             raise AdError(f"subscripts are computed from '{p.name}', and with --abi casadi patterns are constants",
                           help=f"{'declare it as a param, and ' if p.active else ''}give it a value: ⟦--at {p.name}=…⟧")
-        return made, made.every_place(self.point)
+        return made, made.every_place(self.point)[:3]
 
 
 @dataclass(slots=True)

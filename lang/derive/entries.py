@@ -6,6 +6,10 @@ are the entries, at rows and columns that the subscripts say before any number i
 indices make a coefficient zero. Entries at one place add up. Statements
 over equal boxes are computed together, and what several of their entries take is a tensor of its own. Of two blocks of a Hessian
 that are each other's transpose one is computed.
+
+A sum that is read again at places that indices do not say, as of the flows into a bus whose balance is squared, is a stage: rows
+depend on its elements, these on the inputs, and entries are products of entries of both. Which there are is known from the whole
+numbers of a point, so these are matrices at a point, and no programs.
 """
 from __future__ import annotations
 
@@ -52,6 +56,8 @@ KEPT = 4
 """Operations from which on a value that several others take is computed once, into a tensor."""
 GATHERED = 3
 """Operations that a read through whole numbers counts for."""
+MOST_PRODUCTS = 1 << 23
+"""Products of entries, of which there are the square of an element's entries."""
 DRAWN = 12 * ((0.1, 0.9), (-0.9, 0.9), (-9.0, 9.0))
 """Intervals from which the points are drawn at which coefficients are compared: in the domain of every function, and of both
 signs."""
@@ -59,12 +65,15 @@ signs."""
 
 class EntryBlock(NamedTuple):
     """Entries of which each point of a box has one: the results of `values` and of `places` that they and their places are.
-    Of a `mirrored` one the transpose is meant, too. A row, and a column, of -1 are those of no entry."""
+    Of a `mirrored` one the transpose is meant, too. A row, and a column, of -1 are those of no entry. Rows, or columns, may be
+    elements of a stage, here its number: entries of the matrix are products, summed over these elements."""
 
     value: str
     row: str
     column: str
     mirrored: bool
+    row_of: int | None = None
+    column_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,38 +85,85 @@ class EntryProgram:
     blocks: tuple[EntryBlock, ...]
     weights: tuple[str, ...]
 
-    def every_place(self, point: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Row, column and number of every entry at a point, of Hessians in both triangles; numbers count the elements of all
-        blocks."""
-        found, parts, first = evaluate(self.places, point, numpy_arithmetic()), [(np.zeros(0, np.int64),) * 3], 0
+    def every_place(self, point: Mapping[str, Any]) -> EveryPlace:
+        """All entries at a point. NoStatements where there are too many products."""
+        found, first = evaluate(self.places, point, numpy_arithmetic()), 0
+        parts: dict[tuple[int | None, int | None], list[tuple[np.ndarray, ...]]] = {(None, None): [(np.zeros(0, np.int64),) * 3]}
         for b in self.blocks:
             i, j = (np.ravel(found[name]).astype(np.int64) for name in (b.row, b.column))
             there = np.flatnonzero(i >= 0)
-            parts.append((i[there], j[there], first + there))
+            here = parts.setdefault((b.row_of, b.column_of), [])
+            here.append((i[there], j[there], first + there))
             if b.mirrored:
-                parts.append((j[there], i[there], first + there))
+                here.append((j[there], i[there], first + there))
             first += len(i)
-        i, j, entry = map(np.concatenate, zip(*parts, strict=True))
-        return i, j, entry
+        of = {key: joined(p) for key, p in parts.items()}
+        factors, done = [(np.zeros(0, np.int64),) * 2], dict[int | None, Places]()
+        for row in (*range(max((s for _, s in of if s is not None), default=-1), -1, -1), None):   # a stage reads later ones only
+            every = [of[row, None]] if (row, None) in of else []
+            for stage in [s for r, s in of if r == row and s in done and s is not None]:
+                i, j, left, right = products(of[row, stage], done[stage])
+                every.append((i, j, first + np.arange(len(i))))
+                factors.append((left, right))
+                first += len(i)
+            done[row] = joined(every)
+        (i, j, number), (left, right) = done[None], joined(factors)
+        return EveryPlace(i, j, number, left, right, np.cumsum([len(f) for f, _ in factors[1:]], dtype=np.int64))
+
+
+Places = tuple[np.ndarray, ...]
+"""Row, column and number of each entry."""
+
+
+def joined(parts: Sequence[Places]) -> Places:
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+
+class EveryPlace(NamedTuple):
+    """Row, column and number of every entry, of Hessians in both triangles. Numbers count the elements of all blocks and then the
+    products, which are those of the elements `left` and `right`; products up to each of `ends` have factors that are among the
+    elements and products before."""
+
+    i: np.ndarray
+    j: np.ndarray
+    entry: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    ends: np.ndarray
+
+
+def products(of_rows: Places, of_columns: Places) -> tuple[np.ndarray, ...]:
+    """Row, column and both factors of every product of entries that meet at one element: a column of one, a row of the other."""
+    (i, s, left), (t, j, right) = of_rows, of_columns
+    order = np.argsort(t, kind="stable")
+    low, high = (np.searchsorted(t[order], s, side) for side in ("left", "right"))
+    count = high - low
+    if count.sum() > MOST_PRODUCTS:
+        raise NoStatements(f"there are {count.sum():,} products of entries")
+    one = np.repeat(np.arange(len(s)), count)
+    other = order[np.arange(len(one)) + np.repeat(low - (np.cumsum(count) - count), count)]
+    return i[one], j[other], left[one], right[other]
 
 
 @paused()
-def jacobian_entries(program: Program, wrt: Sequence[str]) -> EntryProgram:
-    """The Jacobian of all outputs by the elements of the inputs `wrt`. NoStatements where it is none of sums over boxes."""
+def jacobian_entries(program: Program, wrt: Sequence[str], staged: bool = False) -> EntryProgram:
+    """The Jacobian of all outputs by the elements of the inputs `wrt`, with products where it is `staged`. NoStatements where it
+    is none of sums over boxes."""
     outputs = [r.name for r in program.results]
     swept = simplify(jvp(simplify(program), wrt, outputs))
-    return entries(swept, program, wrt, outputs, False)
+    return entries(swept, program, wrt, outputs, False, staged)
 
 
 @paused()
-def hessian_entries(program: Program, wrt: Sequence[str]) -> EntryProgram:
-    """The Hessian of the sum of all outputs, each times one of the `weights`."""
+def hessian_entries(program: Program, wrt: Sequence[str], staged: bool = False) -> EntryProgram:
+    """The Hessian of the sum of all outputs, each times one of the `weights`, with products where it is `staged`."""
     reverse = simplify(vjp(duplicate(program), wrt, [r.name for r in program.results]))
     adjoints = [r.name for r in reverse.results[len(program.results):]]
-    return entries(simplify(jvp(reverse, wrt, adjoints)), program, wrt, wrt, True)
+    return entries(simplify(jvp(reverse, wrt, adjoints)), program, wrt, wrt, True, staged)
 
 
-def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence[str], symmetric: bool) -> EntryProgram:
+def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence[str], symmetric: bool,
+            staged: bool = False) -> EntryProgram:
     """The entries of a program that is linear in the tangents of `wrt`: rows are its last results, those of `rows` in the order
     of the program."""
     given = {p.name for p in program.params}
@@ -117,14 +173,19 @@ def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence
     results = in_order(swept.results[len(swept.results) - len(rows):], program, rows)
     columns = [tangents[name].var for name in wrt]
     of = [Var(r.name, shape=shape_of(r.atom)) for r in results]
-    statements, passive = linear_statements(swept, [p.name for p in tangents.values()], of, [r.atom for r in results])
-    first_row, first_column = offsets(of), offsets(columns)
+    stages = list[Var]()
+    statements, passive = linear_statements(swept, [p.name for p in tangents.values()], of, [r.atom for r in results],
+                                            stages if staged else None)
+    number: dict[Atom, int] = {v: k for k, v in enumerate(stages)}
+    own_places = dict.fromkeys(number, affine(0))
+    first_row, first_column = offsets(of) | own_places, offsets(columns) | own_places
     of_row: dict[Atom, Atom] = dict(zip(of, columns, strict=True)) if symmetric else {}
     names, values, places, blocks = Names.of(swept), Emitter(passive), Emitter(passive), list[EntryBlock]()
     for group in groups(statements):
         merged, found = together(group)
         for made in kept_apart(merged, one_triangle(merged, found, of_row) if symmetric else found, values):
-            block = EntryBlock(names.fresh("value"), names.fresh("row"), names.fresh("column"), made.mirrored)
+            block = EntryBlock(names.fresh("value"), names.fresh("row"), names.fresh("column"), made.mirrored,
+                               number.get(made.row.atom), number.get(made.column.atom))
             box = made.box(merged)
             values.result(block.value, values.sum(merged, box, made))
             for name, at, first in ((block.row, made.row, first_row), (block.column, made.column, first_column)):
@@ -292,8 +353,8 @@ def one_triangle(merged: Statement, found: Sequence[BoxEntry], of_row: dict[Atom
     """The entries of a symmetric matrix without those that are others transposed, where both are the same function of what the
     body reads: as numbers that are drawn show."""
     def key(x: BoxEntry) -> tuple[ElementAt, ElementAt]:
-        return ElementAt(of_row[x.row.atom], x.row.subscripts), x.column
-    by, kept = {key(x): x for x in found}, list[BoxEntry]()
+        return ElementAt(of_row.get(x.row.atom, x.row.atom), x.row.subscripts), x.column
+    by, kept = {key(x): x for x in found if x.row.atom in of_row}, list[BoxEntry]()
     equal = same_values(merged, [(x, other) for x in found if (other := by.get(key(x)[::-1])) is not None and other is not x])
     for x in found:
         other = by.get(key(x)[::-1])

@@ -230,9 +230,13 @@ def element(s: Subscript, e: Equation) -> Source:
 # ---------------------------------------------------------------- one statement into another
 
 def linear_statements(program: Program, wrt: Sequence[str], rows: Sequence[Var], of: Sequence[Atom],
-                      ) -> tuple[list[Statement], list[Equation]]:
+                      stages: list[Var] | None = None) -> tuple[list[Statement], list[Equation]]:
     """The values `of` as sums of elements of the inputs in `wrt`, in which they are linear, called `rows`; and equations of what
-    no input in `wrt` goes into. NoStatements where there are none."""
+    no input in `wrt` goes into. NoStatements where there are none.
+
+    A value that is a sum and read at places that indices do not say goes into `stages`, if given: reads of it stay, and it has
+    statements as the rows have.
+    """
     active = active_values(program, wrt)
     passive, whole = Builder(), StatementSet()
     passive.equations = [e for e in program.equations if active.isdisjoint(e.outs)]
@@ -249,8 +253,11 @@ def linear_statements(program: Program, wrt: Sequence[str], rows: Sequence[Var],
             kept = cleared(passive, e, filled(passive, form.out.shape, 1.0)) if form.assigned else None
             for s in read:
                 whole.remove(s)
-                for each in resolved(s, form, kept):
+                for each in resolved(s, form, kept, stages is not None):
                     whole.enter(each)
+            if stages is not None and any(at.atom is form.out for s in whole for at in s.terms):
+                whole.enter(form)
+                stages.append(form.out)
     return [s for s in whole if s.terms], passive.equations
 
 
@@ -320,9 +327,9 @@ def numbered(s: Statement) -> dict[Index, Affine]:
     return {r.index: affine(f" {k}") for k, r in enumerate(s.ranges)}
 
 
-def resolved(s: Statement, form: Statement, kept: Atom | None) -> list[Statement]:
+def resolved(s: Statement, form: Statement, kept: Atom | None, staged: bool = False) -> list[Statement]:
     """A statement without reads of what another one makes, as one or several; `kept` is 1 where that leaves elements as they
-    were, else 0."""
+    were, else 0. Where it is `staged`, reads stay that cannot be resolved."""
     found = [s]
     for at in [at for at in s.terms if at.atom is form.out]:
         coefficient = s.terms.pop(at)
@@ -331,6 +338,9 @@ def resolved(s: Statement, form: Statement, kept: Atom | None) -> list[Statement
             s.add(ElementAt(form.start, at.subscripts if form.start.shape else ()), factor)
         if form.terms:
             composed = next((c for c in (made(s, at, coefficient, form) for made in (by_inner, by_outer)) if c is not None), None)
+            if composed is None and staged and form.start is None:
+                s.terms[at] = coefficient
+                continue
             if composed is None:
                 raise NoStatements("a sum is read at places that indices do not say", form.span)
             found += [composed] if composed is not s else []
