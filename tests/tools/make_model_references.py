@@ -844,6 +844,12 @@ def spectral_penalty(W, b, v, x, y):
     return 0.1 * jnp.linalg.norm(W, 2) ** 2 + ((jnp.tanh(x @ W.T + b) @ v - y) ** 2).mean()
 
 
+@model(x=normal(10), w=between(0.3, 1, 4), c=normal(3, 4), s=normal(3, 4), want=data(normal(3, 3)), hop=fixed(3))
+def hopping_spectrum(x, w, c, s, want, hop):
+    frames = w * jnp.stack([x[f * int(hop):f * int(hop) + 4] for f in range(3)])
+    return ((jnp.log((frames @ c.T) ** 2 + (frames @ s.T) ** 2 + 0.1) - want) ** 2).sum()
+
+
 # ---------------------------------------------------------------- numbers
 
 def case(name: str) -> dict[str, Any]:
