@@ -249,6 +249,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
 
 TIES = {**dict.fromkeys(("eigenvalues", "eigenvectors"), "{1} of {0}, where two eigenvalues are equal"),
         **dict.fromkeys(("singular_values", "svd_u", "svd_v"), "{1} of {0}, where two singular values are equal or one is 0"),
+        **dict.fromkeys(("qr_q", "qr_r"), "{1} of {0}, where a column depends on those before"),
         **dict.fromkeys(("sort", "sort_order"), "{1} of {0}, where two elements are equal")}
 """Descriptions of operations on matrices without a derivative; with the matrix and the operation."""
 
@@ -259,6 +260,7 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
 
     from adcli.input.nested import element
     from adcli.lang.evaluate.matrices import failed_pivot
+    from adcli.lang.operations.matrix import FORMS
     e = place.equation
     op = e.op
     matrix, stack = e.args[op.sources[0].arg], np.asarray(found[place.values[0]])
@@ -276,6 +278,8 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
             return f"{op.name} at pivot {pivot.place + 1} of {name} = {shown(pivot.value, number)}{where} is {made}"
         if op.name == "logdet" and np.linalg.slogdet(stack[at])[0] < 0:
             return f"logdet at a negative determinant of {name}{where} is nan"
+    if FORMS[op.name][0] == "mn" and stack.shape[-2] < stack.shape[-1]:
+        return f"{op.name} of {name}, which has fewer rows than columns, is nan"
     return TIES[op.name].format(name, op.name) if op.name in TIES else f"'{e.outs[0].name or op.name}'"
 
 

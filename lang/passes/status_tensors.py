@@ -151,9 +151,9 @@ def _added(x: Expr, y: Expr) -> Expr:
 # ---------------------------------------------------------------- what is met there
 
 MET = {"logdet": SINGULAR, "det": SINGULAR, "eigenvalues": KINK, "eigenvectors": SINGULAR, "sort": KINK, "sort_order": JUMP,
-       "singular_values": KINK, "svd_u": SINGULAR, "svd_v": SINGULAR}
+       "singular_values": KINK, **dict.fromkeys(("svd_u", "svd_v", "qr_q", "qr_r"), SINGULAR)}
 """Where operations on matrices have no derivative: at a determinant that is 0, at equal eigenvalues, singular values (or one that
-is 0) and elements."""
+is 0) and elements, at columns that depend on those before."""
 CLOSE = 1e-15
 """Distance of eigenvalues, relative to the greatest absolute value, that rounding may have made."""
 
@@ -167,7 +167,20 @@ def is_special(b: Builder, e: Equation, use: Liveness) -> Expr:
             return b.expr(value) == zero
         looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, other), value, use.live).atom
         return any_element(b, looked, lambda x: x == zero)
-    return equal_neighbours(b, e)
+    return dependent_columns(b, e) if name.startswith("qr") else equal_neighbours(b, e)
+
+
+def dependent_columns(b: Builder, e: Equation[MatrixOperation]) -> Expr:
+    """Whether a column of a matrix is a combination of those before, but for rounding: the least part of it is left in R."""
+    op, r, n = e.op, made_by(b, e, "qr_r"), operand_shape(e)[-1]
+    i, k = Index("i"), Index("k")
+    columns, here = (*op.ranges, Range(i, affine(0), n)), (*op.write, affine(i))
+    squares = Comprehension(ranges=(*columns, Range(k, affine(0), n)), guards=op.guards, write=here, reduction="+",
+                            shape=(*op.shape[:len(op.write)], n))
+    whole = computed(b, squares, lambda x: x * x, [(r, (*op.write, affine(k), affine(i)))], e.args).atom
+    found = Comprehension(ranges=columns, guards=op.guards, reduction="max")
+    return computed(b, found, lambda x, s: select(x * x <= (4 * CLOSE)**2 * s, 1, 0), [(r, (*here, affine(i))), (whole, here)],
+                    e.args) > 0
 
 
 def may_meet(e: Equation[MatrixOperation], use: Liveness, known: Activity) -> bool:

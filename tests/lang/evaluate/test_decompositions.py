@@ -71,6 +71,11 @@ def test_sorting_takes_what_has_no_order() -> None:
     ("input A(N, N); V = eigenvectors(A); v = V(0, 1)", "A=[[2,0],[0,2]]", "where two eigenvalues are equal", "singular"),
     ("input x(N); s = sort(x); v = s(1)", "x=[3,1,1]", "sort of x, where two elements are equal", "kink"),
     ("input x(N); k = argsort(x); v = x(k(0))*k(1)", "x=[3,1,1]", "where two elements are equal", "jump"),
+    ("input A(M, N); s = singular_values(A); v = s(1)", "A=[[1,2],[2,4]]", "two singular values are equal or one is 0", "kink"),
+    ("input A(M, N), b(M); x = lstsq(A, b); v = x(0)", "A=[[1,2],[2,4],[3,6]],b=[1,1,1]", "a column depends on those before",
+     "singular"),
+    ("input A(M, N), b(M); x = lstsq(A, b); v = x(0)", "A=[[1,2],[2,4],[3,7]],b=[1,1,1]", "", "smooth"),
+    ("input A(M, N); R = qr_r(A); v = R(0, 0)", "A=[[1,2]]", "qr_r of A, which has fewer rows than columns, is nan", "domain"),
     ("input A(N, N); v = det(A)", "A=[[1,2],[2,4]]", "det at pivot 2 of A = 0.0 is 0", "singular"),
     ("input A(N, N); w = eigenvalues(A); v = w(1)", "A=[[2,1],[0,2]]", "", "smooth"),
     ("input x(N); s = sort(x); v = s(1)", "x=[3,1,2]", "", "smooth")])
