@@ -125,9 +125,13 @@ def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Seq
     tree has not; then the first fault ends it."""
     kind = MainScope
     if any(map(of_tensors, tree.statements)):   # no KnownLine is
-        from adcli.lang.lower.tensor_program import MainTensors  # only for programs with tensors
+        from adcli.lang.lower.nested_loops import has_nested, unnested  # only for programs with tensors
+        from adcli.lang.lower.tensor_program import MainTensors
         kind = MainTensors
-    main = kind(Context(tree, library), lines)
+    context = Context(tree, library)
+    if kind is not MainScope and has_nested(tree):
+        context.tree = tree = unnested(context, tree)
+    main = kind(context, lines)
     main.faults += faults
     program = main.function() if not lines and is_function(tree) else main.program()
     if main.faults:

@@ -102,8 +102,8 @@ class UnfoldedCalls(Slices):
             if to is not None:
                 shape = self.rest(found.at((), node)) or ()
                 self.check_shape(to, before, shape, node)
+                self.made.setdefault(to.name, (len(to.subscripts), shape))
                 if own is None:
-                    self.made.setdefault(to.name, (len(to.subscripts), shape))
                     more = self.fresh_indices(len(shape), node)
                     left, right = [*to.subscripts, *more], found.at(more, node)
                     self.done.append(TensorAssign(token, left or None, "=", right, None, list(s.clauses), s.start, s.end))

@@ -159,8 +159,11 @@ class TensorScope(CallingScope):
 
     def with_calls(self, loop: For) -> For:
         """The loop with its calls of functions of tensors unfolded."""
-        calls = UnfoldedCalls(self, [loop.step.text], frozenset(t.text for t in loop.targets),
-                      lambda done: self.shapes_in_loop(replace(loop, body=done, until=None)))
+        def shapes_so_far(done: list[Statement]) -> dict[str, tuple[Affine, ...]]:
+            first = replace(loop, body=done, until=None)
+            self.tensors.histories |= calls.histories(planned(self, [first]))
+            return self.shapes_in_loop(first)
+        calls = UnfoldedCalls(self, [loop.step.text], frozenset(t.text for t in loop.targets), shapes_so_far)
         for s in loop.body:
             calls.add(s)
         count = len(calls.done)

@@ -150,8 +150,8 @@ class Actions:
         if not p[6]:
             raise AdError("a loop without statements", (p[0].start, p[7].end), f"assign elements: h({step.text} + 1) = ...")
         for inner in p[6]:
-            if not isinstance(inner, Assign | TensorAssign | TupleAssign):
-                raise not_in_loop(inner)
+            if not isinstance(inner, Assign | TensorAssign | TupleAssign | For):
+                raise AdError("a loop contains only assignments and loops", (inner.start, inner.end), "move it above the loop")
         return For(step, low, high, "down" in words, words.get("until"), "checkpoint" in words, p[6], p[5].start, p[0].start,
                    p[7].end)
 
@@ -354,15 +354,6 @@ def item(name: Token, default: Any, low: Node | None = None, high: Node | None =
         raise AdError(f"the {'tensor' if name.extents is not None else 'integer'} '{name.text}' cannot have a default",
                       (value.start, value.end), "only scalars have defaults")
     return Item(name, value, low, high)
-
-
-def not_in_loop(inner: Statement) -> AdError:
-    """Fault of a statement that a loop cannot have."""
-    if isinstance(inner, For):
-        return AdError("a loop inside of a loop", (inner.start, inner.brace),
-                       "write the inner one as a statement with an index of its own, "
-                       "or both as one: a(i*M + j) = A(i, j), then for k in 0:N*M")
-    return AdError("a loop contains only assignments", (inner.start, inner.end), "move it above the loop")
 
 
 def known(element: Token) -> Token:

@@ -850,6 +850,42 @@ def hopping_spectrum(x, w, c, s, want, hop):
     return ((jnp.log((frames @ c.T) ** 2 + (frames @ s.T) ** 2 + 0.1) - want) ** 2).sum()
 
 
+@model(k=between(0.1, 2, 3), y0=between(0.2, 1, 3), h=fixed(0.25), seen=data(between(0.2, 1, 4)))
+def implicit_kinetics(k, y0, h, seen):
+    def rate(y):
+        first, last = k[1] * y[1] * y[2] - k[0] * y[0], k[2] * y[1] ** 2
+        return jnp.array([first, -first - last, last])
+    y, loss = y0, 0.0
+    for t in range(4):
+        z = y
+        for _ in range(3):
+            z = z - jnp.linalg.solve(jnp.eye(3) - h * jax.jacfwd(rate)(z), z - y - h * rate(z))
+        y = z
+        loss = loss + (y[2] - seen[t]) ** 2
+    return loss
+
+
+@model(A=normal(4, 4, by=0.2), b=normal(5, 4), w=fixed(0.8)._replace(varies=True))
+def relaxation(A, b, w):
+    x = jnp.zeros(4)
+    for t in range(5):
+        u = x
+        for _ in range(6):
+            u = u + w * (b[t] - u - A @ u)
+        x = jnp.tanh(u)
+    return (x ** 2).sum()
+
+
+@model(x=normal(6, 3), W=normal(2, 3, 3, by=0.4), V=normal(2, 3, 3, by=0.4))
+def layers_over_time(x, W, V):
+    h = [jnp.zeros(3)] * 2
+    for t in range(6):
+        a = x[t]
+        for n in range(2):
+            a = h[n] = jnp.tanh(W[n] @ a + V[n] @ h[n])
+    return (h[1] ** 2).sum()
+
+
 # ---------------------------------------------------------------- numbers
 
 def case(name: str) -> dict[str, Any]:

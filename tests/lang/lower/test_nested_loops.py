@@ -1,0 +1,71 @@
+"""Loops in loops against the same statements written out, and what is said where they cannot be."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower import nested_loops
+from adcli.lang.lower.frontend import parse
+from adcli.lang.printing.printer import print_program
+
+OUTER = "input a\nx(0) = a\nfor t in 0:3 {{ {} }}\nv = x(3)\noutput v"
+WRITTEN_OUT = {
+    "its own history": (
+        "u(0) = x(t); for k in 0:2 { u(k + 1) = sin(u(k)) + a*x(t) }; x(t + 1) = u(2)",
+        "u(t, 0) = x(t); u(t, 1) = sin(u(t, 0)) + a*x(t); u(t, 2) = sin(u(t, 1)) + a*x(t); x(t + 1) = u(t, 2)"),
+    "down": (
+        "u(2) = x(t); for k in 0:2 down { u(k) = a*u(k + 1) + k }; x(t + 1) = u(0)",
+        "u(t, 2) = x(t); u(t, 1) = a*u(t, 2) + 1; u(t, 0) = a*u(t, 1) + 0; x(t + 1) = u(t, 0)"),
+    "a history of both": (
+        "h(t, 0) = x(t); for k in 0:2 { h(t, k + 1) = a*h(t, k)**2 }; x(t + 1) = h(t, 2)",
+        "h(t, 0) = x(t); h(t, 1) = a*h(t, 0)**2; h(t, 2) = a*h(t, 1)**2; x(t + 1) = h(t, 2)"),
+    "two in turn": (
+        "for k in 0:2 { u(k) = x(t)*(k + a) }; for k in 0:2 { w(k) = u(1 - k)*u(k) }; x(t + 1) = w(0) + w(1)",
+        "u(t, 0) = x(t)*(0 + a); u(t, 1) = x(t)*(1 + a); w(t, 0) = u(t, 1)*u(t, 0); w(t, 1) = u(t, 0)*u(t, 1); "
+        "x(t + 1) = w(t, 0) + w(t, 1)"),
+    "three deep": (
+        "for k in 0:2 { for l in 0:2 { g(k, l) = x(t)/(1 + k + a*l) }; s(k) = g(k, 0)*g(k, 1) }; x(t + 1) = s(0) - s(1)",
+        "g(t, 0, 0) = x(t)/(1 + 0 + a*0); g(t, 0, 1) = x(t)/(1 + 0 + a*1); s(t, 0) = g(t, 0, 0)*g(t, 0, 1); "
+        "g(t, 1, 0) = x(t)/(1 + 1 + a*0); g(t, 1, 1) = x(t)/(1 + 1 + a*1); s(t, 1) = g(t, 1, 0)*g(t, 1, 1); "
+        "x(t + 1) = s(t, 0) - s(t, 1)"),
+    "sums and indices": (
+        "u(0, i) = x(t)*i where i in 0:2; for k in 0:2 { r(k) +=! u(k, i)*a; u(k + 1, i) = cos(u(k, i)) + r(k) }; "
+        "x(t + 1) +=! u(2, i)",
+        "u(t, 0, i) = x(t)*i where i in 0:2; r(t, 0) +=! u(t, 0, i)*a; u(t, 1, i) = cos(u(t, 0, i)) + r(t, 0); "
+        "r(t, 1) +=! u(t, 1, i)*a; u(t, 2, i) = cos(u(t, 1, i)) + r(t, 1); x(t + 1) +=! u(t, 2, i)"),
+    "no step": ("u(0) = a*x(t); for k in 0:0 { u(k + 1) = u(k)/2 }; x(t + 1) = u(0)", "u(t, 0) = a*x(t); x(t + 1) = u(t, 0)"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_OUT)
+def test_an_inner_loop_is_its_steps(name: str) -> None:
+    """Values and derivatives to second order, to the bit, and of the text that reads back."""
+    nested, plain = (parse(OUTER.format(text)) for text in WRITTEN_OUT[name])
+    for order in (1, 2):
+        derived = gradient(nested, order=order)
+        expected = evaluate(gradient(plain, order=order), {"a": 0.7})
+        assert evaluate(derived, {"a": 0.7}) == evaluate(parse(print_program(derived)), {"a": 0.7}) == expected
+
+
+@pytest.mark.parametrize(("body", "message", "help"), [
+    ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "as one: a(i*M + j)"),
+    ("for k in 0:9 until u(k) > 1 { u(k) = x(t) }; x(t + 1) = u(0)", "an inner loop does not end early", "without until"),
+    ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
+    ("for k in 0:2 { w = x(t) }; x(t + 1) = w", "'w' is assigned in the loop without its step", "w(t)"),
+    ("u(0) = x(t); for k in 0:2 { u(k + 1) = u(k) }; x(t + 1) = u(3)", "goes up to 3, and dimension 1 has extent 3", "can be 2"),
+])
+def test_what_an_inner_loop_cannot_be(body: str, message: str, help: str) -> None:
+    with pytest.raises(AdError) as found:
+        parse(OUTER.format(body))
+    assert message in str(found.value) and help in str(found.value)
+
+
+def test_a_function_with_loops_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = ("def f(float(N) y, x0) -> (v) {{ x(0) = x0; for t in 0:N {{ {} }}; v = x(N) }}\ninput y(N), a\nw = f(y, a)\noutput w")
+    nested, plain = (f.format(text.replace("a", "y(t)")) for text in WRITTEN_OUT["its own history"])
+    at = {"y": [0.3, -0.5], "a": 1.25}
+    assert evaluate(parse(nested), at) == evaluate(parse(plain), at)
+    monkeypatch.setattr(nested_loops, "MOST_STATEMENTS", 2)
+    with pytest.raises(AdError, match="a step of the outer loop has 4 statements"):
+        parse(OUTER.format("for k in 0:4 { u(k) = x(t) }; x(t + 1) = u(0)"))
