@@ -193,7 +193,7 @@ def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[in
         return None
     b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
     args: list[Atom] = [Lit(constants[i]) if i in constants else Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)]
-    if twice := same and count > 1:
+    if twice := same and count > 1 and count - 1 not in constants:
         args[-1] = args[0]
     e = Equation((Var("z", truth=op.truth),), op, tuple(args))
     maps = [m for i, t in zip(positions, seeds, strict=True) if (m := mapped(b, e, i, b.expr(t))) is not None]

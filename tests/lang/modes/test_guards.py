@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.build import Builder, When, mapped, shared
 from adcli.lang.ir.primitives import TABLE
@@ -43,6 +44,12 @@ def test_a_fault_in_the_guard_of_a_select(fault: Callable[..., Any], monkeypatch
     monkeypatch.setattr(guards, "gate", fault)
     with caught():
         check_arm(ALONE, CHOSEN, ARMS)
+
+
+@pytest.mark.parametrize("text", ["dxlogy(1, x, 1)", "derfcx(0, 0)*x", "polygamma(1, 1)*x", "pow(2, 2)*x"])
+def test_an_argument_that_is_the_constant_of_a_row(text: str) -> None:
+    """A literal operand and the order of a derivative may be one object."""
+    assert gradient(parse(f"v = {text}"), order=2).results
 
 
 def test_arms_exchanged_in_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
