@@ -7,7 +7,7 @@ from dataclasses import replace
 from adcli.lang.expressions.desugar import written_out
 from adcli.lang.expressions.scope import CallShapes
 from adcli.lang.ir.limits import OF_A_STATEMENT
-from adcli.lang.statements.comprehension_body import rewritten
+from adcli.lang.statements.comprehension_body import is_integer, rewritten
 from adcli.lang.statements.matrix_statement import is_matrix_call
 from adcli.lang.statements.slices import Slice, Slices, words
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
@@ -22,6 +22,7 @@ from adcli.lang.tree.nodes import (
     TensorAssign,
     Token,
     TupleAssign,
+    Typed,
     bare,
     names_in,
     postorder,
@@ -132,7 +133,10 @@ class FunctionBody:
         return self.calls.is_call(value) or is_matrix_call(self.calls.scope, bare(value))
 
     def token(self, t: Token, into: Mapping[str, Slice]) -> Token:
-        return Token("NAME", into[t.text].name, t.start, t.end) if t.text in into else t
+        if t.text not in into:
+            return t
+        name = Token("NAME", into[t.text].name, t.start, t.end)
+        return Typed(name, t.element, None, t.close) if is_integer(t) and isinstance(t, Typed) else name
 
     def left(self, t: Token, nodes: list[Node] | None, into: Mapping[str, Slice]) -> list[Node] | None:
         lead = into[t.text].subscripts if t.text in into else []

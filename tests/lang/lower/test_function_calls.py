@@ -37,6 +37,10 @@ BECOMES = [
      "L(i, j) = A(i, 0) * A(j, 0) + A(i, 1) * A(j, 1) + A(i, 2) * A(j, 2)"),
     ("def o(float(N) x) -> (z) { z(0) = 1; z(1) = x(0); z(2) = 2 }\ninput A(M, N)\nL(i) = o(A(i))",
      "L(i, 0) = 1 where float(M, 3) L\nL(i, 1) = A(i, 0)\nL(i, 2) = 2\n"),
+    ("def at(x, float(N) y) -> (v) { int32 k = floor(x); v = y(k)*x }\ninput y(N), x(M)\nL(i) = at(x(i), y)",
+     "int32 k_1(i) = floor(x(i))\nL(i) = y(k_1(i)) * x(i)"),
+    ("def o(float(3) x) -> (z) { z(0) = x(1); z(1) = x(0); z(2) = 2 }\n" + LOOP % "r(t) = o(y(t)); y(t+1, i) = y(t, i) + r(t, i)",
+     "r(t, 0) = y(t, 1)"),
 ]
 FAULTS = [
     (F + LOOP % "y(t+1) = f(y(t))", "'f' takes 2 arguments, not 1"),
