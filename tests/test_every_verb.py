@@ -10,6 +10,8 @@ import pytest
 from command import adcli
 from session_seed import half
 
+from adcli.main import VERBS, cli
+
 
 class Kind(NamedTuple):
     """A program at a point with a direction; its value there, and the slope and the curvature along the direction. `spread` moves
@@ -136,3 +138,22 @@ def test_every_verb_takes_whole_numbers_that_are_results(kind: str) -> None:
         ended = adcli(words[0], *(word for line in lines for word in ("-e", line)), "--at", spread, *words[1:])
         assert ended.code == 0 and told in ended.out, (kind, words, ended)
 
+
+
+OUTSIDE = ("-e", "input x in [0, 1], y; v = x*x + y", "--at", "x=2,y=1")
+QUIET = {   # words with which there is something to note
+    **dict.fromkeys(("eval", "grad", "jacobian", "hessian", "vjp", "why", "check", "trace", "draw", "explore"), OUTSIDE),
+    **dict.fromkeys(("jvp", "hvp", "taylor"), (*OUTSIDE, "--tangent", "x=1")),
+    "minimize": OUTSIDE, "solve": (*OUTSIDE, "--wrt", "y"), "plot": (*OUTSIDE[:3], "x=0:2,y=1", "--format", "csv"),
+    "propagate": (*OUTSIDE[:3], "x=2±0.1,y=1"),
+    "fit": ("-e", "param k = 1; v = k*x", "--y", "y", "--on-error", "skip", "--data", "-"),
+}
+
+
+def test_a_verb_notes_something_unless_it_is_to_be_quiet() -> None:
+    context = cli.make_context("adcli", [], resilient_parsing=True)
+    assert {v for v in VERBS if any("--quiet" in p.opts for p in cli.get_command(context, v).params)} == QUIET.keys()
+    for verb, words in QUIET.items():
+        said, quiet = (adcli(verb, *words, *more, stdin=b"x,y\n1,2\n2,4\n3,word\n") for more in ((), ("--quiet",)))
+        assert said.err and not quiet.err and said.code == quiet.code < 2, (verb, said, quiet)
+        assert quiet.out == said.out or (verb == "check" and said.out.endswith(quiet.out)), (verb, said, quiet)

@@ -9,7 +9,7 @@ from adcli.lang.lower.frontend import parse_source
 from command import adcli, succeeds
 
 from adcli.api.function import Function
-from adcli.verbs import bench
+from adcli.verbs import bench, bench_tensors
 from adcli.verbs.timing import Timing
 
 QUICK = ["--rows", "64", "--seconds", "0"]
@@ -74,3 +74,47 @@ def test_more_rows_than_memory_holds_and_no_length_of_time_are_refused(monkeypat
     assert ended.code == 2 and "a batch of 16 × 100,000,000 rows needs 71 GiB of memory" in ended.err
     assert adcli("bench", "-e", "x*y", "--seconds", "nan").code == 2
 
+
+
+FIGURES = {
+    "program": "-e", "inputs": 2, "outputs": 1, "precision": "single", "fast_math": True, "threads": 2, "rows": 64,
+    "batch_rows": 1024, "equations": {"value": 2, "gradient": 5}, "ns_per_row": {"value": 1.5, "gradient": 3.0},
+    "over_value": {"gradient": 2.0}, "speed_up": {"value": 2.0, "gradient": 1.6},
+    "batch_ns_per_row": {"value": {"1": 2.0, "2": 1.0}, "gradient": {"1": 4.0, "2": 2.5}},
+    "tiers": {"compiled": {"made_ms": 20.0, "us_per_point": 0.5, "ns_per_row": 3.0, "ns_per_row_and_equation": 0.6},
+              "tape": {"made_ms": 1.0, "us_per_point": 0.75, "ns_per_row": 9.0, "ns_per_row_and_equation": 1.8,
+                       "interpreter_ms": 7.0}},
+    "compile_ms": {"parse": 1.0, "link": 2.0}, "start_up_ms": {"warm": 30.0, "cold": 60.0}, "sizes": {"N": 1000, "M": 7},
+    "us_per_call": {"value": {"1": 2.0, "2": 1.0}, "gradient": {"1": 4.0, "2": 2.5}},
+    "memory_bytes": {"value": 0, "gradient": 4096}}
+OF_NUMBERS = """\
+-e: 2 inputs, 1 output, in single precision, with --fast-math
+ns/row: 64 rows per call on one thread, then 1024 on 1 and 2 threads
+
+           equations    ns/row  / value  1 thread  2 threads  speed-up
+value              2      1.50               2.00       1.00      2.00
+gradient           5      3.00     2.00      4.00       2.50      1.60
+
+gradient    made, ms  us/point    ns/row / equation
+compiled        20.0      0.50      3.00      0.600
+tape             1.0      0.75      9.00      1.800
+
+compile    parse 1.0, link 2.0 ms
+interpreter 7.0 ms, once for all tapes
+start-up   warm 30.0, cold 60.0 ms
+"""
+OF_TENSORS = """\
+-e: 2 inputs, 1 output, in single precision, with --fast-math
+sizes: N = 1,000, M = 7
+
+          equations  1 thread, us  / value  2 threads, us  speed-up  bytes between
+value             2           2.0                     1.0      2.00              0
+gradient          5           4.0     2.00            2.5      1.60          4,096
+
+compile    parse 1.0, link 2.0 ms, reverse
+"""
+
+
+def test_the_reports_in_full():
+    assert bench.report(FIGURES) == OF_NUMBERS and bench_tensors.report(FIGURES) == OF_TENSORS
+    assert "\nno sizes\n" in bench_tensors.report({**FIGURES, "sizes": {}})

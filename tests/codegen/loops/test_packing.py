@@ -65,6 +65,17 @@ def test_the_bits_are_those_of_one_thread(kind: str, m: int, k: int, n: int, pre
     np.testing.assert_allclose(want, exact, rtol=0, atol=1e-10 if precision is DOUBLE else 1e-2)
 
 
+@pytest.mark.parametrize("k", [200, 300, 400, 600])
+def test_the_bits_are_those_of_a_sum_that_begins_at_0(k: int) -> None:
+    """What is a short sum is decided by its points, wherever they are."""
+    begin = 400
+    at = drawn({"A": (45, begin + k), "B": (begin + k, 301)})
+    from_0 = compile_tensors(parse(PRODUCTS["apart"]), 8)
+    moved = compile_tensors(parse(f"input A(M, K), B(K, N)\nC(i, j) +=! A(i, k)*B(k, j) where k in {begin}:K\noutput C"), 8)
+    want = from_0({"A": at["A"][:, begin:].copy(), "B": at["B"][begin:].copy()}, jobs=1)["C"]
+    assert_same_bits(moved(at, jobs=1)["C"], want, k)
+
+
 def test_copies_of_a_run_are_not_read_by_the_next() -> None:
     """Nor by one thread, in the same memory."""
     kernel, at = product("apart", 45, 70, 301)

@@ -68,7 +68,7 @@ ONE_PRODUCT = {"100*x + 100*x": 200, "2*(100*x)": 200, "-4*(3*x)": -12, "3*(x*-8
                "2*(2*(5*x) + 2*(5*x))": 40, "7*(1024*x)": 7168}
 """Whole multiples of x, and the one factor that they come to."""
 SEVERAL_PRODUCTS = ("0.5*x + 0.5*x", "2*(0.1*x)", "3*(5*x)", "2*(1.5*x)", "0.5*(4*x)", "6*(3*x)", "3*(4*(5*x))",
-                    "2**40*(2**14*x)", "4*(0.25*x)")
+                    "2**40*(2**14*x)", "4*(0.25*x)", "0*(2*x)", "2*(0*x)")
 """What rounds otherwise in one product for some x, or might, or has no power of two in it."""
 
 
