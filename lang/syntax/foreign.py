@@ -202,7 +202,7 @@ TABLE = [Spelling(*row) for row in (
     (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
     (r"<a> %\*% <a>", "matmul({0}, {1})", "%*%", MATRICES),
     (r"<s> (?:mod\b|%%|%(?!/)) <p>", "mod({0}, {1})", "a remainder is a function here"),
-    (r"<m> (?:Mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "trunc({0:product} / {1:unary})", "div"),
+    (r"<m> (Mod|MOD|rem)\b <p>", "fmod({0}, {2})", "{1}"), (r"<s> (div|DIV)\b <p>", "trunc({0:product} / {2:unary})", "{1}"),
     (r"<s> %/% <p>", "floor({0:product} / {1:unary})", "%/%"), (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"),
     (r"(?<=[\w)\]\s])\.(\*\*|[-+*/^])", "{0}"), (r"(?<![\w.])<n>\. \( <l> \)", "{0}({1})"),
     (rf"(?<![=!]=)(?<![=!]=\s)[{QUOTES}]<l>[{QUOTES}](?! [=!]=)", "{0}", "there are no strings in a program"),

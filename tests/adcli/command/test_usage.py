@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import click
 import pytest
@@ -9,6 +10,7 @@ from command import adcli
 from session_seed import fixed, half
 
 from adcli.command.usage import WholeNumber
+from adcli.main import VERBS, cli
 
 PROGRAM = "v = x * sin(y)\n"
 @pytest.fixture
@@ -122,3 +124,11 @@ def test_a_whole_number_may_have_an_exponent(text, number):
     with pytest.raises(click.BadParameter):
         kind.convert(text, None, None)
 
+
+
+def test_every_option_has_help_in_sentences():
+    context = cli.make_context("adcli", [], resilient_parsing=True)
+    for verb in VERBS:
+        for p in cli.get_command(context, verb).params:
+            if isinstance(p, click.Option):
+                assert re.fullmatch(r"\S.*\.", p.help or "", re.DOTALL), (verb, p.name, p.help)

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 
 import pytest
 from adcli.codegen.c.language import filled, listed, wrapped
+from adcli.codegen.c.spelling import number as c_number
 from adcli.codegen.c.spelling import operator
-from adcli.codegen.scripts import javascript, python
+from adcli.codegen.scripts import javascript, python, rust
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
@@ -83,6 +85,15 @@ def near_enough(got: float, want: float) -> bool:
     ("Math.sin", [("a + b", SUM)], "Math.sin(a + b)"), ("+", [("a ? b : c", TERNARY), ("c", ATOM)], "(a ? b : c) + c")])
 def test_parentheses(spelling: str, parts, text: str) -> None:
     assert operator(spelling, parts)[0] == text
+
+
+@pytest.mark.parametrize("number", [c_number, javascript.number, python.number, rust.number])
+@pytest.mark.parametrize("value", [-1.5, -0.0, -0.1, -1e300, -math.inf])
+def test_a_negative_constant_has_parentheses_where_a_sign_has(number, value: float) -> None:
+    """Without them -(-1.5) would be a decrement."""
+    text, level = number(value)
+    assert operator("-", [(text, level)])[0] == (f"-({text})" if text.startswith("-") else f"-{text}")
+    assert number(-value)[1] == (UNARY if number is c_number and math.isinf(value) else ATOM)
 
 
 def test_items_in_rows() -> None:

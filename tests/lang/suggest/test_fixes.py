@@ -75,6 +75,7 @@ GUESSES = [
     # Operators.
     ("v = 5!", 120.0), ("v = (n - 1)!", 6.0), ("v = |x - y|", Y - X), ("v = |x - 1| + |y|", 0.25 + Y), ("v = n % 3", 1.0),
     ("v = a*n % 4", 2.0), ("v = n // 3", 1.0), ("v = n mod 3", 1.0), ("v = n div 3", 1.0),
+    ("v = -n Mod 3", -1.0), ("v = n MOD 3", 1.0), ("v = n rem 3", 1.0), ("v = -n DIV 3", -1.0),
     ("v = -n // 3 + 1", -1.0), ("v = x²", X**2), ("v = 2x³ + 1", 2 * X**3 + 1),
     ("v = x⁻¹", 1 / X), ("v = √x", math.sqrt(X)), ("v = 2√(x+1)", 2 * math.sqrt(X + 1)), ("v = ∛x", X**(1 / 3)),
     ("v = ⌊y + x⌋", 2.0), ("v = sin²(x)", math.sin(X)**2), ("v = sin^2(x)", math.sin(X)**2), ("v = sin^2 x", math.sin(X)**2),
@@ -170,7 +171,7 @@ def test_help_says_what_the_fix_does() -> None:
 
 def test_what_is_not_there_stands_in_the_text() -> None:
     for text, fault in ((guess, fault) for guess, _ in GUESSES for fault in faults(guess)):
-        if quoted := re.match("there is no '(.*)'", fault.message, re.DOTALL):
+        if quoted := re.match("(?:there is no )?'(.*)'(?: is not a word of this language)?$", fault.message, re.DOTALL):
             assert re.sub(r"[\s()]", "", quoted[1]) in re.sub(r"[\s()]", "", text), str(fault)
 
 
