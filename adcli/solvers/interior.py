@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from adcli.numerics.vectors import Vector, dense, places
-from adcli.solvers.problem import Evaluations, SolverEnd
+from adcli.solvers.problem import CLOSER, Evaluations, SolverEnd
 
 ITERATIONS = 3000
 DEPENDENT = 1e-10
 """What of a gradient is no combination of others, relative to the largest, that is rounding."""
-INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0, "mu_min": 1e-13}
+INTERIOR_OPTIONS = {"print_level": 0, "sb": "yes", "max_iter": ITERATIONS, "bound_relax_factor": 0.0}
 PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt")}
 """Interior-point solvers with one interface, the better first: the module of each, and the package that has it."""
 EXTENSIONS = {"pounce": "_pounce"}
@@ -132,7 +132,8 @@ def interior(solver: str) -> Callable[[Evaluations, Vector], SolverEnd]:
         b = [np.clip(each, -1e20, 1e20) for each in (*e.bounds[:2], *map(calls.some, e.bounds[2:]))]
         nlp = solver_module(solver).Problem(n=len(y0), m=len(b[2]), problem_obj=calls, lb=b[0], ub=b[1], cl=b[2], cu=b[3])
         approximation = {} if e.function.has_matrices else {"hessian_approximation": "limited-memory"}
-        for name, value in {**INTERIOR_OPTIONS, "tol": e.tolerance, **approximation}.items():
+        barrier = {"mu_min": e.tolerance / 10} if e.tolerance == CLOSER else {}
+        for name, value in {**INTERIOR_OPTIONS, "tol": e.tolerance, **barrier, **approximation}.items():
             nlp.add_option(name, value)
         x, info = nlp.solve(y0)
         said = info["status_msg"]

@@ -185,7 +185,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
             return own
         return ["trust-constr"] if many or (own and large) else ["SLSQP", *own, "trust-constr"]
     if bounded:
-        return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
+        return [*own, "L-BFGS-B"] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
     few = isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
     return ["trust-exact", "BFGS", "Newton-CG", "L-BFGS-B"] if few and not many else ["L-BFGS-B", "trust-krylov"]
 
