@@ -40,6 +40,7 @@ TESTED_AS = {
     "lang/lower/test_loops.py": (
         "lang/expressions/uninitialised_reads", "lang/expressions/reductions", "lang/printing/loop_plan"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),
+    "lang/simplify/test_nonzero_domains.py": ("lang/simplify/simplify_tensors",),
     "lang/modes/test_comprehension_rules.py": ("lang/operations/comprehension", "lang/operations/elementwise"),
     "lang/passes/test_zero_seeds.py": ("lang/passes/zero_seeds_tensors",),
     "lang/passes/test_status.py": ("lang/passes/status_places", "lang/passes/status_tensors"),
@@ -51,8 +52,10 @@ TESTED_AS = {
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions", "lang/ir/normal_functions"),
     "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
+    "codegen/modules/test_matrices.py": ("codegen/loops/linear_algebra",),
     "codegen/c/test_array_functions.py": (
         "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),
+    "codegen/library/test_code.py": ("codegen/library/standalone",),
     "codegen/test_targets.py": ("codegen/emission",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/scripts/test_nested_arrays.py": ("codegen/scripts/numpy_nests",),

@@ -264,8 +264,10 @@ class Elements(EquationScope):
         """Whether a subscript has a value in it: an element of a tensor, a whole number, a number that is rounded, or what is no
         sum of multiples of indices, as the least of several is none."""
         def has_value(node: Node) -> bool:
-            atom = self.scope.env.get(node.text) if type(node) is Token and node.text not in self.lets else None
-            return atom is not None and not shape_of(atom) and counted(self.scope.env, getattr(node, "text", "")) is None
+            if type(node) is not Token or node.text in self.lets:
+                return False
+            atom = self.scope.env.get(node.text)
+            return atom is not None and not shape_of(atom) and counted(self.scope.env, node.text) is None
         for node in postorder(root):
             if type(node) is Token:
                 atom = self.scope.env.get(node.text) if node.text not in self.lets else None

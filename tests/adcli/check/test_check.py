@@ -199,6 +199,15 @@ def test_an_operation_of_many_arguments_is_the_work_of_as_many_operations_of_two
     assert (flat.order, flat.some_wrt) == (nested.order, nested.some_wrt)
 
 
+@pytest.mark.parametrize("inputs, outputs, order", [(9, 6, 2), (9, 7, 1), (11, 5, 2), (11, 6, 1), (4, 3, 2)])
+def test_second_derivatives_are_left_out_where_they_are_long(inputs, outputs, order):
+    """By inputs, outputs and equations, of which there are as many as outputs here."""
+    xs = [f"x{i}" for i in range(inputs)]
+    lines = [f"v{k} = {xs[k % inputs]}*{xs[(k + 1) % inputs]}" for k in range(outputs)]
+    program = parse(f"input {', '.join(xs)}\n" + "\n".join(lines) + f"\noutput {', '.join(f'v{k}' for k in range(outputs))}")
+    assert Subject(program, xs).order == order
+
+
 @pytest.mark.parametrize("off, found", [(1e-14, ["sin(u)"]), (1e-15, [])])
 def test_a_function_of_native_code_that_is_off_is_found(off, found):
     """The reference has the functions of native code, which are compared with Python's for that."""

@@ -205,3 +205,23 @@ def test_single_precision(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
 def test_code_in_single_precision(words: tuple[str, ...], said: str) -> None:
     assert said in succeeds("grad", "-e", "v = x*sin(y)", "--emit", *words, "--precision", "single").out
 
+
+
+@pytest.mark.parametrize(("lines", "place", "said"), [
+    (("w(i) = 2*x(i)", "y(i) +=! x(i + M) * z(j) where i in 0:N, i % 2 == 0", "v(i) = w(i)*3"), "3:1", "subscript i + M"),
+    (("h(0) = 1", "for t in 0:N { y(t) +=! x(t + M)*z(j) where t % 2 == 0; h(t+1) = h(t)*y(t) }"), "3:16", "subscript t + M")])
+def test_a_subscript_that_is_proved_for_some_points_alone_is_refused(lines: tuple[str, ...], place: str, said: str) -> None:
+    ended = adcli("eval", *(word for line in ("input x(N), z(M)", *lines) for word in ("-e", line)), "--emit", "llvm")
+    assert ended.code == 3 and ended.err.startswith(f"-e:{place}: error: {said} is not proved to be below N for all sizes\n")
+
+
+@needs_ld
+def test_a_subscript_without_an_index_is_asked_of_the_sizes(tmp_path: pathlib.Path) -> None:
+    """Where there are points; whether a guard leaves any of them is no matter."""
+    text = "input x(N), z(M); y(i) = x(M) * z(i) where i in 0:M, i % 2 == 0"
+    loaded = library(tmp_path, "eval", "-e", text, "--symbol", "f")
+    x, z, y = np.arange(1.0, 9), np.arange(2.0, 10), np.empty(8)
+    for n, m, code in ((3, 2, 0), (2, 2, 1), (2, 3, 1), (0, 0, 0), (1, 0, 0), (0, 1, 1), (8, 7, 0)):
+        given = (ctypes.c_size_t(n), ctypes.c_size_t(m), *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, z, y)))
+        assert loaded.f(*given) == code, (n, m)
+    assert y[:7].tolist() == [x[7] * z[i] * (i % 2 == 0) for i in range(7)]

@@ -115,6 +115,24 @@ def test_what_comes_from_one_seed_is_asked_of_a_number(text):
                     assert found == expected, (name, at, seed)
 
 
+@pytest.mark.parametrize(("made", "element", "kept"), [
+    ("i >= 2", "i1(N - 3)", "N >= 5"), ("M >= i", "i1(N - 1)", "M + 1 >= N"), ("M >= N", "i1(i)", "M >= N"),
+    ("i >= 0", "i1(i)", "")])
+def test_a_number_is_asked_where_the_sizes_allow(made, element, kept):
+    """Elsewhere every element is 0, whatever the number."""
+    program = parse(f"input x(N), w(M), c\nz = c != 0 ? 1 : 0\ni1(i) = z where i in 0:N, {made}\n"
+                    f"y(i) = {element} != 0 ? 1 / x(i) : 0 where i in 0:N\noutput y")
+    simple = simplify(program)
+    assert kept in print_program(simple) and "(i) != 0" not in print_program(simple)
+    for n in range(3, 7):
+        for m in (1, 3, 4, 8):
+            for c in (0.0, 2.0):
+                at = {"x": np.arange(1.0 * n), "w": np.ones(m), "c": c}
+                with np.errstate(all="ignore"):
+                    got, want = (evaluate(p, {q.name: at[q.name] for q in p.params}, FLOAT)["y"] for p in (simple, program))
+                np.testing.assert_array_equal(got, want, f"{n} {m} {c}")
+
+
 def test_guards_that_follow_from_ranges_or_from_each_other_go():
     program = parse("input A(N, N), x(N)\ny(i) +=! A(i, j) * x(j) where i >= j, i + 3 >= j, j >= 0, N > i")
     assert "where" in print_program(program)
