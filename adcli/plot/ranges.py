@@ -40,9 +40,8 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
     ranges = [axis for axis in grid if isinstance(axis, GridRange) and axis.name not in grids.spare]
     (point,) = combined([[axis[0]] for axis in grid])
     given = complete(params, {n: x for n, x in point.items() if n not in grids.spare})
-    for end in (0, -1):   # a range leaves what is declared at one of its ends
-        ends = {r.name: r[end % len(r)][r.name] for r in ranges}
-        list(within(params, [{**given, **ends}], remark, program.source))
+    ends = [{**given, **{r.name: r[end % len(r)][r.name] for r in ranges}} for end in (0, -1)]
+    list(within(params, ends, remark, program.source))   # a range leaves what is declared at one of its ends
     return setting(program, given, ranges, points)
 
 
