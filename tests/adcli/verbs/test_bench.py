@@ -118,3 +118,30 @@ compile    parse 1.0, link 2.0 ms, reverse
 def test_the_reports_in_full():
     assert bench.report(FIGURES) == OF_NUMBERS and bench_tensors.report(FIGURES) == OF_TENSORS
     assert "\nno sizes\n" in bench_tensors.report({**FIGURES, "sizes": {}})
+
+
+@pytest.mark.parametrize(("text", "sizes"), [
+    ("input x, y; v = x*sin(y); w = y**3", ()), ("input x(N), y; v +=! x(i)*sin(y); w = y**3", ("--size", "N=3"))])
+def test_units_and_what_is_differentiated(text, sizes, monkeypatch):
+    """Every run takes 0.064 s, every phase 3 ms."""
+    for module in (bench, bench_tensors):
+        monkeypatch.setattr(module, "best", lambda run, seconds: (run(), 0.064)[1])
+        monkeypatch.setattr(module, "timed", lambda work: (work(), 0.003))
+    monkeypatch.setattr(bench, "start_up", lambda *_: {"warm": 1.0, "cold": 1.0})
+    rows = () if sizes else QUICK
+    chosen = ("--wrt", "x", "--of", "v")
+    [figures] = succeeds("bench", "-e", text, *chosen, *rows, *sizes, "--format", "json").records
+    f = Function(parse_source(Source("-e", text)))
+    made = {"forward": f.jvp(["x"], ["v"]), "reverse": f.vjp(["x"], ["v"]), "gradient": f.grad(["x"], ["v"])}
+    for name, g in made.items():
+        assert figures["equations"][name] == len(g.program.equations), name
+    assert set(figures["compile_ms"].values()) == {3.0}
+    assert {*figures["over_value"].values(), *figures["speed_up"].values()} == {1.0}
+    if sizes:
+        assert {us for mode in figures["us_per_call"].values() for us in mode.values()} == {64000.0}
+    else:
+        assert set(figures["ns_per_row"].values()) == {1e6}
+        assert {ns for mode in figures["batch_ns_per_row"].values() for ns in mode.values()} == {62500.0}
+        for tier in figures["tiers"].values():
+            assert (tier["made_ms"], tier["us_per_point"], tier["ns_per_row"]) == (3.0, 64000.0, 1e6)
+        assert figures["tiers"]["tape"]["interpreter_ms"] == 3.0
