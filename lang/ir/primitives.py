@@ -69,6 +69,10 @@ NAN, INF = math.nan, math.inf
 LN2 = Rounded(math.log(2), ("log", 2.0))
 PER_LN2, PER_LN10 = (Rounded(1 / math.log(base), ("div", 1.0, ("log", base))) for base in (2.0, 10.0))
 PER_ROOT_TWO_PI = Rounded(1 / math.sqrt(2 * math.pi), ("div", 1.0, ("sqrt", ("mul", 8.0, ("atan", 1.0)))))
+ROOT_TWO_PI = Rounded(math.sqrt(2 * math.pi), ("sqrt", ("mul", 8.0, ("atan", 1.0))))
+ROOT_HALF_PI = Rounded(math.sqrt(math.pi / 2), ("sqrt", ("mul", 2.0, ("atan", 1.0))))
+HALF_ROOT_PI = Rounded(math.sqrt(math.pi) / 2, ("sqrt", ("atan", 1.0)))
+ROOT_HALF = Rounded(math.sqrt(0.5), ("sqrt", 0.5))
 TWO_OVER_ROOT_PI = Rounded(2 / math.sqrt(math.pi), ("div", 1.0, ("sqrt", ("atan", 1.0))))
 ANY, POSITIVE, UNIT = (-3.0, 3.0), (0.1, 4.0), (-0.95, 0.95)
 
@@ -454,15 +458,15 @@ erfcx = row("erfcx", "r>r", lambda t, z, x: t * derfcx(x, 1), value=lambda x: sc
 def quantile_slope(t: Expr, z: Expr, p: Expr) -> Expr:
     """t·√(2π)·exp(z²/2), which far out is a function of the probability beyond z as well, and loses no digits as such."""
     s, tail = abs_(z), select(p < 0.5, p, 1 - p)
-    far = math.sqrt(math.pi / 2) * erfcx(min_(s, LARGE) * math.sqrt(0.5)) / tail
-    return t * select(s < 1, math.sqrt(2 * math.pi) * exp(0.5 * (z * z)), far)
+    far = ROOT_HALF_PI * erfcx(min_(s, LARGE) * ROOT_HALF) / tail
+    return t * select(s < 1, ROOT_TWO_PI * exp(0.5 * (z * z)), far)
 
 
 def erfinv_slope(t: Expr, z: Expr, x: Expr) -> Expr:
     """t·√π/2·exp(z²), and the same far out."""
     s = abs_(z)
     far = erfcx(min_(s, LARGE)) / (1 - abs_(x))
-    return t * (math.sqrt(math.pi) / 2 * select(s < 0.7, exp(z * z), far))
+    return t * (HALF_ROOT_PI * select(s < 0.7, exp(z * z), far))
 
 
 LARGE = 1e30

@@ -285,7 +285,8 @@ def imported(cache: pathlib.Path, *arguments: str) -> set[str]:
 
 
 STATEMENTS_OF_TENSORS = {f"adcli.lang.{name}" for name in (
-    "sizes.ranges", "sizes.all_sizes", "lower.tensor_scope", "lower.comprehension", "lower.loops", "lower.matrix_statement",
+    "sizes.ranges", "sizes.all_sizes", "lower.tensor_scope", "statements.comprehension", "lower.loops",
+    "statements.matrix_statement",
     "modes.comprehension_rules", "simplify.simplify_tensors", "passes.status_tensors", "modes.recurrence_rules",
     "passes.zero_seeds_tensors", "operations.recurrence", "printing.comprehension_printer")}
 """What only programs with tensors need."""

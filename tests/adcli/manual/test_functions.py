@@ -28,7 +28,8 @@ def test_the_derivative_that_is_shown_is_the_derivative(function: FunctionFacts)
     form = re.sub("|".join(rf"\b{a}\b" for a in fixed) or "(?!)", lambda a: fixed[a[0]], function.form.replace(", …", ""))
     derived = gradient(parse(f"v = {form}\n"))
     rows = [row for row in TABLE.values() if (row.spelled or row.name) == function.name and bool(row.static) == bool(fixed)]
-    points = sampled(rows[0], function.arguments, {}) if rows else [{"x": 0.1 * k} for k in range(1, 20)]
+    points = sampled(rows[0], function.arguments, {}) if rows else [
+        {a: 0.1 * k + 0.3 * i for i, a in enumerate(function.arguments)} for k in range(1, 20)]
     for point in points:
         at = {a: x for a, x in point.items() if a not in fixed}
         got = evaluate(derived, at)
