@@ -118,6 +118,7 @@ TABLE = [Spelling(*row) for row in (
     *((rf"{start} <e>{END}", f"{word} {{0}}", "an objective is 'minimize e' or 'maximize e'")
       for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
     (rf"{START}subject to (.*?) (?:and|&&) (.*?){END}", "subject to {0}, {1}", "conditions have commas between them"),
+    (rf"{START}subject to <e> in \[ <e> , <e> \](.*?){END}", "subject to {1} <= {0} <= {2}{3}", "a condition is 'lo <= g <= hi'"),
     (rf"{START}subject to (.*?) (=>) (.*?){END}", "subject to {0} >= {2}", "{1}"),
     (rf"{START}{SUBJECT} (.*?){END}", "subject to {0}", "a condition begins with 'subject to'"),
     # Statements.

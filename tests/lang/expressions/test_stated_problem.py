@@ -109,6 +109,8 @@ def test_faults(text, message, help):
     ("v = x; s.t. c1: v >= 3", "v = x; subject to v >= 3"),
     ("v = x; subject to v >= 3 and v <= 4", "v = x; subject to v >= 3, v <= 4"),
     ("v = x; subject to v = 3", "v = x; subject to v == 3"),
+    ("v = x; subject to v in [-1, 2*x]", "v = x; subject to -1 <= v <= 2*x"),
+    ("v = x; subject to v + x in [0, 2], v >= 1", "v = x; subject to 0 <= v + x <= 2, v >= 1"),
 ])
 def test_spellings_that_are_mended(text, meant):
     with pytest.raises(AdError) as found:
