@@ -48,6 +48,8 @@ SADDLE_STEP = 0.1
 """How far residuals are moved from a saddle, relative to their length."""
 MOST_SADDLES, MOST_CURVED = 5, 100
 """Saddles that are left one after another; parameters of which second derivatives are asked for."""
+BESIDE = 1e-3
+"""How far beside an end lies a point that is no special one, relative to the parameters."""
 BEYOND = 1e100
 """Value for a residual that is not finite, at which MINPACK takes a shorter step."""
 
@@ -174,8 +176,8 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
     """The least cost that is found from a start, and where some solver met numbers that are not finite. NotFinite where there is
     no cost to begin with.
 
-    The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
-    follow, from its end and from the start, and the best end counts. From a saddle the way goes on downhill.
+    The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there but
+    beside it, others follow, from its end and from the start, and the best end counts. From a saddle the way goes on downhill.
     """
     sparse = not isinstance(residuals.checked(start.values)[1], np.ndarray)
     ends: list[End] = []
@@ -189,12 +191,23 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
             fault = fault or error
             continue
         best = min(ends, key=lambda e: e.cost)
-        if best.converged(residuals.size) and (sparse or not best.lost.any()):
+        if best.converged(residuals.size) and (sparse or not best.lost.any() or lost_beside(residuals, start, best)):
             return best, fault.at if fault else None
     if not ends:
         assert fault is not None
         raise fault
     return min(ends, key=lambda e: e.cost), fault.at if fault else None
+
+
+def lost_beside(residuals: Residuals, start: Start, end: End) -> bool:
+    """True if as many directions are lost at a point beside an end: then the model has this freedom, and no solver ends it."""
+    size = np.maximum(np.abs(end.at), np.abs(start.values))
+    aside = BESIDE * np.cos(np.arange(len(size))) * np.where(size > 0, size, 1.0)
+    try:
+        residuals.checked(at := np.clip(end.at + aside, start.low, start.high))
+    except NotFinite:
+        return False
+    return len(null_space(residuals.triangular(at)[1][:, ~end.held])) == len(end.lost)
 
 
 def off_saddles(residuals: Residuals, start: Start, end: End, loss: Loss, most: int) -> End:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adcli.fit.fit import Fitted, fitted
-from adcli.fit.minimum import Loss, Residuals, Start
+from adcli.fit.minimum import Loss, Residuals, Start, ended, lost_beside
 from adcli.fit.notes import connected, said_of
 
 FREE = Loss()
@@ -74,6 +74,22 @@ def test_what_is_not_determined_is_named_and_has_no_uncertainty(matrix: list[lis
     for direction in found.undetermined:
         move = np.array([direction.moves.get(n, 0.0) for n in found.names])
         assert np.abs(np.array(matrix) @ move).max() <= 1e-12 * np.abs(matrix).max() * np.abs(move).max()
+
+
+def test_a_freedom_of_the_model_ends_the_search_and_one_of_a_point_does_not() -> None:
+    random = np.random.default_rng(0)
+    matrix = np.tile(random.normal(size=(60, 8)), 2)
+    seen = 2 * matrix[:, 0] + random.normal(size=60)
+    found = linear(matrix.tolist(), seen.tolist(), start([0.0] * 16))
+    assert (found.solver, found.converged, len(found.undetermined)) == ("trf", True, 8)
+    least = np.linalg.lstsq(matrix, seen, rcond=None)[0]
+    assert found.chi2 == pytest.approx(np.linalg.norm(matrix @ least - seen) ** 2, rel=1e-12)
+    t = np.arange(1.0, 5.0)
+    for b2, slope, free in ((lambda x: 0 * t + x, lambda x: 0 * t + 1, True),
+                            (lambda x: t * x**3, lambda x: 3 * t * x**2, False)):   # no influence where it is 0
+        residuals = Residuals(lambda b: (b[0] + b2(b[1]) - t, np.column_stack([np.ones(4), slope(b[1])])), 4.0)   # noqa: B023
+        end = ended(residuals, start([0.0, 0.0]), np.array([2.5, 0.0]), FREE, "trf")
+        assert len(end.lost) == 1 and lost_beside(residuals, start([0.0, 0.0]), end) == free
 
 
 def test_a_parameter_at_its_bound_is_held_and_the_others_are_fitted() -> None:
