@@ -48,6 +48,7 @@ class FitRequest(NamedTuple):
     evaluations: int
     jobs: int | None
     plot: bool
+    uncertainties: Sequence[str] | None
 
     def require_sense(self) -> None:
         """AdError where an option has a value that it cannot have."""
@@ -94,7 +95,7 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
         kept[key] = task_of(program, list(begins))
     fit = planned(task := kept[key], begins, o, request.jobs)
     try:
-        found = fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations)
+        found = fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations, request.uncertainties)
     except NotFinite as fault:
         error = AdError(not_finite_at(fit, fault.at))
         for text in explained(fit, task, fault.at):
@@ -117,7 +118,7 @@ def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[st
         "x": found.values, "fun": found.residuals, "jac": found.jacobian, "cost": 0.5 * found.cost,
         "success": found.converged, "status": int(found.converged), "message": message, "nfev": found.evaluations,
         "active_mask": np.array(mask), "params": packed(begins, found.values),
-        "uncertainties": packed(begins, found.uncertainties), "held": list(found.held),
+        "uncertainties": packed(begins, found.uncertainties), "held": list(found.held), "reported": found.reported_names,
         "undetermined": [dict(d.moves) for d in found.undetermined]}
 
 

@@ -121,7 +121,7 @@ def command(options: FitOptions) -> int:
         return 5
     fit = planned(task, begins, o, options.jobs)
     try:
-        asked = uncertain(options.uncertainties, begins)
+        asked = listed(options.uncertainties) if options.uncertainties else None
         found = fit.made(Loss(options.loss, options.f_scale), absolute, options.evaluations, asked)
     except NotFinite as fault:
         say("\n".join([f"adcli: error: {not_finite_at(fit, fault.at)}", *explained(fit, task, fault.at)]))
@@ -134,11 +134,6 @@ def command(options: FitOptions) -> int:
         from adcli.pictures.destinations import write_beside
         write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, reporter, options)
-
-
-def uncertain(asked: str | None, begins: Mapping[str, Begin]) -> list[str] | None:
-    """Names of the parameters that uncertainties are asked for; None where it is not said."""
-    return list(begins) if asked == "all" else listed(asked) if asked else None
 
 
 def no_target() -> AdError:

@@ -305,8 +305,11 @@ class Fit(NamedTuple):
         return Residuals(compute, largest(compared * factor), unit)
 
     def asked(self, names: Sequence[str] | None) -> Vector:
-        """Numbers of the parameters that uncertainties are asked for, by names of inputs: by default all, if they are few."""
+        """Numbers of the parameters that uncertainties are asked for, `all` or by names of inputs: by default all, if they are
+        few."""
         of = components_of(self.begins)
+        if names == ["all"]:
+            return np.arange(of.n)
         if names is None:
             return np.arange(of.n if of.n <= MOST_REPORTED else 0)
         for name in names:

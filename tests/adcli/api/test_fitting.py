@@ -76,6 +76,7 @@ def test_tensors_are_fitted_by_their_elements() -> None:
     ({"params": START, "at": 3}, "give inputs by name"),
     ({"params": START, "data": [1, 2]}, "data has columns by name"),
     ({"params": START, "jobs": 0}, "jobs must be a whole number from 1"),
+    ({"params": START, "uncertainties": "b"}, "no parameter 'b'"),
     ({"params": START, "evaluations": 0.5}, "evaluations must be a whole number from 1"),
     ({"params": START, "data": {"t": [], "n": []}}, "0 residuals for 2 parameters"),
 ])
@@ -94,3 +95,13 @@ def test_what_is_not_finite_and_what_is_not_determined() -> None:
     assert found.undetermined == [{"a": 1.0, "c": pytest.approx(-1.0)}] and np.isfinite(found.uncertainties["k"])
     held = DECAY.fit(DATA, "n", params={"a": (5, 0, 6), "k": 0.1})
     assert held.held == ["a"] and held.active_mask.tolist() == [1, 0] and held.params["a"] == 6
+
+
+@pytest.mark.parametrize(("asked", "reported"), [(None, ["a", "k"]), ("all", ["a", "k"]), ("k", ["k"]), (["k", "a"], ["a", "k"])])
+def test_uncertainties_of_the_parameters_asked_for(asked: Any, reported: list[str]) -> None:
+    whole, found = (DECAY.fit(DATA, "n", params=START, uncertainties=x) for x in (None, asked))
+    at = ["ak".index(name) for name in reported]
+    np.testing.assert_allclose(found.covariance, whole.covariance[np.ix_(at, at)], rtol=1e-12)
+    assert found.reported == reported
+    known = {name: u for name, u in found.uncertainties.items() if u == u}
+    assert known == pytest.approx({name: whole.uncertainties[name] for name in reported})
