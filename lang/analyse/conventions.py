@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.enclosure import Enclosure, InputBox, enclose, interval_values, precision, precisions
 from adcli.lang.analyse.numeric_rules import outcomes
 from adcli.lang.evaluate import FLOAT, ValuesAt
-from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.build import many
+from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
-from adcli.lang.sparsity.sparsity import jacobian_pattern, passing
+from adcli.lang.sparsity.sparsity import interactions, passing
 
-DUP, SELECT, STOP = TABLE["dup"], TABLE["select"], TABLE["stop"]
+SELECT, STOP = TABLE["select"], TABLE["stop"]
 
 
 class Convention(NamedTuple):
@@ -190,38 +188,3 @@ def jumping(coefficients: Coefficients) -> Coefficients:
 
 def marked(coefficients: Coefficients, convention: Convention) -> Coefficients:
     return {degrees: max(convention, own) for degrees, own in coefficients.items()}
-
-
-# ---------------------------------------------------------------- what the derivatives of an operation depend on
-
-@by_operation
-def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
-    """For every argument of an equation the arguments that its map depends on, found from the rule itself: (0,) for sin, (1,) and
-    (0,) for a product, none for a sum. `static` are the constants of the operation, `count` is the number of arguments."""
-    if op is DUP:
-        return ((),)
-    if many(op, count):
-        return _of_many(op, count)
-    rules = [map_rule(op, i, static, count) for i in range(count)]
-    smooth = [i for i, rule in enumerate(rules) if rule is not None]
-    return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
-
-
-def _of_many(op: Primitive, count: int) -> tuple[tuple[int, ...], ...]:
-    """The interactions of many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
-    rule, common = map_rule(op, 0, (), count), shared_rule(op, count)
-    assert rule is not None, "the row has maps"
-    varies = common is not None and bool(_read_by(common, range(count)))
-    read = _read_by(rule, [-1])   # of the argument, of what the maps have in common, of the result
-    if -1 in read or (varies and 1 in read):
-        return (tuple(range(count)),) * count
-    return tuple([(i,) for i in range(count)]) if 0 in read else ((),) * count
-
-
-def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
-    """The arguments that a map depends on; the result of the operation depends on the `smooth` ones."""
-    params = [Param(v, v.name or "") for v in (*rule.args, rule.z) if isinstance(v, Var) and not v.truth]
-    written = Program(tuple(params), rule.equations, (Result("m", rule.value),))
-    [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
-    found = {params[k].var for k in row}
-    return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())

@@ -22,12 +22,15 @@ from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, 
 from adcli.lang.evaluate.unfolding import box_points
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.activity import with_outputs
 from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, active_histories, whole_statements
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
-from adcli.lang.sparsity.sparsity import Pattern, adjoints, jacobian_pattern, passing, pattern_by, symmetric
+from adcli.lang.sparsity.sparsity import Pattern, jacobian_pattern, passing, pattern_by, symmetric
 
 MOST_EDGES = 1 << 24
 """Between elements: half a gigabyte with what they are made from."""
@@ -51,6 +54,14 @@ def hessian_elements(program: Program, at: Mapping[str, Any], wrt: Sequence[str]
     swept, names = adjoints(simplify(program), wrt, program.results[0].name)
     cotangent, = swept.params[len(program.params):]
     return symmetric(ElementEdges(swept, {**at, cotangent.name: 1.0}, wrt).jacobian(names))
+
+
+def adjoints(program: Program, wrt: Sequence[str], of: str) -> tuple[Program, list[str]]:
+    """The program of the adjoints that inputs have for a result, and what these are called, in the order of `wrt`."""
+    swept = simplify(vjp(duplicate(program), wrt, [of]))
+    by = dict(zip([p.name for p in program.params if p.name in wrt], swept.results[len(program.results):], strict=True))
+    names = [by[name].name for name in wrt]
+    return simplify(with_outputs(swept, names)), names
 
 
 def computes_subscripts(program: Program) -> bool:

@@ -14,15 +14,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from adcli.lang.ir import Atom, Equation, Primitive, Program, has_tensors
+from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var, has_tensors
+from adcli.lang.ir.build import many
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
-from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule
-from adcli.lang.modes.duplicate import duplicate
-from adcli.lang.modes.reverse import vjp
-from adcli.lang.operations.activity import with_outputs
-from adcli.lang.simplify.simplify import simplify
+from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
@@ -56,19 +53,23 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
 
 @paused()
 def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
-    """The pattern of the second derivatives of the result `of`: that of the Jacobian of its adjoints, made symmetric, with rows
-    and columns as positions in `wrt`. AdError if it is too large."""
+    """The pattern of the second derivatives of the result `of`: symmetric, rows and columns are positions in `wrt`.
+
+    No adjoint is built: that of an argument depends on what the adjoint of the result does, found by a sweep backward, and on
+    what the values in its map do, by one forward, as numbers are pushed along edges (Gower & Mello, "A new framework for the
+    computation of Hessians", Optimization Methods and Software 27, 2012). AdError if it is too large.
+    """
     refuse_tensors(program)
-    swept, names = adjoints(program, wrt, of)
-    return symmetric(jacobian_pattern(swept, wrt, names))
+    needed = _leading_to(program.result(of).atom, equations=program.equations)
+    met = _leading_to(*[e.args[q] for e in needed for others in interactions(e) for q in others], equations=needed)
+    inputs = [program.param(name).var for name in wrt]
+    return symmetric(_pattern(inputs, inputs, lambda sets: _adjoints(needed, _pushed(met, sets))))
 
 
-def adjoints(program: Program, wrt: Sequence[str], of: str) -> tuple[Program, list[str]]:
-    """The program of the adjoints that inputs have for a result, and what these are called, in the order of `wrt`."""
-    swept = simplify(vjp(duplicate(program), wrt, [of]))
-    by = dict(zip([p.name for p in program.params if p.name in wrt], swept.results[len(program.results):], strict=True))
-    names = [by[name].name for name in wrt]
-    return simplify(with_outputs(swept, names)), names
+def _leading_to(*values: Atom, equations: Sequence[Equation]) -> list[Equation]:
+    """The equations that any of the values depends on."""
+    reached = _pulled(equations, dict.fromkeys(values, 1))
+    return [e for e in equations if not reached.keys().isdisjoint(e.outs)]
 
 
 def refuse_tensors(program: Program) -> None:
@@ -163,6 +164,23 @@ def _pulled(equations: Sequence[Equation], sets: Sets) -> Sets:
     return sets
 
 
+def _adjoints(equations: Sequence[Equation], within: Sets) -> Sets:
+    """For each value the inputs that its adjoint depends on; `within` has those that values depend on."""
+    sets: Sets = {}
+    there, inside = sets.get, within.get
+    for e in reversed(equations):
+        args, positions, met, after = e.args, passing(e), interactions(e), 0
+        for out in e.outs:
+            after |= there(out, 0)
+        for i in positions:
+            bits = there(args[i], 0) | after
+            for q in met[i]:
+                if q in positions:
+                    bits |= inside(args[q], 0)
+            sets[args[i]] = bits
+    return sets
+
+
 # ---------------------------------------------------------------- what a derivative flows through
 
 @by_operation
@@ -179,3 +197,36 @@ def is_passed_through(op: Primitive) -> bool:
     """Whether a derivative flows through every argument of an operation that can have one, as not through that of `floor`."""
     return type(op) is Primitive and (op.truth or all(
         op.map(i) is not None for i in range(op.arity) if op.kind(i) == "r" and i not in op.static))
+
+
+@by_operation
+def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
+    """For every argument of an equation the arguments that its map depends on, found from the rule itself: (0,) for sin, (1,) and
+    (0,) for a product, none for a sum. `static` are the constants of the operation, `count` is the number of arguments."""
+    if op is DUP:
+        return ((),)
+    if many(op, count):
+        return _of_many(op, count)
+    rules = [map_rule(op, i, static, count) for i in range(count)]
+    smooth = [i for i, rule in enumerate(rules) if rule is not None]
+    return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
+
+
+def _of_many(op: Primitive, count: int) -> tuple[tuple[int, ...], ...]:
+    """The interactions of many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
+    rule, common = map_rule(op, 0, (), count), shared_rule(op, count)
+    assert rule is not None, "the row has maps"
+    varies = common is not None and bool(_read_by(common, range(count)))
+    read = _read_by(rule, [-1])   # of the argument, of what the maps have in common, of the result
+    if -1 in read or (varies and 1 in read):
+        return (tuple(range(count)),) * count
+    return tuple([(i,) for i in range(count)]) if 0 in read else ((),) * count
+
+
+def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
+    """The arguments that a map depends on; the result of the operation depends on the `smooth` ones."""
+    params = [Param(v, v.name or "") for v in (*rule.args, rule.z) if isinstance(v, Var) and not v.truth]
+    written = Program(tuple(params), rule.equations, (Result("m", rule.value),))
+    [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
+    found = {params[k].var for k in row}
+    return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())

@@ -5,11 +5,12 @@ import math
 from itertools import combinations_with_replacement
 
 import pytest
-from adcli.lang.analyse.conventions import NO_CONVENTION, AskedDerivative, Convention, conventions, enclosed, interactions
+from adcli.lang.analyse.conventions import NO_CONVENTION, AskedDerivative, Convention, conventions, enclosed
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import JUMP, KINK, Atom, Equation, Lit, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.sparsity.sparsity import interactions
 
 AT_A_KINK, AT_A_JUMP = Convention(True, KINK), Convention(True, JUMP)
 
