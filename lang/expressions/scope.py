@@ -137,7 +137,7 @@ class Tensors:
     `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
     is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
     one or step by step, and `written` says of their values which are written so far; `headers` are the names in the ranges of
-    loops, which are sizes.
+    loops, which are sizes, with what finds them.
     """
 
     sizes: dict[str, Affine] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Tensors:
     pending: list[Agreement] = field(default_factory=list)
     histories: dict[str, WrittenElements] = field(default_factory=dict)
     written: dict[Atom, Gappy] = field(default_factory=dict)
-    headers: set[str] = field(default_factory=set)
+    headers: Mapping[str, Callable[[Token], Affine]] = field(default_factory=dict)
     inlined: bool = False
 
 
@@ -458,10 +458,6 @@ class EquationScope(Scope):
         self.equations.append(Equation(outs, op, args, span))
         return outs
 
-    def size_of_step(self, token: Token) -> Affine:
-        """A size in the range of a loop; a name that has no meaning yet becomes one."""
-        raise NotImplementedError
-
     def called(self, node: Node) -> Node:
         """What stands for a call of a function of tensors."""
         return node
@@ -480,7 +476,11 @@ class EquationScope(Scope):
 
 
 class CallingScope(EquationScope):
-    """A scope whose statements may call functions of tensors."""
+    """A scope whose statements may be loops and call functions of tensors."""
+
+    @abstractmethod
+    def size_of_step(self, token: Token) -> Affine:
+        """A size in the range of a loop; a name that has no meaning yet becomes one."""
 
     @abstractmethod
     def called_definition(self, node: Call, args: Sequence[Atom]) -> Def:

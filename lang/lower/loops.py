@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
-from adcli.lang.expressions.scope import POISON, EquationScope
+from adcli.lang.expressions.scope import POISON, CallingScope, EquationScope
 from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -203,14 +203,11 @@ class LoopScope(EquationScope):
         own = self.histories.get(token.text)
         return self.outer.read(token) if own is None else own
 
-    def size_of_step(self, token: Token) -> Affine:
-        return self.outer.size_of_step(token)
-
 
 class Loop:
     """One loop being lowered."""
 
-    def __init__(self, outer: EquationScope, s: For, for_until: Collection[str] = ()) -> None:
+    def __init__(self, outer: CallingScope, s: For, for_until: Collection[str] = ()) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
         self.for_until = for_until   # what only the condition reads
         self.scope = LoopScope(outer, s.step.text)

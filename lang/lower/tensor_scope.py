@@ -137,7 +137,8 @@ class TensorScope(CallingScope):
             self.tensors.histories = planned(self, statements)
         if any(type(s) is For for s in statements):
             self.shaped = True
-            self.tensors.headers = {n for s in statements if isinstance(s, For) for n in names_in(s.low, s.high)}
+            names = [n for s in statements if isinstance(s, For) for n in names_in(s.low, s.high)]
+            self.tensors.headers = dict.fromkeys(names, self.size_of_step)
 
     def looped(self, statement: For) -> dict[str, Atom]:
         """Emit a loop; the values of the names that it assigns."""

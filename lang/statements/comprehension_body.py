@@ -105,7 +105,7 @@ class Elements(EquationScope):
             return size
         if name not in self.indices:
             if name in self.tensors.headers:
-                return self.scope.size_of_step(token)
+                return self.tensors.headers[name](token)
             if name in self.lets:
                 raise self.context.fault(f"'{name}' is a value, not an index", token,
                                          "a name given in where cannot be a subscript")
