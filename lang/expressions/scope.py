@@ -356,7 +356,7 @@ class Scope(ABC):
             help, fix = self.instead(node)
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
-        known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *self.context.functions, *self.context.library())
+        known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS, *self.context.functions, *self.context.library())
                  if n not in (*HIDDEN, *DERIVED) and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 

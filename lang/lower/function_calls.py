@@ -80,6 +80,16 @@ class UnfoldedCalls(Slices):
             return root
         return rewritten(root, lambda n: None, lambda n: self.value_of(n) if self.is_call(n) else n)
 
+    def condition(self, root: Node) -> Node:
+        """The condition on which a loop ends, with what stands for its calls. AdError where one of them gives a tensor."""
+        value = self.hoisted(root)
+        for n in postorder(value):
+            if isinstance(n, Token | Call) and self.is_result(n):
+                text = self.context.text(n)
+                raise self.context.fault(f"'{text}' is a tensor, and a loop ends by a condition on scalars", n,
+                                         f"write a number of it, for example norm({text})")
+        return value
+
     def value_of(self, node: Node) -> Node:
         """Replacement of a call by its value: a name, an element or a slice."""
         assert type(node) is Call

@@ -168,7 +168,7 @@ class TensorScope(CallingScope):
         for s in loop.body:
             calls.add(s)
         count = len(calls.done)
-        until = None if loop.until is None else calls.hoisted(loop.until)
+        until = None if loop.until is None else calls.condition(loop.until)
         self.for_until = {t.text for s in calls.done[count:] for t in targets_of(s)}
         unfolded = replace(loop, body=calls.done, until=until)
         if calls.made:

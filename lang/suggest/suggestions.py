@@ -256,7 +256,8 @@ def another_name(node: Call, env: Mapping[str, Atom], known: Collection[str]) ->
         return found
     if certain is None and small in NONE_HERE:
         return Suggestion("it has no counterpart here: `adcli functions` lists the functions there are")
-    name = certain or (None if plain.endswith(ALONG) or len(plain) == 1 else alike(plain, list(known)))
+    none = plain.endswith(ALONG) or len(plain) == 1 or plain in NAMED_CONSTANTS
+    name = certain or (None if none else alike(plain, list(known)))
     if name is None:
         return None
     help = f"did you mean '{name}'?" if name in known else f"write {name}"

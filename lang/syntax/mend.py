@@ -141,7 +141,7 @@ def not_a_number(found: ForeignNumber) -> str:
 
 # ---------------------------------------------------------------- an operator left out
 
-OF_MATRICES = ("solve", "inverse", "inv", "cholesky", "transpose")
+OF_MATRICES = ("solve", "inverse", "inv", "cholesky", "transpose", "softmax", "cumsum", "cumprod")
 """Functions that give tensors."""
 
 
@@ -170,7 +170,7 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
         over = source.text[unit[operand_before(unit, first - 2)].start:unit[first - 2].end]
         return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", (token.start, token.end),
                        f"write {over}/({left}*{right}) or {over}/{left}*{right}", source)
-    if is_subscripted(unit, first, index, last):
+    if is_subscripted(unit, first, index, last, whole or source.text):
         name = next(x for x in ("B", "C", "D", "made") if x not in {t.text for t in unit})
         made = re.sub(r"^inv(?=\()", "inverse", left)
         return AdError("only names have subscripts", (token.start, unit[last].end),
@@ -187,15 +187,17 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
 
 
-def is_subscripted(unit: list[Token], first: int, index: int, last: int) -> bool:
-    """True where parentheses behind what a function gives are no factor: several subscripts, or behind a matrix."""
+def is_subscripted(unit: list[Token], first: int, index: int, last: int, text: str) -> bool:
+    """True where parentheses behind what a function gives are no factor: several subscripts, or behind a tensor."""
     if unit[index].type != "LPAR" or unit[index - 1].type != "RPAR":
         return False
     depth, several = 0, False
     for token in unit[index:last + 1]:
         depth += (token.type == "LPAR") - (token.type == "RPAR")
         several |= depth == 1 and token.text == ","
-    return several or unit[first].text in OF_MATRICES
+    name = unit[first].text
+    by_elements = rf"\bdef\s+{re.escape(name)}\s*\([^={{}}]*->\s*\(\s*(\w+)\b[^}}]*\b\1\s*\("   # -> (d) { d(i) = ...
+    return several or name in OF_MATRICES or re.search(by_elements, text) is not None
 
 
 def without_parentheses(unit: list[Token], index: int, source: Source) -> AdError:

@@ -143,6 +143,8 @@ def test_a_diagnostic_is_never_long():
 
 @pytest.mark.parametrize("text, made, element", [
     ("y(i) = inv(A)(i, 0)", "B = inverse(A)", "B(i, 0)"), ("v = solve(A, b)(0)", "B = solve(A, b)", "B(0)"),
+    ("v = softmax(b)(0)", "B = softmax(b)", "B(0)"),
+    ("def f(float(N) x) -> (d) { d(i) = 2*x(i) }\nz(k) = f(A(1))(0) * b(k)", "B = f(A(1))", "B(0)"),
     ("y(i) = sin(A(i, 0))(B, 1)", "C = sin(A(i, 0))", "C(B, 1)")])
 def test_what_a_function_gives_has_no_subscripts(text: str, made: str, element: str) -> None:
     with pytest.raises(AdError) as caught:

@@ -54,6 +54,7 @@ FAULTS = [
     (F + LOOP % "w(t) = f(z(t), k); y(t+1) = y(t)", "unknown function 'z'"),
     (F + LOOP % "w(t) = f(v(t), k); v(t) = y(t); y(t+1) = y(t)", "'v' is read before anything has written it"),
     (F + LOOP % "y(t+1) = f(y(t+2), k)", "so t + 2 is written by a later one"),
+    (F + LOOP.replace("0:T", "0:T until f(y(t+1), k) < 1") % "y(t+1) = y(t)", "'f(y(t+1), k)' is a tensor, and a loop ends by"),
     (F + LOOP % "(y(t+1), w(t)) = f(y(t), k)", "'f' gives 1 result, 2 wanted here"),
     (F + "input A(M, N), c\nv(i) = f(A(j), c)", "index 'i' is not in the call of 'f'"),
     (F + "input A(M, N), c\nz = f(A(i), c)", "index 'i' is not on the left"),
