@@ -169,6 +169,13 @@ def test_no_derivative_is_outside_the_pattern():
                 assert got[f"d{v}_d{x}"] == 0
 
 
+def test_a_lost_interaction_is_caught(monkeypatch):
+    found = sparsity.interactions
+    monkeypatch.setattr(sparsity, "interactions", lambda e: ((1,), (0,)) if e.op.name == "div" else found(e))
+    with pytest.raises(AssertionError):
+        check_hessian(parse("v = x/y"), "v")
+
+
 # ---------------------------------------------------------------- size
 
 def rosenbrock(n: int) -> Program:
