@@ -121,7 +121,7 @@ def test_a_norm_has_a_kink_at_zero():
     ("v = torch.sort(x)", "write sort"), ("k = np.argsort(x)", "write argsort"), ("v = np.linalg.det(A)", "write det"),
     ("E = scipy.linalg.expm(A)", "write expm"), ("E = torch.matrix_exp(A)", "expm(A)"), ("w = eig(A)", "eigenvalues(A)"),
     ("v = np.linalg.slogdet(A)", "logdet(A) (for a positive determinant)"), ("c = np.linalg.lstsq(Y, z)", "write lstsq"),
-    ("v = tracee(A)", "did you mean 'trace'?"), ("y = softmaxx(x)", "did you mean 'softmax'?"), ("v = inf()", "write inf"),
+    ("v = tracee(A)", "did you mean 'trace'?"), ("p = softmaxx(x)", "did you mean 'softmax'?"), ("v = inf()", "write inf"),
     ("c = A\\x", "write solve(A, x)"), ("v = kron(x, x)", "it is kron(A, B)"),
     ("v = softmax(A)", "write s lse=! A(i, j); v(i, j) = exp(A(i, j) - s)"), ("v = 1 + mean(x(i)**2)", "v = 1 + s"),
     ("w(i) = x(i)*softmax(x)", "write C = softmax(x); w(i) = x(i)*C(i)"),
