@@ -229,17 +229,19 @@ def firm(at: Derivatives, found: Assessment, bounds: Bounds, held: Any, strong: 
 
 def dependent(rows: Any) -> Vector:
     """Which rows of length one are combinations of others, as far as MOST_DEPENDENT such combinations show."""
-    from scipy.sparse.linalg import LinearOperator, splu
+    from scipy.sparse.linalg import LinearOperator
     m, n = rows.shape
-    solve = splu(kkt(None, rows, STEP**2 / 100), **SYMMETRIC).solve
-    inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
     if m <= MOST_DEPENDENT:
-        values, vectors = np.linalg.eigh(np.array([inverse @ e for e in np.eye(m)]).reshape(m, m))
-    elif np.max(lanczos(inverse, 1, which="LA", tol=0.1)[0], initial=0.0) < STEP**-2 / 10:   # none: no need to tell which
-        return np.zeros(m, bool)
+        some = np.eye(m)
     else:
-        values, vectors = lanczos(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)
-    return np.asarray(np.abs(vectors[:, values > 1 / STEP**2]).max(axis=1, initial=0.0) > STEP)
+        solve = factored(None, rows)
+        inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
+        if np.max(lanczos(inverse, 1, which="LA", tol=0.1)[0], initial=0.0) < 0.5 / REGULAR:   # none: no need to tell which
+            return np.zeros(m, bool)
+        some = lanczos(inverse, MOST_DEPENDENT, which="LA", tol=1e-9)[1]
+    sums = rows.T @ some
+    _, size, turned = np.linalg.svd(np.vstack([sums, np.zeros((sums.shape[1],) * 2)]), full_matrices=False)
+    return np.asarray(np.abs(some @ turned[size < STEP].T).max(axis=1, initial=0.0) > STEP)
 
 
 def definite(hessian: Any, rows: Any, weights: Sequence[float] = PENALTIES) -> Callable[[Vector], Vector] | None:
@@ -466,13 +468,12 @@ def with_multipliers(here: PointDerivatives, size: Vector, near: Sides, multipli
 
 def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Vector, Vector]:
     """d and ν with H d + Aᵀν = right and A d = gap, where H is 1 without a `hessian`; nearly so where this is singular."""
-    from scipy.sparse.linalg import splu
     n = rows.shape[1]
     largest = 1.0 if hessian is None else float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
     h = None if hessian is None else hessian / largest
     exact = kkt(h, rows, 0.0)
     try:
-        solve = splu(kkt(h, rows, REGULAR), **SYMMETRIC).solve
+        solve = factored(h, rows)
     except RuntimeError:   # singular to rounding all the same
         return np.zeros(n), np.zeros(rows.shape[0])
     b = np.concatenate([right / largest, gap])
@@ -480,6 +481,15 @@ def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Ve
     for _ in range(REFINEMENTS):
         found = found + solve(b - exact @ found)
     return found[:n], found[n:] * largest
+
+
+def factored(hessian: Any, rows: Any) -> Callable[[Vector], Vector]:
+    """The solution by the regularised matrix. Without a Hessian it is quasi-definite, so that any order of pivots will do
+    (Vanderbei 1995): pivoting would fill it in."""
+    from scipy.sparse.linalg import splu
+    pivoting = {**SYMMETRIC, "diag_pivot_thresh": 0.0} if hessian is None else SYMMETRIC
+    solve: Callable[[Vector], Vector] = splu(kkt(hessian, rows, REGULAR), **pivoting).solve
+    return solve
 
 
 def kkt(hessian: Any, rows: Any, more: float) -> Any:
