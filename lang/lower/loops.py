@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
-from adcli.lang.expressions.scope import POISON, CallingScope, EquationScope
+from adcli.lang.expressions.scope import POISON, CallingScope, Context, EquationScope
 from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -34,6 +34,7 @@ from adcli.lang.statements.matrix_statement import MatrixStatement, is_matrix_ca
 from adcli.lang.tree.nodes import (
     Assign,
     Call,
+    Clause,
     Declare,
     For,
     Node,
@@ -186,6 +187,13 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
                             node if len(having) == 1 else (s.subscripts or [])[having[1]],
                             f"one subscript of it is {step}, {step} + 1, {step} - 1, ..., and no other has {step}")
     return StepTarget(s, (having[0], offset))
+
+
+def check_clause(context: Context, clause: Clause, step: str) -> None:
+    """Refuse a range or a name in `where` that is that of the step."""
+    if clause.kind in ("range", "let") and clause.name is not None and clause.name.text == step:
+        raise context.fault(f"'{step}' is the step, whose range the loop says", clause.name,
+                            f"write a condition: where {step} >= 1")
 
 
 # ---------------------------------------------------------------- a loop
@@ -460,9 +468,7 @@ class LoopStatement(TensorStatement):
             raise self.context.fault(f"a loop has no '{self.s.symbol}'", self.s.target,
                                      f"write {self.s.symbol}! to start anew, or the element before it as a value of its own")
         for c in self.s.clauses:
-            if c.kind in ("range", "let") and c.name is not None and c.name.text == self.loop.step.name:
-                raise self.context.fault(f"'{c.name.text}' is the step, whose range the loop says", c.name,
-                                         f"write a condition: where {c.name.text} >= 1")
+            check_clause(self.context, c, self.loop.step.name)
             if self.is_onto(c):
                 raise self.context.fault(f"'{self.name}' goes on from the value that it has before the loop", c.nodes[0],
                                          f"write {self.name} = {self.context.text(c.nodes[0])} before the loop")

@@ -18,10 +18,13 @@ from dataclasses import replace
 
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.limits import quantity
+from adcli.lang.lower.loops import check_clause
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.tree.nodes import (
     Assign,
     Call,
+    Clause,
+    Declare,
     Def,
     For,
     Node,
@@ -30,6 +33,7 @@ from adcli.lang.tree.nodes import (
     Token,
     Tree,
     TupleAssign,
+    Typed,
     bare,
     names_in,
     targets_of,
@@ -48,30 +52,57 @@ def has_nested(tree: Tree) -> bool:
 
 def unnested(context: Context, tree: Tree) -> Tree:
     """The tree without loops in loops."""
-    def statement(s: Statement) -> Statement:
-        if isinstance(s, Def) and s.value is None:
-            return replace(s, body=[statement(inner) for inner in s.body])
-        return flat(context, s) if isinstance(s, For) else s
-    return replace(tree, statements=[statement(s) for s in tree.statements])
+    def block(statements: list[Statement], params: Iterable[Token] = ()) -> list[Statement]:
+        taken = names_of_block(statements, params)
+        found = [block_of(s) if isinstance(s, Def) and s.value is None else flat(context, s, taken) if isinstance(s, For) else s
+                 for s in statements]
+        return [s for s in found if not isinstance(s, For) or s.body]
+
+    def block_of(function: Def) -> Def:
+        return replace(function, body=block(function.body, function.params))
+    return replace(tree, statements=block(tree.statements))
 
 
-def flat(context: Context, loop: For) -> For:
+def names_of_block(statements: Iterable[Statement], params: Iterable[Token]) -> set[str]:
+    """The names that are inputs, sizes or assigned in a block, which no inner step may have."""
+    given = [*params, *(i.name for s in statements if isinstance(s, Declare) for i in s.items)]
+    sizes = names_in(*(n for t in given if type(t) is Typed for n in t.extents or ()))
+    return {t.text for t in [*given, *(t for s in statements for t in targets_of(s))]}.union(sizes)
+
+
+def flat(context: Context, loop: For, taken: set[str]) -> For:
     """A loop with the steps of its inner loops as statements."""
     body, own = list[Statement](), set[str]()
     for s in loop.body:
         if not isinstance(s, For):
             body.append(s)
             continue
-        inner = flat(context, s)
-        if s.step.text == loop.step.text:
-            raise context.fault(f"the step '{s.step.text}' is that of the loop around", s.step, "give the inner one another name")
+        inner = flat(context, s, taken)
+        check_step(context, inner, loop, taken)
         own |= {t.text for each in inner.body for t in targets_of(each)} - with_step(inner.body, loop.step.text)
         for number in numbers(context, inner):
             body += [changed(each, at_step(inner.step.text, number)) for each in inner.body]
         if len(body) > MOST_STATEMENTS:
             said = f"a step of the outer loop has {quantity(len(body))} statements; the limit is {MOST_STATEMENTS:,}"
             raise context.fault(said, s.step, AS_ONE)
-    return replace(loop, body=[changed(s, of_step(own, loop.step), own, loop.step) for s in body] if own else body)
+    if not own:
+        return replace(loop, body=body)
+    change = of_step(own, loop.step)
+    until = None if loop.until is None else rewritten(loop.until, change, leading(own, loop.step))
+    return replace(loop, body=[changed(s, change, own, loop) for s in body], until=until)
+
+
+def check_step(context: Context, inner: For, loop: For, taken: set[str]) -> None:
+    """Refuse the name of an inner step that means something else there."""
+    step = inner.step
+    if step.text == loop.step.text:
+        raise context.fault(f"the step '{step.text}' is that of the loop around", step, "give the inner one another name")
+    if step.text in taken:
+        raise context.fault(f"'{step.text}' is a name of the program and cannot be the step of a loop too", step,
+                            "choose another name for the step")
+    for s in inner.body:
+        for clause in s.clauses if isinstance(s, TensorAssign | TupleAssign) else ():
+            check_clause(context, clause, step.text)
 
 
 def with_step(body: Iterable[Statement], step: str) -> set[str]:
@@ -95,6 +126,8 @@ def numbers(context: Context, loop: For) -> Iterable[int]:
         ends.append(int(end.text))
     if loop.until is not None:
         raise context.fault("an inner loop does not end early", loop.until, "write the number of steps, without until")
+    if loop.checkpoint:
+        raise context.fault("an inner loop has no checkpoint", loop.step, "write it behind the range of the outermost loop")
     return range(*ends)[::-1] if loop.down else range(*ends)
 
 
@@ -118,26 +151,32 @@ def of_step(own: set[str], step: Token) -> Change:
                          if type(node) is Token and node.type == "NAME" and node.text in own else None)
 
 
-def changed(s: Statement, change: Change, own: Iterable[str] = (), step: Token | None = None) -> Statement:
-    """A statement with its nodes changed; tensors that are `own` have the step as their first subscript."""
-    def lead(name: str, at: Node) -> list[Node]:
-        return [here(step, at)] if step is not None and name in own else []
+def leading(own: Iterable[str], step: Token) -> Callable[[Node], Node]:
+    """Elements of tensors that are `own`, with the step as their first subscript."""
+    return lambda node: (Call(node.name, [here(step, node), *node.args], node.start, node.end)
+                         if type(node) is Call and node.name in own else node)
 
-    def after(node: Node) -> Node:
-        return Call(node.name, [*lead(node.name, node), *node.args], node.start, node.end) if type(node) is Call else node
 
+def changed(s: Statement, change: Change, own: Iterable[str] = (), loop: For | None = None) -> Statement:
+    """A statement with its nodes changed; tensors that are `own` have the step of the loop as their first subscript."""
     def new(node: Node) -> Node:
-        return rewritten(node, change, after)
+        return rewritten(node, change) if loop is None else rewritten(node, change, leading(own, loop.step))
 
     def left(t: Token, nodes: list[Node] | None) -> list[Node] | None:
-        return [*lead(t.text, t), *map(new, nodes or ())] or None
+        return [*([here(loop.step, t)] if loop is not None and t.text in own else []), *map(new, nodes or ())] or None
+
+    def clause(c: Clause) -> Clause:
+        name = c.name
+        if loop is not None and c.kind == "shape" and type(name) is Typed and name.text in own:
+            name = Typed(name, name.element, [loop.high, *(name.extents or ())], name.close)
+        return replace(c, name=name, nodes=[*map(new, c.nodes)])
 
     if isinstance(s, Assign):
         made = copy(s)
         made.values = [*map(new, s.values)]
         return made
     assert isinstance(s, TensorAssign | TupleAssign)
-    clauses = [replace(c, nodes=[*map(new, c.nodes)]) for c in s.clauses]
+    clauses = [*map(clause, s.clauses)]
     if isinstance(s, TupleAssign):
         return replace(s, subscripts=[left(t, nodes) for t, nodes in zip(s.targets, s.subscripts, strict=True)],
                        values=[*map(new, s.values)], clauses=clauses)

@@ -34,6 +34,9 @@ WRITTEN_OUT = {
         "x(t + 1) +=! u(2, i)",
         "u(t, 0, i) = x(t)*i where i in 0:2; r(t, 0) +=! u(t, 0, i)*a; u(t, 1, i) = cos(u(t, 0, i)) + r(t, 0); "
         "r(t, 1) +=! u(t, 1, i)*a; u(t, 2, i) = cos(u(t, 1, i)) + r(t, 1); x(t + 1) +=! u(t, 2, i)"),
+    "a declared shape": (
+        "u(0) = x(t) where float(3) u; for k in 0:2 { u(k + 1) = sin(u(k)) where k >= 0 }; x(t + 1) = u(2)",
+        "u(t, 0) = x(t) where float(3, 3) u; u(t, 1) = sin(u(t, 0)); u(t, 2) = sin(u(t, 1)); x(t + 1) = u(t, 2)"),
     "no step": ("u(0) = a*x(t); for k in 0:0 { u(k + 1) = u(k)/2 }; x(t + 1) = u(0)", "u(t, 0) = a*x(t); x(t + 1) = u(t, 0)"),
 }
 
@@ -52,6 +55,11 @@ def test_an_inner_loop_is_its_steps(name: str) -> None:
     ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "as one: a(i*M + j)"),
     ("for k in 0:9 until u(k) > 1 { u(k) = x(t) }; x(t + 1) = u(0)", "an inner loop does not end early", "without until"),
     ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
+    ("for a in 0:2 { u(a) = x(t) }; x(t + 1) = u(1)", "'a' is a name of the program and cannot be the step", "another name"),
+    ("for x in 0:2 { u(x) = a }; x(t + 1) = u(1)", "'x' is a name of the program and cannot be the step", "another name"),
+    ("for k in 0:2 { s(k) +=! x(t)*k where k in 0:1 }; x(t + 1) = s(1)", "'k' is the step, whose range the loop says", "k >= 1"),
+    ("for k in 0:2 { w(k) = x(t)*k where k = 3 }; x(t + 1) = w(1)", "'k' is the step, whose range the loop says", "k >= 1"),
+    ("for k in 0:2 checkpoint { w(k) = x(t) }; x(t + 1) = w(1)", "an inner loop has no checkpoint", "the outermost"),
     ("for k in 0:2 { w = x(t) }; x(t + 1) = w", "'w' is assigned in the loop without its step", "w(t)"),
     ("u(0) = x(t); for k in 0:2 { u(k + 1) = u(k) }; x(t + 1) = u(3)", "goes up to 3, and dimension 1 has extent 3", "can be 2"),
 ])
@@ -59,6 +67,19 @@ def test_what_an_inner_loop_cannot_be(body: str, message: str, help: str) -> Non
     with pytest.raises(AdError) as found:
         parse(OUTER.format(body))
     assert message in str(found.value) and help in str(found.value)
+
+
+@pytest.mark.parametrize(("until", "written_out"), [("abs(u(2) - u(1)) < 0.1", "abs(u(t, 2) - u(t, 1)) < 0.1"), ("u(2) > 0.5",) * 2])
+def test_the_loop_around_may_end_by_what_is_of_its_step(until: str, written_out: str) -> None:
+    nested = "input a\nx(0) = a\nfor t in 0:9 until {} {{ {} }}\nv = x(9)\noutput v"
+    body, plain = WRITTEN_OUT["its own history"]
+    at = {"a": 0.7}
+    assert evaluate(gradient(parse(nested.format(until, body))), at) == evaluate(
+        gradient(parse(nested.format(written_out.replace("u(2)", "u(t, 2)"), plain))), at)
+
+
+def test_a_loop_of_which_no_step_is_left() -> None:
+    assert evaluate(parse(OUTER.format("for k in 0:0 { u(k) = x(t) }").replace("x(3)", "x(0)")), {"a": 0.7})["v"] == 0.7
 
 
 def test_a_function_with_loops_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
