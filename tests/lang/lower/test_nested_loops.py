@@ -69,7 +69,8 @@ def test_what_an_inner_loop_cannot_be(body: str, message: str, help: str) -> Non
     assert message in str(found.value) and help in str(found.value)
 
 
-@pytest.mark.parametrize(("until", "written_out"), [("abs(u(2) - u(1)) < 0.1", "abs(u(t, 2) - u(t, 1)) < 0.1"), ("u(2) > 0.5",) * 2])
+@pytest.mark.parametrize(("until", "written_out"), [
+    ("abs(u(2) - u(1)) < 0.1", "abs(u(t, 2) - u(t, 1)) < 0.1"), ("u(2) > 0.5",) * 2])
 def test_the_loop_around_may_end_by_what_is_of_its_step(until: str, written_out: str) -> None:
     nested = "input a\nx(0) = a\nfor t in 0:9 until {} {{ {} }}\nv = x(9)\noutput v"
     body, plain = WRITTEN_OUT["its own history"]
