@@ -10,14 +10,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.codegen.library.casadi import CasadiMatrix, External, Interface, calling, column, columns, default, helpers
 from adcli.codegen.nests.layout import size_parameters
 from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.llvm import Module
-from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
+from adcli.lang.derive.entries import EntryProgram, EveryPlace, hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Param, Program, Var, shape_of
@@ -79,10 +79,11 @@ class FixedSizes:
             first += self.count(v)
         return found, first
 
-    def entries(self, derive: Callable[[Program, Sequence[str]], EntryProgram]) -> tuple[EntryProgram, Places]:
+    def entries(self, derive: Callable[..., EntryProgram]) -> tuple[EntryProgram, EveryPlace]:
         """A matrix by all inputs that vary, and the places of its entries. AdError where these do not follow from the data."""
         try:
-            made = derive(self.program, [p.name for p in self.varying.params])
+            made = derive(self.program, [p.name for p in self.varying.params], staged=True)
+            every = made.every_place(self.point)
         except NoStatements as none:
             raise AdError(f"--abi casadi needs derivatives made statement by statement: {none.reason}", none.span,
                           "leave it out: the library has the functions of C", self.program.source) from None
@@ -90,15 +91,25 @@ class FixedSizes:
         for p in (p for p in self.varying.params if p.var in read):
             raise AdError(f"subscripts are computed from '{p.name}', and with --abi casadi patterns are constants",
                           help=f"{'declare it as a param, and ' if p.active else ''}give it a value: ⟦--at {p.name}=…⟧")
-        return made, made.every_place(self.point)[:3]
+        return made, every
+
+
+class Computed(NamedTuple):
+    """A program, the names of its weights of outputs, and the products of its elements `left` and `right`, which are numbered
+    behind them and may have products before as factors."""
+
+    program: Program
+    weights: Sequence[str] = ()
+    left: Sequence[int] = ()
+    right: Sequence[int] = ()
 
 
 @dataclass(slots=True)
 class SummedResults:
-    """Programs, each with the names of its weights of outputs, and the elements of their results that are added up for each entry
-    of all matrices: `numbers` from one of `starts` to the next."""
+    """Programs, and the elements of their results and products that are added up for each entry of all matrices: `numbers` from
+    one of `starts` to the next."""
 
-    programs: Sequence[tuple[Program, Sequence[str]]]
+    programs: Sequence[Computed]
     starts: list[int] = field(default_factory=lambda: [0])
     numbers: list[int] = field(default_factory=list)
 
@@ -140,37 +151,44 @@ def functions(here: FixedSizes, name: str) -> Iterator[External[SummedResults]]:
     given = [column(g, range(*span)) for g, span in spans.items()]
     y = (0, here.outputs)
     value, weights = CasadiMatrix("out_y", here.outputs, 1, ()), column("adj_y", range(*y))
-    sums = SummedResults([(program, ())])
+    sums = SummedResults([Computed(program)])
     yield External(name, given, [sums.column("y", y)], sums, [default(program, names) for names in groups.values()])
 
-    first, jacobian = here.entries(jacobian_entries)
-    sums = SummedResults([(first.values, ())])
+    made, every = here.entries(jacobian_entries)
+    first, jacobian = computed(made, every), every[:3]
+    sums = SummedResults([first])
     yield External(f"jac_{name}", [*given, value], [sums.matrix(f"jac_y_{g}", jacobian, y, s) for g, s in spans.items()], sums)
 
     swept = adjoint_program(program, [p.name for p in here.varying.params])
     seeds = {p.seed: p.name for p in swept.params if p.seed}
     adjoints = simplify(replace(swept, results=swept.results[len(program.results):]))
-    sums = SummedResults([(adjoints, [seeds[r.name] for r in program.results])])
+    sums = SummedResults([Computed(adjoints, [seeds[r.name] for r in program.results])])
     yield External(f"adj1_{name}", [*given, value, weights], [sums.column(f"adj_{g}", s) for g, s in spans.items()], sums)
 
-    second, hessian = here.entries(hessian_entries)
+    made, every = here.entries(hessian_entries)
+    second, hessian = computed(made, every), every[:3]
     rows, across, numbers = jacobian
-    behind = sum(here.count(r.atom) for r in second.values.results)
+    behind = sum(here.count(r.atom) for r in second.program.results) + len(second.left)
     others = {**{g: (hessian, s) for g, s in spans.items()}, "out_y": (tuple(x[:0] for x in hessian), y),
               "adj_y": ((across, rows, numbers + behind), y)}
-    sums = SummedResults([(second.values, second.weights), (first.values, ())])
+    sums = SummedResults([second, first])
     blocks = [sums.matrix(f"jac_adj_{g}_{other}", places, spans[g], s)  # type: ignore[arg-type]
               for g in groups for other, (places, s) in others.items()]
     unused = [CasadiMatrix(f"out_adj_{g}", end - start, 1, ()) for g, (start, end) in spans.items()]
     yield External(f"jac_adj1_{name}", [*given, value, weights, *unused], blocks, sums)
 
 
+def computed(made: EntryProgram, every: EveryPlace) -> Computed:
+    """The entries of a matrix."""
+    return Computed(made.values, made.weights, every.left.tolist(), every.right.tolist())
+
+
 # ---------------------------------------------------------------- their code
 
 def constants(here: FixedSizes, name: str) -> list[str]:
-    """The data, and the function that adds up."""
+    """The data, and the functions that multiply and add up."""
     return [*(f"@{name}.data.{k} = {array('i32' if p.var.integer else 'double', values.ravel().tolist())}"
-              for k, (p, values) in enumerate(here.data.items())), *ADD_UP.format(name=name).split("\n")]
+              for k, (p, values) in enumerate(here.data.items())), *ADD_UP.format(name=name).split("\n"), *MULTIPLY.format(name=name).split("\n")]
 
 
 def array(kind: str, values: Sequence[float]) -> str:
@@ -185,11 +203,13 @@ class Point:
     def __init__(self, here: FixedSizes, external: External[SummedResults], library: str, emitted: Emitted) -> None:
         self.here, self.name, self.library, self.sums = here, external.name, library, external.program
         self.body, self.work, self.texts, self.length, self.results = list[str](), list[str](), list[str](), 0, 0
-        for k, (program, weights) in enumerate(self.sums.programs):
-            made = emitted(program, f"{self.name}.{k}")
+        for k, part in enumerate(self.sums.programs):
+            made, first = emitted(part.program, f"{self.name}.{k}"), self.results
             self.texts.append(made.text)
             self.length += made.length
-            self.run(k, program, weights, f"@{self.name}.{k}_work_size(" in made.text)
+            self.run(k, part.program, part.weights, f"@{self.name}.{k}_work_size(" in made.text)
+            if len(part.left):
+                self.multiply(k, part, first)
 
     def run(self, k: int, program: Program, weights: Sequence[str], works: bool) -> None:
         """Call a program, its results behind those that are there. `works` if it needs memory."""
@@ -208,6 +228,16 @@ class Point:
             args.append("ptr %work")
         self.body += [f"%ended.{k} = call i32 {own}({', '.join(args)})", f"%failed.{k} = icmp ne i32 %ended.{k}, 0",
                       f"br i1 %failed.{k}, label %failed, label %after.{k}", f"after.{k}:"]
+
+    def multiply(self, k: int, part: Computed, first: int) -> None:
+        """Put the products of a program's elements, which begin at `first`, behind them."""
+        own = f"@{self.name}.{k}"
+        self.texts += [f"{own}.{what} = {array('i32', values)}" for what, values in (("left", part.left), ("right", part.right))]
+        self.body += [f"%from.{k} = getelementptr double, ptr %slots, i64 {first}",
+                      f"%to.{k} = getelementptr double, ptr %slots, i64 {self.results}",
+                      f"call void @{self.library}.multiply(ptr %from.{k}, ptr {own}.left, ptr {own}.right, ptr %to.{k}, "
+                      f"i64 {len(part.left)})"]
+        self.results += len(part.left)
 
     def argument(self, at: str, p: Param, places: Mapping[str, int]) -> str:
         """An input as a program takes it."""
@@ -266,6 +296,28 @@ add:
 write:
   %to.at = getelementptr double, ptr %to, i64 %i
   store double %total, ptr %to.at, align 8
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %next, label %exit
+exit:
+  ret void
+}}"""
+MULTIPLY = """define internal void @{name}.multiply(ptr %from, ptr %left, ptr %right, ptr %to, i64 %count) {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+  %left.at = getelementptr i32, ptr %left, i64 %i
+  %right.at = getelementptr i32, ptr %right, i64 %i
+  %l = load i32, ptr %left.at
+  %r = load i32, ptr %right.at
+  %one.at = getelementptr double, ptr %from, i32 %l
+  %other.at = getelementptr double, ptr %from, i32 %r
+  %one = load double, ptr %one.at, align 8
+  %other = load double, ptr %other.at, align 8
+  %product = fmul double %one, %other
+  %to.at = getelementptr double, ptr %to, i64 %i
+  store double %product, ptr %to.at, align 8
+  %following = add i64 %i, 1
   %more = icmp slt i64 %following, %count
   br i1 %more, label %next, label %exit
 exit:

@@ -265,9 +265,9 @@ def one_vector(b: Builder, values: Sequence[Atom], whole: bool) -> Atom:
 # ---------------------------------------------------------------- statements over one box
 
 class Presence(NamedTuple):
-    """A number that is computed from the `sources`, expressions of indices, by these equations."""
+    """A number that is computed from the `sources`, expressions of indices and whole numbers, by these equations."""
 
-    sources: Mapping[Affine, Var]
+    sources: Mapping[Source, Var]
     equations: Sequence[Equation]
     value: Atom
 
@@ -322,18 +322,24 @@ def together(group: Sequence[Statement]) -> tuple[Statement, list[BoxEntry]]:
 
 
 def presences(merged: Statement) -> dict[Atom, Presence]:
-    """For values of a body that conditions on indices make zero by construction at some points, where they are not."""
-    sources: dict[Affine, Var] = {s: v for s, v in merged.sources.items() if isinstance(s, Affine)}
+    """For values of a body that conditions on indices and whole numbers make zero by construction at some points, where they are
+    not."""
+    sources: dict[Source, Var] = {s: v for s, v in merged.sources.items() if is_given(s)}
     known, b, found = set[Atom](sources.values()), Builder(), dict[Atom, Atom]()
     for e in merged.equations:
         out, = e.outs
-        if all(isinstance(a, Lit) or a in known for a in e.args):   # said by indices alone
+        if all(isinstance(a, Lit) or a in known for a in e.args):   # said before any number is
             known.add(out)
             b.equations.append(e)
         if e.op in MAYBE_ZERO:
             parts = [Lit(0.0) if is_zero(a) else found.get(a, Lit(1.0)) for a in e.args]
             found[out] = present(b, e, parts, e.args[0] in known)
     return {a: Presence(sources, b.equations, x) for a, x in found.items() if x != Lit(1.0)}
+
+
+def is_given(s: Source) -> bool:
+    """True of an expression of indices, and of an element of integers that are inputs."""
+    return isinstance(s, Affine) or (isinstance(s.atom, Var) and s.atom.integer and all(map(is_given, s.subscripts)))
 
 
 def present(b: Builder, e: Equation, parts: Sequence[Atom], decided: bool) -> Atom:

@@ -256,8 +256,9 @@ def linear_statements(program: Program, wrt: Sequence[str], rows: Sequence[Var],
                 for each in resolved(s, form, kept, stages is not None):
                     whole.enter(each)
             if stages is not None and any(at.atom is form.out for s in whole for at in s.terms):
-                whole.enter(form)
                 stages.append(form.out)
+                for each in stage(form, kept):
+                    whole.enter(each)
     return [s for s in whole if s.terms], passive.equations
 
 
@@ -333,18 +334,29 @@ def resolved(s: Statement, form: Statement, kept: Atom | None, staged: bool = Fa
     found = [s]
     for at in [at for at in s.terms if at.atom is form.out]:
         coefficient = s.terms.pop(at)
-        if form.start is not None:
-            factor = coefficient if kept is None else s.times(coefficient, s.source(ElementAt(kept, at.subscripts)))
-            s.add(ElementAt(form.start, at.subscripts if form.start.shape else ()), factor)
         if form.terms:
             composed = next((c for c in (made(s, at, coefficient, form) for made in (by_inner, by_outer)) if c is not None), None)
-            if composed is None and staged and form.start is None:
+            if composed is None and staged:
                 s.terms[at] = coefficient
                 continue
             if composed is None:
                 raise NoStatements("a sum is read at places that indices do not say", form.span)
             found += [composed] if composed is not s else []
+        if form.start is not None:
+            factor = coefficient if kept is None else s.times(coefficient, s.source(ElementAt(kept, at.subscripts)))
+            s.add(ElementAt(form.start, at.subscripts if form.start.shape else ()), factor)
     return found
+
+
+def stage(form: Statement, kept: Atom | None) -> Iterator[Statement]:
+    """The statements of a sum that stays a value: what it starts from, where it is `kept`, and what is added."""
+    if form.start is not None:
+        ranges, here = every_element(form.out.shape)
+        start = Statement(form.out, ranges, (), here, span=form.span)
+        start.add(ElementAt(form.start, here if form.start.shape else ()),
+                  Lit(1.0) if kept is None else start.source(ElementAt(kept, here)))
+        yield start
+    yield replace(form, start=None, assigned=False)
 
 
 def by_inner(s: Statement, at: ElementAt, coefficient: Atom, form: Statement) -> Statement | None:

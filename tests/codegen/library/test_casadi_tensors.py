@@ -27,7 +27,8 @@ y(l) = k(l)*(x(from(l)) - s*x(to(l)))**2 + sin(x(to(l)))*t
 z(i) = n*c(i)*exp(x(i))
 z(to(l)) += s*y(l)
 w +=! x(i)*y(l) where i in 0:2
-output y, z, w
+q +=! z(i)**2*sin(z(from(i)))
+output y, z, w, q
 """
 AT = {"from": [0, 1, 2, 2], "to": [1, 1, 3, 0], "n": 2, "c": [1, 2, 3, 4]}
 
@@ -47,11 +48,19 @@ def test_patterns() -> None:
 
 
 @needs_ld
-def test_numbers_by_hand(tmp_path: pathlib.Path) -> None:
-    lib = library(tmp_path, "eval", "-e", PAIRS, "--at", "x=[0,0,0],i=[0,2],j=[1,2],k=[1,2]", "--symbol", "f", "--abi", "casadi")
-    x, weights = (ctypes.c_double * 3)(3, 5, 7), (ctypes.c_double * 2)(10, 100)
-    for name, expected in (("f", [[15, 98]]), ("jac_f", [[5, 3, 28]]), ("adj1_f", [[50, 30, 2800]]),
-                           ("jac_adj1_f", [[10, 10, 400], [], [5, 3, 28]])):
+@pytest.mark.parametrize("program, at, weights, numbers", [
+    (PAIRS, "i=[0,2],j=[1,2],k=[1,2]", [10, 100], {
+        "f": [[15, 98]], "jac_f": [[5, 3, 28]], "adj1_f": [[50, 30, 2800]], "jac_adj1_f": [[10, 10, 400], [], [5, 3, 28]]}),
+    # (x0 + x1)² + (x0 + 2 x2)²: entries are products, of elements of a sum that is read again
+    ("input x(N)\ninput int32 i(L), int32 k(L), int32 q(M)\nb(k(l)) +=! x(i(l)) where float(2) b\nv +=! b(q(j))**2",
+     "i=[0,1,0,2,2],k=[0,0,1,1,1],q=[0,1]", [10], {
+        "f": [[64 + 289]], "jac_f": [[50, 16, 68]], "adj1_f": [[500, 160, 680]],
+        "jac_adj1_f": [[40, 20, 40, 20, 20, 40, 80], [], [50, 16, 68]]})])
+def test_numbers_by_hand(program: str, at: str, weights: list[float], numbers: dict[str, list[list[float]]],
+                         tmp_path: pathlib.Path) -> None:
+    lib = library(tmp_path, "eval", "-e", program, "--at", f"x=[0,0,0],{at}", "--symbol", "f", "--abi", "casadi")
+    x, weights = (ctypes.c_double * 3)(3, 5, 7), (ctypes.c_double * len(weights))(*weights)
+    for name, expected in numbers.items():
         size, results = ctypes.c_longlong(), [(ctypes.c_double * len(e))() for e in expected]
         getattr(lib, f"{name}_work")(None, None, None, ctypes.byref(size))
         given = (ctypes.c_void_p * 4)(ctypes.addressof(x), None, ctypes.addressof(weights), None)
@@ -88,7 +97,8 @@ def test_derivatives_are_those_of_casadi(tmp_path: pathlib.Path) -> None:
     z = [AT["n"]*c*ca.exp(x[i]) for i, c in enumerate(AT["c"])]
     for k, j in enumerate(AT["to"]):
         z[j] += x[4]*y[k]
-    own = ca.Function("f", [x, p], [ca.vertcat(*y, *z, (x[0] + x[1])*sum(y))], ["x", "p"], ["y"])
+    q = sum(z[i]**2*ca.sin(z[j]) for i, j in enumerate(AT["from"]))
+    own = ca.Function("f", [x, p], [ca.vertcat(*y, *z, (x[0] + x[1])*sum(y), q)], ["x", "p"], ["y"])
     r = drawn("test_derivatives_are_those_of_casadi")
     for derivative in (lambda f: f, lambda f: f.jacobian(), lambda f: f.reverse(1), lambda f: f.reverse(1).jacobian(),
                        lambda f: f.forward(2)):
