@@ -188,7 +188,8 @@ def computed(made: EntryProgram, every: EveryPlace) -> Computed:
 def constants(here: FixedSizes, name: str) -> list[str]:
     """The data, and the functions that multiply and add up."""
     return [*(f"@{name}.data.{k} = {array('i32' if p.var.integer else 'double', values.ravel().tolist())}"
-              for k, (p, values) in enumerate(here.data.items())), *ADD_UP.format(name=name).split("\n"), *MULTIPLY.format(name=name).split("\n")]
+              for k, (p, values) in enumerate(here.data.items())),
+            *(line for text in (ADD_UP, MULTIPLY) for line in text.format(name=name).split("\n"))]
 
 
 def array(kind: str, values: Sequence[float]) -> str:

@@ -74,7 +74,7 @@ PROGRAMS = {
         "a squared balance": "v +=! (a(n) - load(n))**2", "with a factor": "v +=! exp(a(n)/9)*b(n)*load(n)",
         "of one another": "v +=! a(n)*b(n)*load(n)", "gathered": "v +=! exp(a(into(e))/9)*p(e)",
         "at a bound": "v +=! max(a(into(e)), 0.5)**2",
-        "from a start": "c(n) = y(n)**2*load(n); c(from(e)) += p(e)**2; c(into(e)) += p(e)*y(from(e)); v +=! sin(c(into(e)))*p(e)",
+        "from a start": "c(n) = y(n)**2; c(from(e)) += p(e)**2; c(into(e)) += p(e)*y(from(e)); v +=! p(e)*sin(c(into(e)))",
         "from a start elsewhere": "c(n) = n == 1 ? a(n) : y(n); c(into(e)) += p(e)**2; v +=! c(n)**2*b(n)",
         "in sums": "c(into(e)) +=! a(into(e))**2*p(e) where float(N) c; v +=! c(n)**2",
         "shares": "s(from(e)) +=! exp(p(e)) where float(N) s; q(e) = exp(p(e))/s(from(e)); v +=! q(e)**2*y(into(e))"}.items()},
