@@ -58,6 +58,8 @@ GATHERED = 3
 """Operations that a read through whole numbers counts for."""
 MOST_PRODUCTS = 1 << 23
 """Products of entries, of which there are the square of an element's entries."""
+NEVER, ALWAYS = Lit(0.0), Lit(1.0)
+"""Where a value is that is zero by construction, and one that is not, as constants that are known by identity."""
 DRAWN = 12 * ((0.1, 0.9), (-0.9, 0.9), (-9.0, 9.0))
 """Intervals from which the points are drawn at which coefficients are compared: in the domain of every function, and of both
 signs."""
@@ -332,9 +334,9 @@ def presences(merged: Statement) -> dict[Atom, Presence]:
             known.add(out)
             b.equations.append(e)
         if e.op in MAYBE_ZERO:
-            parts = [Lit(0.0) if is_zero(a) else found.get(a, Lit(1.0)) for a in e.args]
+            parts = [NEVER if is_zero(a) else found.get(a, ALWAYS) for a in e.args]
             found[out] = present(b, e, parts, e.args[0] in known)
-    return {a: Presence(sources, b.equations, x) for a, x in found.items() if x != Lit(1.0)}
+    return {a: Presence(sources, b.equations, x) for a, x in found.items() if x is not ALWAYS}
 
 
 def is_given(s: Source) -> bool:
@@ -344,12 +346,12 @@ def is_given(s: Source) -> bool:
 
 def present(b: Builder, e: Equation, parts: Sequence[Atom], decided: bool) -> Atom:
     """1 where a value is not zero by construction, else 0, from what its operands are, as equations of `b`."""
-    if e.op is SELECT and decided and parts[1] != parts[2]:
+    if e.op is SELECT and decided and parts[1] is not parts[2]:
         return b.emit(SELECT, e.args[0], *parts[1:])
     if e.op is DIV:
         return parts[0]
-    settles, other = (Lit(0.0), Lit(1.0)) if e.op is MUL else (Lit(1.0), Lit(0.0))
-    left = [x for x in dict.fromkeys(parts[e.op is SELECT:]) if x != other]
+    settles, other = (NEVER, ALWAYS) if e.op is MUL else (ALWAYS, NEVER)
+    left = [x for x in dict.fromkeys(parts[e.op is SELECT:]) if x is not other]
     if settles in left or len(left) < 2:
         return settles if settles in left else left[0] if left else other
     return b.emit(TABLE["min" if e.op is MUL else "max"], *left)

@@ -13,7 +13,8 @@ from adcli.lang.derive import entries
 from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries, listed
 from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, shape_of
+from adcli.lang.ir.affine import affine
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.activity import with_outputs
 from adcli.lang.passes import pipeline
@@ -177,6 +178,12 @@ def test_what_is_no_sum_over_a_box_says_why() -> None:
             "input x, int T\nh(0) = x\nfor t in 0:T { h(t+1) = sin(h(t)) }\nv = h(T)": "a value is in a loop"}.items():
         with pytest.raises(NoStatements, match=reason):
             hessian_entries(parse(text), [p.name for p in parse(text).params if not p.var.integer])
+
+
+def test_entries_are_added_up_where_they_are_made() -> None:
+    """Over the rows of a matrix that go into one entry: with a value for each of them the Gram matrix would be a cube."""
+    made = hessian_entries(parse("input x(N), A(M, N), b(M)\nr(i) +=! A(i, j)*x(j)\nv +=! exp(r(i) - b(i))"), ["x"])
+    assert [shape_of(r.atom) for r in made.values.results] == [(affine("N"), affine("N"))]
 
 
 def test_blocks_that_are_transposes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
