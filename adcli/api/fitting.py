@@ -9,9 +9,10 @@ import numpy as np
 from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
-from adcli.fit.fit import Fitted, planned
+from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.minimum import LOSSES, Loss, NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
+from adcli.fit.predict import predictions, require_predictable
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.derive import derivatives
@@ -49,6 +50,8 @@ class FitRequest(NamedTuple):
     jobs: int | None
     plot: bool
     uncertainties: Sequence[str] | None
+    predict: Data
+    coverage: float
 
     def require_sense(self) -> None:
         """AdError where an option has a value that it cannot have."""
@@ -56,6 +59,8 @@ class FitRequest(NamedTuple):
             raise AdError(f"no loss '{self.loss}'", help=nearest(str(self.loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
         if not 0 < self.f_scale < float("inf"):
             raise AdError(f"f_scale must be greater than 0 and finite, not {self.f_scale!r}")
+        if not 0 < self.coverage < 1:
+            raise AdError(f"coverage must lie between 0 and 1, not {self.coverage!r}")
         for name, count in (("evaluations", self.evaluations), ("jobs", self.jobs)):
             if count is not None and (not isinstance(count, int) or count < 1):
                 raise AdError(f"{name} must be a whole number from 1, not {count!r}")
@@ -103,10 +108,29 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
         raise error from None
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))
+    if request.predict is not None:
+        result.predicted = predicted(fit, program, found, request, sigmas)
     if request.plot:
         from adcli.fit.figure import picture
-        result.plot = picture_view("fit", picture(fit, program, found, o))
+        result.plot = picture_view("fit", picture(fit, program, found, o, request.coverage))
     return result
+
+
+def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, sigmas: Mapping[str, Any]) -> dict[str, Any]:
+    """The outputs at rows of data, with their standard errors and bands, as arrays by name."""
+    require_predictable(program, fit)
+    names = columns_of(request.predict)
+    rows = request._replace(data=request.predict, sigma=None, weights=None)
+    inputs = observations(program, fit.begins, rows, {}, {}).inputs
+    column = column_reader(request.predict, False)
+
+    def known(x: Any, none: Any) -> Any:
+        return none if x is None else column(x, "sigma") if x in names else None if isinstance(x, str) or np.ndim(x) else x
+
+    weight = known(request.weights, 1.0)
+    each = [known(sigmas.get(r.name), 1.0) if request.loss == "linear" else None for r in program.results]
+    scatters = [None if s is None or weight is None else s / np.sqrt(weight) for s in each]
+    return {n: x for p in predictions(fit, found, inputs, scatters, request.coverage) for n, x in p.columns.items()}
 
 
 def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[str, Any]:
@@ -219,7 +243,7 @@ def observations(program: Program, begins: Mapping[str, Begin], request: FitRequ
     inputs = complete(others, {**from_data, **fixed})
     called = [f"column '{x}'" if isinstance(x, str) else "y" for x in observed.values()]
     ys = [column(x, "y") for x in observed.values()]
-    given = [column(sigmas.get(v), "sigma") for v in observed]
+    given = [column(sigmas.get(v), "sigma") for v in observed] or [None]
     w = column(request.weights, "weights")
     if tensors and not by_row:
         return Observations({n: np.asarray(x) for n, x in inputs.items()}, ys, given, w, called)

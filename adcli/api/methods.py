@@ -226,7 +226,7 @@ class Solving:
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
             f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False,
-            uncertainties: OneOrMore = None) -> OptimizeResult:
+            uncertainties: OneOrMore = None, predict: Any = None, coverage: float = 0.95) -> OptimizeResult:
         """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
 
         `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
@@ -235,14 +235,15 @@ class Solving:
         `params` are the parameters: {"b1": 500.0, "b2": (1e-4, 0, 1)} with starts and bounds, names, or a text such as
         "b1=500, b2=1e-4 in [0, 1]"; default: every `param` of the program. Other inputs are columns, or fixed by `at`; a column
         of tensors has one more dimension than its input, or is a list of arrays. `uncertainties` are the parameters that get
-        standard uncertainties, "all" or names (default: all, where there are at most 1000 numbers).
+        standard uncertainties, "all" or names (default: all, where there are at most 1000 numbers). `predict` has the inputs of
+        other rows, as `data` has them: the result has the outputs there as predicted, with standard errors and bands.
         The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
         residual_sd, undetermined, held, reported (the parameters that covariance is of), and with `plot` the picture of data,
         curve and residuals as plot.
         """
         from adcli.api.fitting import FitRequest, fit
         request = FitRequest(data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma, loss, f_scale,
-                             evaluations, jobs, truth("plot", plot), names(uncertainties))
+                             evaluations, jobs, truth("plot", plot), names(uncertainties), predict, coverage)
         return fit(self._program, self._solvers, request)
 
 

@@ -1,11 +1,13 @@
 """A fit as a picture: the data with the fitted curve, and below them the residuals."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adcli.fit.predict import COVERAGE, predictions
 from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
     from adcli.fit.fit import Fit, Fitted
 
 MOST_OUTPUTS = 3
+BAND_POINTS = 101
 
 
-def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Picture:
+def picture(fit: Fit, program: Program, found: Fitted, o: Observations, coverage: float = COVERAGE) -> Picture:
     """The picture of a fit to the rows of a table. Where one input varies from row to row there is a curve over the range of the
     data, else the fitted values are points. Known standard uncertainties are error bars, by the scatter of the residuals where
     only their ratios count. AdError where nothing varies, and for tensors."""
@@ -38,6 +41,7 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
     values = fit.model(found.values).values.reshape(len(outputs), rows)
     fixed = {n: float(c[0]) for n, c in columns.items()} | dict(zip(found.names, found.values.tolist(), strict=True))
     panels, notes = list[Panel](), list[str]()
+    bands = banded(fit, found, o, name, fixed, coverage) if len(varying) == 1 else [[]] * len(outputs)
     for k, output in enumerate(outputs):
         observed = np.broadcast_to(np.asarray(o.observed[k], np.float64), rows)
         sigma, scale = o.sigmas[k], 1.0 if found.absolute else found.residual_sd
@@ -50,7 +54,8 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
             notes += drawn.notes
         else:
             model = Panel(output, (Curve("fitted", tuple(x.tolist()), tuple(values[k].tolist()), "points"),))
-        panels.append(Panel(output, (data, *(Curve("fit", c.x, c.y, c.style) for c in model.curves)), model.marks, model.upright,
+        curves = (data, *(Curve("fit", c.x, c.y, c.style) for c in model.curves), *bands[k])
+        panels.append(Panel(output, curves, model.marks, model.upright,
                             low=model.low, high=model.high, share=1.5))
         panels.append(Panel(f"residual of {output}" if k else "residual",
                             (Curve("data − fit", tuple(x.tolist()), tuple((observed - values[k]).tolist()), "points", 6, bars),),
@@ -66,3 +71,20 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
         notes.append(f"against {name}; {', '.join(varying[1:4])} {'vary' if len(varying) > 2 else 'varies'} too")
     return Picture(title, name, tuple(panels), notes=tuple(notes), table=table)
 
+
+
+def banded(fit: Fit, found: Fitted, o: Observations, name: str, fixed: Mapping[str, float],
+           coverage: float) -> list[list[Curve]]:
+    """The ends of the bands of each output over the range of the data: that of the curve, and that of new observations where one
+    scatter is known for all of them. A band is one curve with a gap. None without degrees of freedom."""
+    x = np.asarray(o.inputs[name], np.float64)
+    across = np.linspace(x.min(), x.max(), BAND_POINTS)
+    inputs = {n: across if n == name else fixed[n] for n in o.inputs}
+    factors = [np.unique(f) for f in o.factors]
+    scatters = [1 / f[0] if len(f) == 1 and found.loss.name == "linear" else None for f in factors]
+    made = predictions(fit, found, inputs, scatters, coverage)
+    gap, chance = np.array([np.nan]), f"{100 * coverage:.10g} %"
+    return [[Curve(f"{chance} of {of}", tuple(np.r_[across, gap, across].tolist()),
+                   tuple(np.r_[p.value - half, gap, p.value + half].tolist()), "dashed", number)
+             for number, of, half in ((1, "the curve", p.half), (2, "observations", p.half_new))
+             if half is not None and np.isfinite(half).any()] for p in made]

@@ -3,7 +3,7 @@ of whole tensors; the least cost that is found; and what the answer is worth, fr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,8 +52,8 @@ class Fitted:
     bound; `covariance` and `correlation`, of the parameters that are `reported`, have NaN there too. `chi2` is
     Σr², of residuals divided by their uncertainties where these are known; `dof` the number of residuals less the rank of the
     Jacobian by the parameters that are not held,
-    `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite, `next` where the next step
-    would lead."""
+    `residual_sd` sqrt(chi2/dof). `end` is what the uncertainties come from, `scale` their factor. `stopped_at` is where some
+    solver met numbers that are not finite, `next` where the next step would lead."""
 
     start: Start
     values: Vector
@@ -72,6 +72,8 @@ class Fitted:
     loss: Loss
     absolute: bool
     reported: Vector
+    end: End
+    scale: float
     held: Mapping[str, float] = field(default_factory=dict)
     undetermined: Sequence[NullDirection] = ()
     stopped_at: Vector | None = None
@@ -99,7 +101,8 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     free = np.flatnonzero(~end.held)
     dof = n - len(free) + len(end.lost)
     u, correlation = uncertainties(end, free, asked)
-    u *= 1 / unit if absolute else math.sqrt(variance_of(plain, loss, dof, p))
+    scale = 1 / unit if absolute else math.sqrt(variance_of(plain, loss, dof, p))
+    u *= scale
     names = [start.names[i] for i in free]
     directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}, names) for d in end.lost]
     held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
@@ -107,7 +110,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
     return Fitted(start, end.at, u, correlation * np.outer(u[asked], u[asked]), correlation, plain * unit, jacobian * unit,
                   end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
-                  end.solver, loss, absolute, asked, held, directions, stopped,
+                  end.solver, loss, absolute, asked, end, scale, held, directions, stopped,
                   np.clip(end.at + end.step, start.low, start.high))
 
 
@@ -174,7 +177,7 @@ class Outputs(NamedTuple):
 class RowModel:
     """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
 
-    def __init__(self, task: Task, begins: Mapping[str, Begin], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+    def __init__(self, task: Task, begins: Collection[str], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
         self.task, self.rows, self.jobs, self.kernel = task, rows, jobs, task.kernel
         self.names, self.outputs = list(begins), list(task.signature.outputs)
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
@@ -185,6 +188,10 @@ class RowModel:
         self.parameters = {name: np.empty(self.whole) for name in self.names}
         self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
         self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
+
+    def elsewhere(self, columns: Mapping[str, Any], rows: int) -> RowModel:
+        """The model for other rows."""
+        return RowModel(self.task, self.names, columns, rows, self.jobs)
 
     def levels(self, b: Array) -> Array:
         """The status of every row."""
@@ -217,7 +224,7 @@ class TensorModel:
         from adcli.answers.evaluation import callable_program, computation
         from adcli.input.arrays import given
         from adcli.lang.simplify.simplify import simplify
-        self.task, self.begins, self.points = task, begins, points
+        self.task, self.begins, self.points, self.jobs = task, begins, points, jobs
         self.given, self.ends = given, np.zeros(len(points), int)
         self.sparse = self.sparse_functions()
         if self.sparse:
@@ -225,6 +232,10 @@ class TensorModel:
             return
         self.compute = computation(task, jobs, None)
         require_room(f"a Jacobian of {len(points):,} rows", COPIES * 8 * len(points) * start_of(begins).values.size)
+
+    def elsewhere(self, columns: Mapping[str, Any], rows: int) -> TensorModel:
+        """The model for other rows."""
+        return TensorModel(self.task, self.begins, points_of(columns, rows), self.jobs)
 
     def sparse_functions(self) -> list[VectorFunction]:
         """The outputs of each row as functions of the parameters, if there are many parameters and the Jacobian is sparse."""
@@ -358,14 +369,19 @@ def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int 
     points: list[Mapping[str, Any]] = [o.inputs]
     compared: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
     if o.places is not None:
-        columns = {name: np.broadcast_to(x, rows) for name, x in o.inputs.items()}
         both = [[np.broadcast_to(x, rows) for x in xs] for xs in (o.observed, o.factors)]
-        points = [{name: x[k] for name, x in columns.items()} for k in range(rows)]
+        points = points_of(o.inputs, rows)
         compared = [([x[k] for x in both[0]], [x[k] for x in both[1]]) for k in range(rows)]
     model = TensorModel(task, begins, points, jobs)
     found = [*compared_at(task, model, start, o, compared)]
     observed, factors = (np.concatenate(xs) if xs else np.zeros(0) for xs in ([y for y, _ in found], [f for _, f in found]))
     return Fit(model, o.places, begins, start, observed, factors)
+
+
+def points_of(columns: Mapping[str, Any], rows: int) -> list[Mapping[str, Any]]:
+    """The inputs of each row."""
+    each = {name: np.broadcast_to(x, rows) for name, x in columns.items()}
+    return [{name: x[k] for name, x in each.items()} for k in range(rows)]
 
 
 def compared_at(task: Task, model: TensorModel, start: Start, o: Observations,

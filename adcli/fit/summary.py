@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,29 +11,41 @@ import numpy as np
 from adcli.fit.data import Begin, packed
 from adcli.fit.fit import Fitted
 from adcli.input.settings import ResultOptions
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.printing.printer import print_program
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
 from adcli.output.streams import columns_of
 from adcli.output.typeset import booktabs, latex_text, markdown_table
+from adcli.output.version import __version__
 from adcli.output.wrap import fitted
 from adcli.propagate.budgets import pair
+from adcli.propagate.stated import stated_lines
 
-FORMATS = ("text", "json", "csv", "tsv", "markdown", "latex")
+FORMATS = ("text", "json", "csv", "tsv", "markdown", "latex", "program")
 MOST_CORRELATED = 20
 """Parameters of which text shows all correlation coefficients."""
 
 
 class Answered(NamedTuple):
-    """A fit; its parameters as they were given; whether observations have known uncertainties."""
+    """A fit; the program with its parameters as they were given, and inputs that had one value; whether observations have known
+    uncertainties; predictions, in columns."""
 
     fit: Fitted
+    program: Program
     begins: Mapping[str, Begin]
+    fixed: Mapping[str, Any]
     known: bool
+    predicted: Mapping[str, Sequence[Any]] | None = None
 
 
 def written(told: Answered, options: ResultOptions) -> Iterator[str]:
     """The fit in the format that is asked for."""
     number = number_format(options.fmt, options.hexadecimal)
+    if told.predicted is not None and options.form in ("text", "csv", "tsv"):
+        yield csv_text(told.predicted, *predicted_cells(told.predicted, number), separator="\t" if options.form == "tsv" else ",")
+        return
     match options.form:
         case "json":
             yield json_text(record(told, number)) + "\n"
@@ -42,13 +55,51 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield from markdown_table(HEAD, rows(told.fit))
             yield "\n"
             yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+            if told.predicted is not None:
+                yield "\n"
+                yield from markdown_table(tuple(told.predicted), predicted_cells(told.predicted, lambda x: f"{x:.6g}"))
         case "latex":
             cells = [[latex_text(c) for c in row] for row in rows(told.fit)]
             yield from booktabs("lrr", HEAD, [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+            if told.predicted is not None:
+                body = [[latex_text(c) for c in row] for row in predicted_cells(told.predicted, lambda x: f"{x:.6g}")]
+                yield from ("\n", *booktabs("r" * len(told.predicted), [latex_text(n) for n in told.predicted], [body]))
+        case "program":
+            yield print_program(fitted_program(told), header=[*header(told, number)])
         case _:
             columns = columns_of(options.output)
             yield from (fitted(part, columns, program=True) for part in text(told, number, columns))
+
+
+def fitted_program(told: Answered) -> Program:
+    """The program with the fitted values as its parameters. AdError where there are tensors among them."""
+    found = {**told.fixed, **packed(told.begins, told.fit.values)}
+    if tensor := next((n for n, x in found.items() if np.ndim(x)), None):
+        raise AdError(f"'{tensor}' is a tensor, which has no default in the text of a program",
+                      help="write -o FILE.json, which ⟦--at @FILE.json⟧ reads")
+    params = [p if p.name not in found else replace(p, default=float(found[p.name]), active=p.active and p.name in told.fixed)
+              for p in told.program.params]
+    return replace(told.program, params=tuple(params))
+
+
+def header(told: Answered, number: Number) -> Iterator[str]:
+    """Comments in front of a fitted program: how good it is, and the uncertainties that propagate reads."""
+    fit = told.fit
+    yield f"adcli {__version__}: fitted {', '.join(fit.names)}"
+    yield from (f"{name}: {x}" for name, x in figures(told, number))
+    known = {n: float(u) for n, u in zip(fit.names, fit.uncertainties, strict=True) if math.isfinite(u)}
+    yield from (f"{n}: {worth(fit, n, math.nan)}" for n in fit.names if n not in known)
+    rows = {n: dict(zip(fit.reported_names, map(float, row), strict=True))
+            for n, row in zip(fit.reported_names, fit.correlation, strict=True)}
+    yield from stated_lines(known, math.inf if fit.absolute else fit.dof, rows)
+
+
+def predicted_cells(columns: Mapping[str, Sequence[Any]], number: Number) -> list[list[str]]:
+    """The rows of predictions; a tensor is a list of JSON."""
+    from adcli.output.tensors import json_tensor
+    each = [[json_text(json_tensor(x, number)) if np.ndim(x) else number(x) for x in column] for column in columns.values()]
+    return [list(row) for row in zip(*each, strict=True)]
 
 
 # ---------------------------------------------------------------- text
@@ -146,6 +197,8 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
         "converged": fit.converged, "evaluations": fit.evaluations, "solver": fit.solver,
         "held": {n: known(x) for n, x in fit.held.items()},
         "undetermined": [{n: known(x) for n, x in d.moves.items()} for d in fit.undetermined],
+        **({} if told.predicted is None else {"predicted": {
+            n: [json_tensor(x, number) if np.ndim(x) else known(x) for x in column] for n, column in told.predicted.items()}}),
     }
 
 

@@ -49,7 +49,7 @@ def form_of(path: str | None, formats: Sequence[str], verb: str, arrays: bool) -
     that the verb does not write. With `arrays` it writes those too."""
     suffix, packing = split(path)
     packer(packing)
-    form = FORMATS.get(suffix)
+    form = "program" if suffix == ".ad" and "program" in formats else FORMATS.get(suffix)
     if form in formats or (arrays and form in ARRAYS) or (form is None and suffix not in FOREIGN):
         return form
     known = [s for s, f in FORMATS.items() if f in formats or (arrays and f in ARRAYS)]

@@ -24,6 +24,7 @@ from adcli.output.wrap import fitted
 from adcli.propagate import budgets
 from adcli.propagate.given import Sampling, given_points
 from adcli.propagate.prepare import AUTO, PropagateOptions, coefficients, prepared_budgets
+from adcli.propagate.stated import with_stated
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
@@ -67,6 +68,7 @@ ROW = VERBS["propagate"]
 @takes(PropagateOptions)
 def command(options: PropagateOptions) -> int:
     program = options.source
+    options = with_stated(program, options)
     told = coefficients(options.correlation)
     if not options.at or options.data or options.emit:
         require_fit(options, "propagate")

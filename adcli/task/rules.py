@@ -124,7 +124,9 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         *NO_TARGET, Refusal("precision", "needs --emit TARGET"),
         Refusal("sensitivities", "needs --emit TARGET: at points they are always there"),
         Refusal(TABLE_OPTIONS, ROWS, {"data": ()})),
-    "fit": (Refusal("f_scale", "needs a robust loss: --loss huber", {"loss": "linear"}),),
+    "fit": (
+        Refusal("f_scale", "needs a robust loss: --loss huber", {"loss": "linear"}),
+        Refusal("coverage", "is of bands: add --predict or --plot", {"predict": None, "plot": None})),
     "fit without a table": (Refusal(but(ROW_OPTIONS, "jobs"), ROWS),),
     "check": (Refusal("symbol returns time_limit", "says more of ⟦--against⟧, which is not given", {"against": None}),),
     "draw": (
