@@ -288,7 +288,7 @@ class SparseMatrix:
         key = tuple([(np.shape(x), np.asarray(x).tobytes() if p.var.integer else None)
                      for p in self.program.params for x in (point[p.name],)])
         if not self.keeps or self.known[0] != key:
-            self.known = key, self.by_statements.places(point) or self.coloured(point)
+            self.known = key, self.by_statements.places(point, lambda: self.coloured(point))
         return self.known[1]
 
     def coloured(self, point: Mapping[str, Any]) -> EntryPlaces:
@@ -303,8 +303,8 @@ class SparseMatrix:
         if self.kind == "hessian":
             i, j = np.maximum(i, j), np.minimum(i, j)
         order = np.lexsort((j, i))
-        return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order),
-                           self.kind == "hessian")
+        return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order), self.kind == "hessian",
+                           sweeps=1 + int(reading.colours.max(initial=-1)))
 
     def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
         fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +17,7 @@ from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
-from adcli.lang.evaluate.unfolding import sizes_at
+from adcli.lang.evaluate.unfolding import length_of_sizes, sizes_at
 from adcli.lang.ir import Param, Var
 from adcli.lang.sizes.binding import shapes
 from adcli.lang.sparsity.element_sparsity import TooManyEdges
@@ -32,13 +33,18 @@ MOST_FULL = 1 << 20
 """Entries of a matrix that counts as full where it takes too long to find out which there are."""
 MOST_ELEMENTS = 1 << 25
 """Of all values on the way to entries; beyond, memory could end."""
+LONG = 16
+"""Sweeps as long as all entries from which on it is asked how many sweeps would do."""
+SHORT = 1 << 20
+"""Operations that entries may take, however many those of a sweep are: a millisecond."""
 
 
 @dataclass(frozen=True, eq=False)
 class EntryPlaces:
     """Rows and columns of the entries of a matrix of this shape, row by row, of a Hessian in the lower triangle. `source` says
-    how their numbers are found; where statements make them, a sparse matrix that adds up their elements and, behind these, the
-    products of the elements `left` and `right`, with factors that are there before up to each of the `ends`."""
+    how their numbers are found: from so many `sweeps`; where statements make them, a sparse matrix that adds up their elements
+    and, behind these, the products of the elements `left` and `right`, with factors that are there before up to each of the
+    `ends`."""
 
     shape: tuple[int, int]
     i: np.ndarray
@@ -48,6 +54,7 @@ class EntryPlaces:
     left: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     right: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    sweeps: int = 0
 
     @cached_property
     def both_triangles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,25 +101,39 @@ class StatementEntries:
         weights = [Param(Var(name), name) for name in self.head.weights]
         return KeptCode(self.words, [*self.program.params, *weights], self.precision, made)
 
-    def places(self, point: Mapping[str, Any]) -> EntryPlaces | None:
-        """Where entries stand at a point; None where statements do not say it, or have too many points."""
+    def places(self, point: Mapping[str, Any], by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
+        """Where entries stand at a point, and whether statements or sweeps make them: these where statements do not, have too
+        many points, or are more operations."""
         store, name = Store(location(), to_stderr), ""
         if self.head is None:
             name = point_name(["entry places", *self.words], self.program.params, point, integers=True)
             if (data := store.get(name) if name else None) is not None:
                 self.head, known = unpacked(data, self.kind)
                 return known
-        if self.made is None or (found := self.new_places(self.made, point)) is None:
-            return None
+        found = by_sweeps() if self.made is None else self.cheaper(self.made, point, by_sweeps)
+        if self.made is None or isinstance(found.source, tuple):
+            return found
         self.head = EntryHead(tuple([b.value for b in self.made.blocks]), self.made.weights)
         if name:
             store.put(name, packed(self.head, found))
         return found
 
+    def cheaper(self, made: EntryProgram, point: Mapping[str, Any], by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
+        """The places of whichever are fewer operations. Through layers of windows statements have an entry for each path from an
+        input to an output, where a sweep goes through each layer once."""
+        sizes = sizes_at(self.program, point)
+        if too_many(made, sizes):
+            return by_sweeps()
+        mine, swept = operations(made, sizes)
+        if mine > max(LONG * swept, SHORT):
+            with suppress(TooManyEdges):
+                other = by_sweeps()
+                if other.sweeps * swept < mine:
+                    return other
+        return self.new_places(made, point) or by_sweeps()
+
     def new_places(self, made: EntryProgram, point: Mapping[str, Any]) -> EntryPlaces | None:
-        """The places, worked out."""
-        if too_many(made, self.program, point):
-            return None
+        """The places that statements say; None where there are too many products."""
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
         try:
@@ -148,10 +169,14 @@ def entry_program(program: Program, kind: MatrixKind, names: Sequence[str]) -> E
         return None
 
 
-def too_many(made: EntryProgram, program: Program, point: Mapping[str, Any]) -> bool:
+def too_many(made: EntryProgram, sizes: Mapping[str, int]) -> bool:
     """True where statements have more points than memory may hold."""
-    sizes = sizes_at(program, point)
     return sum(sum(map(math.prod, shapes(p, sizes).values())) for p in (made.values, made.places)) > MOST_ELEMENTS
+
+
+def operations(made: EntryProgram, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Of all entries, and of one sweep."""
+    return length_of_sizes(made.values, sizes), length_of_sizes(made.swept, sizes)
 
 
 def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
@@ -161,8 +186,13 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
         one_output(program, None)
     try:
         made = (jacobian_entries if kind == "jacobian" else hessian_entries)(program, wrt, staged=True)
-        if too_many(made, program, at):
+        if too_many(made, sizes := sizes_at(program, at)):
             return by_edges_or_full(program, at, kind, wrt, "statements have many points")
+        mine, swept = operations(made, sizes)
+        if mine > max(LONG * swept, SHORT):
+            with suppress(TooManyEdges):
+                return matrix_by_edges(program, at, kind, wrt)._replace(
+                    pattern_from=f"element by element: statements would be {mine:,} operations, a sweep is {swept:,}")
         i, j, _, left, *_ = made.every_place(at)
     except NoStatements as error:
         return by_edges_or_full(program, at, kind, wrt, error.reason)
@@ -172,7 +202,8 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     row, column = np.divmod(np.unique(i * max(len(columns), 1) + j), max(len(columns), 1))
     ends, listed = np.searchsorted(row, np.arange(len(rows) + 1)).tolist(), column.tolist()
     found = ElementMatrix(kind, rows, columns, tuple([tuple(listed[a:b]) for a, b in pairwise(ends)]))
-    return found._replace(pattern_from=f"{found.pattern_from}, with {len(left):,} products") if len(left) else found
+    products = f", with {len(left):,} products" if len(left) else ""
+    return found._replace(pattern_from=f"{found.pattern_from}, {mine:,} operations{products}; a sweep is {swept:,}")
 
 
 def by_edges_or_full(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], reason: str) -> ElementMatrix:

@@ -80,12 +80,14 @@ class EntryBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class EntryProgram:
-    """A program of the values of entries, and one of their rows and columns, which reads no weights."""
+    """A program of the values of entries, one of their rows and columns, which reads no weights, and a sweep, which gives a
+    column or the sum of some."""
 
     values: Program
     places: Program
     blocks: tuple[EntryBlock, ...]
     weights: tuple[str, ...]
+    swept: Program
 
     def every_place(self, point: Mapping[str, Any]) -> EveryPlace:
         """All entries at a point. NoStatements where there are too many products."""
@@ -194,7 +196,7 @@ def entries(swept: Program, program: Program, wrt: Sequence[str], rows: Sequence
                 places.result(name, places.number(merged, box, at, first[at.atom], made.there))
             blocks.append(block)
     return EntryProgram(values.program((*program.params, *weights)), places.program(program.params), tuple(blocks),
-                        tuple([p.name for p in weights]))
+                        tuple([p.name for p in weights]), swept)
 
 
 def in_order(results: Sequence[Result], program: Program, rows: Sequence[str]) -> list[Result]:

@@ -43,8 +43,12 @@ def sizes_at(program: Program, at: Mapping[str, Any]) -> dict[str, int]:
 
 def length(program: Program, at: Mapping[str, Any]) -> int:
     """About how many operations `unfolded` writes. AdError where the point does not fit the program."""
-    sizes = dict(sizes_at(program, at))
-    return sum(_length(e, sizes) for e in program.equations)
+    return length_of_sizes(program, sizes_at(program, at))
+
+
+def length_of_sizes(program: Program, sizes: Mapping[str, int]) -> int:
+    """About how many operations on numbers a program is at sizes that are known."""
+    return sum(_length(e, dict(sizes)) for e in program.equations)
 
 
 def evaluations(program: Program, at: Mapping[str, Any]) -> int:

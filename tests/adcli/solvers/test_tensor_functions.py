@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import rosen_hess
 
 import adcli
+from adcli.solvers.tensor_functions import SparseMatrix
 from adcli.task import entries
 
 X = np.array([0.3, 1.2, 0.0, 2.5])
@@ -62,6 +63,21 @@ def test_a_loop_of_a_million_operations_has_the_matrix_of_its_steps():
         value, first, second = 0.5*value**2 + value, (value + 1)*first, (value + 1)*second + first**2
     found = f.hessian().sparse(x=x)
     assert found.nnz == 10_000 and found.diagonal() == pytest.approx(second, rel=1e-12)
+
+
+def test_sweeps_are_taken_where_they_are_fewer_operations_than_entries_made_statement_by_statement(monkeypatch):
+    """Through four layers of windows, 4⁸ paths lead from an element to another for each element of the last."""
+    layers = "\n".join(f"h{n + 1}(i) +=! tanh(w(k)*h{n}(i + k))" for n in range(4))
+    f = adcli.compile(f"input x(N), w(4)\nh0(i) = x(i)\n{layers}\nv +=! h4(i)**2\noutput v")
+    point = {"x": np.linspace(-1, 1, 16), "w": [0.3, -0.2, 0.5, 0.1]}
+
+    def found(long):
+        monkeypatch.setattr(entries, "LONG", long)
+        matrix = SparseMatrix(f.program, "hessian", ["x"])
+        return matrix.places(point).sweeps, matrix.at(point).toarray()
+    (sweeps, numbers), (none, expected) = found(1), found(1e9)
+    assert (sweeps, none) == (15, 0)   # x(0) and x(15) share one
+    np.testing.assert_allclose(numbers, expected, rtol=1e-12)
 
 
 def test_what_is_too_large_says_so():
