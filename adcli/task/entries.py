@@ -137,7 +137,7 @@ class StatementEntries:
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
         try:
-            i, j, entry, *factors = made.every_place(point)
+            i, j, entry, left, right, ends = made.every_place(point)
         except NoStatements:
             return None
         if self.kind == "hessian":
@@ -147,7 +147,7 @@ class StatementEntries:
         order = np.argsort(slot, kind="stable")
         starts = np.searchsorted(slot[order], np.arange(len(key) + 1)).astype(np.int32)
         return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums(starts, entry[order].astype(np.int32)),
-                           self.kind == "hessian", *(f.astype(np.int32) for f in factors))
+                           self.kind == "hessian", left.astype(np.int32), right.astype(np.int32), ends.astype(np.int32))
 
     def numbers(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = ()) -> np.ndarray:
         """The numbers of the entries at a point, where outputs have these weights."""
@@ -246,6 +246,6 @@ def unpacked(data: bytes, kind: MatrixKind) -> tuple[EntryHead, EntryPlaces]:
     for code, count in kinds:
         arrays.append(np.frombuffer(rest, code, count, at))
         at += arrays[-1].nbytes
-    i, j, starts, entry, *factors = arrays
+    i, j, starts, entry, left, right, ends = arrays
     return (EntryHead(tuple(blocks), tuple(weights)),
-            EntryPlaces((shape[0], shape[1]), i, j, sums(starts, entry), kind == "hessian", *factors))
+            EntryPlaces((shape[0], shape[1]), i, j, sums(starts, entry), kind == "hessian", left, right, ends))
