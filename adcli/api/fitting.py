@@ -10,16 +10,17 @@ from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
-from adcli.fit.minimum import LOSSES, Loss, NotFinite
+from adcli.fit.losses import Loss
+from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
+from adcli.fit.objective import Cost, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
 from adcli.fit.predict import predictions, require_predictable
+from adcli.fit.row_programs import task_of
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
-from adcli.lang.derive import derivatives
 from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.errors import AdError, Source, missing, nearest
-from adcli.task.derive import DerivedProgram, chosen
-from adcli.task.request import Request
+from adcli.lang.ir.errors import AdError, missing, nearest
+from adcli.task.derive import chosen
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
@@ -52,11 +53,10 @@ class FitRequest(NamedTuple):
     uncertainties: Sequence[str] | None
     predict: Data
     coverage: float
+    prior: Sequence[str]
 
     def require_sense(self) -> None:
         """AdError where an option has a value that it cannot have."""
-        if self.loss not in LOSSES:
-            raise AdError(f"no loss '{self.loss}'", help=nearest(str(self.loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
         if not 0 < self.f_scale < float("inf"):
             raise AdError(f"f_scale must be greater than 0 and finite, not {self.f_scale!r}")
         if not 0 < self.coverage < 1:
@@ -72,8 +72,11 @@ class FitRequest(NamedTuple):
             y = {v: v for v in outputs}
         return by_output("y", y, outputs), by_output("sigma", self.sigma, outputs)
 
-    def is_absolute(self, known: bool) -> bool:
+    def is_absolute(self, known: bool, cost: Cost | None) -> bool:
         """True if the uncertainties are not scaled by the residuals; `known`: some standard uncertainty is given."""
+        if cost is not None:
+            require_scatter(cost, known)
+            return True
         if self.absolute_sigma is None:
             return known and self.loss == "linear"
         if self.absolute_sigma and (self.loss != "linear" or not known):
@@ -91,14 +94,19 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     program = chosen(program, request.of)
     observed, sigmas = request.by_output([r.name for r in program.results])
     program = chosen(program, list(observed))
-    begins = parameters(program, begins_of(request.params, program))
-    absolute = request.is_absolute(any(s is not None for s in sigmas.values()))
-    o = observations(program, begins, request, observed, sigmas)
+    cost = cost_of(request.loss, request.prior)
+    given = begins_of(request.params, program)
+    begins = cost.parameters(program, given) if cost else parameters(program, given)
+    program = with_inputs(program, begins)
+    absolute = request.is_absolute(any(s is not None for s in sigmas.values()), cost)
+    o = observations(with_inputs(program, cost.names) if cost else program, begins, request, observed, sigmas)
     require_numbers(o)
     key = tuple(observed), tuple(begins)
     if key not in kept:
-        kept[key] = task_of(program, list(begins))
+        kept[key] = task_of(program, "jacobian", list(begins))
     fit = planned(task := kept[key], begins, o, request.jobs)
+    if cost:
+        fit = fit._replace(objective=objective(program, cost, list(begins), o, request.jobs))
     try:
         found = fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations, request.uncertainties)
     except NotFinite as fault:
@@ -127,7 +135,8 @@ def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, si
     def known(x: Any, none: Any) -> Any:
         return none if x is None else column(x, "sigma") if x in names else None if isinstance(x, str) or np.ndim(x) else x
 
-    weight = known(request.weights, 1.0)
+    expressed = isinstance(request.weights, str) and is_expression(request.weights)
+    weight = weights_in(request.weights, column) if expressed else known(request.weights, 1.0)
     each = [known(sigmas.get(r.name), 1.0) if request.loss == "linear" else None for r in program.results]
     scatters = [None if s is None or weight is None else s / np.sqrt(weight) for s in each]
     return {n: x for p in predictions(fit, found, inputs, scatters, request.coverage) for n, x in p.columns.items()}
@@ -139,18 +148,11 @@ def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[st
             for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
     same = ("solver", "names", "covariance", "correlation", "chi2", "dof", "residual_sd")
     return {name: getattr(found, name) for name in same} | {
-        "x": found.values, "fun": found.residuals, "jac": found.jacobian, "cost": 0.5 * found.cost,
+        "x": found.values, "fun": found.residuals, "jac": found.jacobian, "cost": 0.5 * found.cost, "losses": found.losses,
         "success": found.converged, "status": int(found.converged), "message": message, "nfev": found.evaluations,
         "active_mask": np.array(mask), "params": packed(begins, found.values),
         "uncertainties": packed(begins, found.uncertainties), "held": list(found.held), "reported": found.reported_names,
         "undetermined": [dict(d.moves) for d in found.undetermined]}
-
-
-def task_of(program: Program, wrt: list[str]) -> Task:
-    """The Jacobian of a program that no command line asked for."""
-    derived = DerivedProgram(program, derivatives.jacobian(program, wrt, zeros=True), wrt)
-    request = Request("jacobian", program.source or Source("<text>", ""), wrt=wrt, zeros=True)
-    return Task(request, derived.signature, worked=derived)
 
 
 def columns_of(data: Data) -> list[Any]:
@@ -219,6 +221,14 @@ def column_reader(data: Data, by_row: bool) -> Callable[[Any, str], Any]:
     return column
 
 
+def weights_in(given: Any, column: Callable[[Any, str], Any]) -> Any:
+    """The weight of each row: a column, an array, or an expression of columns."""
+    if not (isinstance(given, str) and is_expression(given)):
+        return column(given, "weights")
+    columns = {p.name: column(p.name, "weights") for p in expression(given, "--weights").params}
+    return computed(given, "--weights", columns, max((len(x) for x in columns.values()), default=1))
+
+
 def observations(program: Program, begins: Mapping[str, Begin], request: FitRequest, observed: Mapping[str, Any],
                  sigmas: Mapping[str, Any]) -> Observations:
     """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
@@ -244,7 +254,7 @@ def observations(program: Program, begins: Mapping[str, Begin], request: FitRequ
     called = [f"column '{x}'" if isinstance(x, str) else "y" for x in observed.values()]
     ys = [column(x, "y") for x in observed.values()]
     given = [column(sigmas.get(v), "sigma") for v in observed] or [None]
-    w = column(request.weights, "weights")
+    w = weights_in(request.weights, column)
     if tensors and not by_row:
         return Observations({n: np.asarray(x) for n, x in inputs.items()}, ys, given, w, called)
     varying = inputs if not by_row else {n: x for n, x in inputs.items() if n in from_data}

@@ -226,7 +226,8 @@ class Solving:
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
             f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False,
-            uncertainties: OneOrMore = None, predict: Any = None, coverage: float = 0.95) -> OptimizeResult:
+            uncertainties: OneOrMore = None, predict: Any = None, coverage: float = 0.95,
+            prior: str | Sequence[str] = ()) -> OptimizeResult:
         """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
 
         `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
@@ -237,13 +238,15 @@ class Solving:
         of tensors has one more dimension than its input, or is a list of arrays. `uncertainties` are the parameters that get
         standard uncertainties, "all" or names (default: all, where there are at most 1000 numbers). `predict` has the inputs of
         other rows, as `data` has them: the result has the outputs there as predicted, with standard errors and bands.
+        `loss` may be an expression, `weights` too, and `prior` log densities of parameters, as `adcli help fits` has them.
         The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
         residual_sd, undetermined, held, reported (the parameters that covariance is of), and with `plot` the picture of data,
         curve and residuals as plot.
         """
         from adcli.api.fitting import FitRequest, fit
         request = FitRequest(data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma, loss, f_scale,
-                             evaluations, jobs, truth("plot", plot), names(uncertainties), predict, coverage)
+                             evaluations, jobs, truth("plot", plot), names(uncertainties), predict, coverage,
+                             (prior,) if isinstance(prior, str) else tuple(prior))
         return fit(self._program, self._solvers, request)
 
 

@@ -11,8 +11,10 @@ from adcli.command.options import FOR_C, format_option, of_option, option, plot_
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.fit.data import Begin, Comparison, Observations, parameters, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
-from adcli.fit.minimum import LOSSES, Loss, NotFinite
+from adcli.fit.losses import LOSSES, Loss
+from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
+from adcli.fit.objective import Cost, cost_of, objective, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, fixed_inputs, grid, no_target, observations
 from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
 from adcli.fit.summary import FORMATS, Answered, written
@@ -30,7 +32,16 @@ from adcli.task.request import Request
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
 
+DENSITIES = ("poisson", "poisson_log", "bernoulli", "bernoulli_logit", "exponential")
+"""The log densities that are losses by their names, which are loaded when one is asked for."""
 WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "digits", "enclose", "status", "only", "form")
+
+
+class LossText(OneOf):
+    """The name of a loss, or an expression, which is looked at later."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value)
 
 
 @click.command("fit", cls=Command,
@@ -45,9 +56,12 @@ WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "digits", "enclose", "status", 
 @of_option("Outputs to fit (default: all).")
 @option(WHAT, "--sigma", type=OneOf("word", ("absolute", "relative")),
         help="Take the uncertainties after --y y:s as they are (absolute, the default), or only their ratios.")
-@option(WHAT, "--weights", metavar="COLUMN", help="A column of weights of the squares.")
-@option(WHAT, "--loss", type=OneOf("loss", tuple(LOSSES)), default="linear", show_default=True,
-        help="The loss; others than linear give outliers less weight.")
+@option(WHAT, "--weights", metavar="COLUMN", help="The weights of the squares, a column or an expression of columns: '1/s**2'.")
+@option(WHAT, "--loss", type=LossText("loss", (*LOSSES, *DENSITIES)), default="linear", show_default=True,
+        help="What is minimised: squares (linear), a loss that gives outliers less weight, minus the log density of counts, or an"
+             " expression of predicted, observed, residual, parameters and columns.")
+@option(WHAT, "--prior", multiple=True, metavar="EXPR",
+        help="A log density of parameters, such as 'normal_lpdf(k, 0, 1)', that is added to minus the loss; repeatable.")
 @option(WHAT, "--f-scale", type=float, default=1.0, show_default=True, metavar="C",
         help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
 @option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
@@ -114,22 +128,28 @@ class PosedFit(NamedTuple):
 def posed(options: FitOptions, source: Source) -> PosedFit:
     """The fit of the program with this text. BadTable where a row is bad."""
     program = chosen(parse_source(source), options.outputs)
+    cost = cost_of(options.loss, options.prior)
     given = None if options.params is None else starts(options.params, ranks(program.params))
-    begins = parameters(program, given)
+    begins = cost.parameters(program, given) if cost else parameters(program, given)
+    program = with_inputs(program, begins)
+    whole = with_inputs(program, cost.names) if cost else program
     outputs = [r.name for r in program.results]
     wanted = [Comparison(v, v) for v in outputs] if options.y is None else targets(options.y, outputs)
-    absolute = absolute_sigma(options, wanted)
+    absolute = absolute_sigma(options, wanted, cost)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
-    task = prepared(request, options)
+    task = prepared(request, options, program if cost else None)
     reporter = Reporter(task, options, options.jobs)
     reporter.begin()
     try:
-        o = observations(program, begins, wanted, options)
+        o = observations(whole, begins, wanted, options)
     except BadTable as fault:
         if options.y is None and any(f"no column '{v}'" in fault.message for v in outputs):
             raise no_target() from None
         raise
-    return PosedFit(program, begins, wanted, absolute, task, reporter, o, planned(task, begins, o, options.jobs))
+    fit = planned(task, begins, o, options.jobs)
+    if cost:
+        fit = fit._replace(objective=objective(task.primal, cost, list(begins), o, options.jobs))
+    return PosedFit(program, begins, wanted, absolute, task, reporter, o, fit)
 
 
 def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:
@@ -143,12 +163,16 @@ def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:
         return None
 
 
-def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison]) -> bool:
+def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: Cost | None) -> bool:
     """True if the standard uncertainties of observations are taken as they are."""
     known = any(t.sigma is not None for t in wanted)
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
     require_fit(options, "fit")
+    if cost is not None:
+        options.refuse(["sigma", "f_scale"], "has no effect with a log density: its scale is in the expression")
+        require_scatter(cost, known)
+        return True
     if options.sigma == "absolute" and not known:
         raise AdError("--sigma absolute needs standard uncertainties", help=f"name their column: --y {options.y}:SIGMA")
     if options.sigma == "absolute" and options.loss != "linear":
@@ -165,7 +189,7 @@ def predicted_rows(asked: PosedFit, found: Fitted, options: FitOptions, coverage
     made = predictions(fit, found, inputs, scatters, coverage)
     if not options.quiet and any(p.half_new is None for p in made):
         robust = options.loss != "linear"
-        say("note: no band for new observations: " + ("their scatter is not known with a robust loss" if robust else
+        say("note: no band for new observations: " + ("their scatter is not known with this loss" if robust else
                                                     "the rows have no column of their standard uncertainty or weight"))
     return predicted_table(inputs, made)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.fit.data import Begin, Observations, Places, components_of, packed, start_of
-from adcli.fit.minimum import RANK, End, Loss, Matrix, Residuals, Start, minimised, of_length_one
+from adcli.fit.losses import Loss, Matrix
+from adcli.fit.minimum import RANK, End, Residuals, Start, minimised, of_length_one
+from adcli.fit.row_programs import RowProgram
 from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
@@ -21,6 +22,7 @@ from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
 
 if TYPE_CHECKING:
+    from adcli.fit.objective import Objective
     from adcli.solvers.functions import VectorFunction
     from adcli.task.tasks import Task
 
@@ -51,9 +53,9 @@ class Fitted:
     """Result of a fit. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
     bound; `covariance` and `correlation`, of the parameters that are `reported`, have NaN there too. `chi2` is
     Σr², of residuals divided by their uncertainties where these are known; `dof` the number of residuals less the rank of the
-    Jacobian by the parameters that are not held,
-    `residual_sd` sqrt(chi2/dof). `end` is what the uncertainties come from, `scale` their factor. `stopped_at` is where some
-    solver met numbers that are not finite, `next` where the next step would lead."""
+    Jacobian by the parameters that are not held, `residual_sd` sqrt(chi2/dof). `end` is what the uncertainties come from, `scale`
+    their factor; `losses` the sums of a loss of one's own and of minus log priors, () of least squares. `stopped_at` is where
+    some solver met numbers that are not finite, `next` where the next step would lead."""
 
     start: Start
     values: Vector
@@ -74,6 +76,7 @@ class Fitted:
     reported: Vector
     end: End
     scale: float
+    losses: tuple[float, ...] = ()
     held: Mapping[str, float] = field(default_factory=dict)
     undetermined: Sequence[NullDirection] = ()
     stopped_at: Vector | None = None
@@ -110,7 +113,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
     return Fitted(start, end.at, u, correlation * np.outer(u[asked], u[asked]), correlation, plain * unit, jacobian * unit,
                   end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
-                  end.solver, loss, absolute, asked, end, scale, held, directions, stopped,
+                  end.solver, loss, absolute, asked, end, scale, (), held, directions, stopped,
                   np.clip(end.at + end.step, start.low, start.high))
 
 
@@ -178,15 +181,10 @@ class RowModel:
     """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
 
     def __init__(self, task: Task, begins: Collection[str], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
-        self.task, self.rows, self.jobs, self.kernel = task, rows, jobs, task.kernel
+        self.task, self.rows, self.jobs = task, rows, jobs
         self.names, self.outputs = list(begins), list(task.signature.outputs)
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
-        self.varying = frozenset(name for name, x in columns.items() if np.ndim(x))
-        self.whole = -(-rows // self.kernel.lanes) * self.kernel.lanes   # the last row again, to fill a block
-        self.columns = {name: np.pad(np.broadcast_to(x, rows).astype(np.float64), (0, self.whole - rows), "edge")
-                        for name, x in columns.items()}
-        self.parameters = {name: np.empty(self.whole) for name in self.names}
-        self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
+        self.program = RowProgram(task, columns, rows, jobs, self.names)
         self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
 
     def elsewhere(self, columns: Mapping[str, Any], rows: int) -> RowModel:
@@ -195,16 +193,15 @@ class RowModel:
 
     def levels(self, b: Array) -> Array:
         """The status of every row."""
-        self(b)
-        return self.status[:self.rows]
+        return self.program(b)[-1]
 
     def __call__(self, b: Array) -> Outputs:
         m, n = len(self.outputs), self.rows
-        for column, x in zip(self.parameters.values(), b, strict=True):
-            column.fill(x)
-        found, self.status = np.empty((1 + len(b), m, self.whole)), np.empty(self.whole)
-        run_arrays(self.kernel, self.inputs, self.whole, [*found[0], *(found[at] for at in self.places), self.status], self.jobs)
-        flat = found[:, :, :n].reshape(1 + len(b), m * n)
+        results, found = self.program(b), np.zeros((1 + len(b), m, n))
+        found[0] = results[:m]
+        for place, result in zip(self.places, results[m:-1], strict=True):
+            found[place] = result
+        flat = found.reshape(1 + len(b), m * n)
         return Outputs(flat[0], flat[1:].T)
 
     def row_of(self, i: int) -> int:
@@ -213,7 +210,7 @@ class RowModel:
 
     def inputs_at(self, row: int) -> Mapping[str, Any]:
         """The inputs of a row that are no parameters."""
-        return {name: float(c[row]) for name, c in self.columns.items()}
+        return {name: float(c[row]) for name, c in self.program.columns.items()}
 
 
 class TensorModel:
@@ -299,6 +296,7 @@ class Fit(NamedTuple):
     start: Start
     observed: Array
     factor: Array
+    objective: Objective | None = None
 
     def residuals(self, at: Array) -> Residuals:
         """Outputs less observations, weighted, in a power of 2 near the largest of them `at` some parameters; the size of the
@@ -331,8 +329,11 @@ class Fit(NamedTuple):
     def made(self, loss: Loss, absolute: bool, most: int, uncertain: Sequence[str] | None = None) -> Fitted:
         """The fit, with uncertainties of some parameters. AdError where there are fewer residuals than parameters, NotFinite
         where the start has none."""
+        asked = self.asked(uncertain)
+        if self.objective is not None:
+            return self.of_objective(self.objective, loss, most, asked)
         require_rows(len(self.observed), self.start.names)
-        start, again, asked = self.start, PASSES, self.asked(uncertain)
+        start, again = self.start, PASSES
         while True:
             residuals = self.residuals(start.values)
             require_scale(loss, largest(residuals(start.values)[0]) * residuals.unit)
@@ -340,6 +341,17 @@ class Fit(NamedTuple):
             if not again or not 0 < largest(found.residuals) < VANISHING * residuals.unit:
                 return replace(found, start=self.start)
             start = start._replace(values=found.values)   # squares have underflowed in the unit of the start
+
+
+    def of_objective(self, objective: Objective, loss: Loss, most: int, asked: Vector) -> Fitted:
+        """The fit with the least objective."""
+        found = fitted(objective, self.start, Loss(), True, most, asked)
+        outputs = self.model(found.values)
+        residuals, jacobian = (outputs.values - self.observed) * self.factor, times(outputs.jacobian, self.factor)
+        free = len(found.values) - len(found.held) - len(found.undetermined)
+        losses = tuple(part(found.values)[0] for part in objective.parts)
+        return replace(found, residuals=residuals, jacobian=jacobian, chi2=float(residuals @ residuals),
+                       residual_sd=math.nan, dof=len(residuals) - free, loss=loss, losses=losses)
 
 
 def require_scale(loss: Loss, residual: float) -> None:

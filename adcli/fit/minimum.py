@@ -15,21 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.fit.losses import EPS, Loss, Matrix, cost
 from adcli.lang.ir.errors import missing
 from adcli.numerics.levenberg import LocalModel, levenberg
-from adcli.numerics.linear import Normal, column_lengths, entries, over, times
+from adcli.numerics.linear import Normal, column_lengths, entries, over
 from adcli.numerics.vectors import Vector, dense
-
-Matrix = Any
-"""A dense array, or a sparse one where there are many parameters of which each residual depends on few."""
-Influence = Callable[[Vector], tuple[Vector, Vector]]
-"""ρ' and ρ'' of a loss at z."""
 
 RANK = 1e-13
 """Singular values of the Jacobian with columns of length 1, relative to the largest, that are rounding of zero."""
 BLOCK = 1024
 """Rows that are reduced at a time."""
-EPS = float(np.finfo(float).eps)
 TOLERANCE = 1e-12
 """Relative change of cost or parameters at which SciPy's solvers stop; the steps of Gauss and Newton go on from there."""
 MOST_STEPS = 60
@@ -52,15 +47,6 @@ BESIDE = 1e-3
 """How far beside an end lies a point that is no special one, relative to the parameters."""
 BEYOND = 1e100
 """Value for a residual that is not finite, at which MINPACK takes a shorter step."""
-
-LOSSES: dict[str, Influence] = {
-    "linear": lambda z: (np.ones_like(z), np.zeros_like(z)),
-    "soft_l1": lambda z: ((1 + z) ** -0.5, -0.5 * (1 + z) ** -1.5),
-    "huber": lambda z: (np.where(z <= 1, 1.0, np.maximum(z, 1) ** -0.5), np.where(z <= 1, 0.0, -0.5 * np.maximum(z, 1) ** -1.5)),
-    "cauchy": lambda z: (1 / (1 + z), -1 / (1 + z) ** 2),
-    "arctan": lambda z: (1 / (1 + z**2), -2 * z / (1 + z**2) ** 2),
-}
-"""The losses of scipy.optimize.least_squares."""
 
 
 class NotFinite(Exception):
@@ -103,28 +89,28 @@ class Residuals:
             raise NotFinite(b.copy())
         return r, j
 
+    def cost(self, b: Vector, loss: Loss) -> float:
+        """Twice the cost."""
+        return cost(self(b)[0], loss)
 
-class Loss(NamedTuple):
-    """A loss by its name, and the size C of residuals from which on it differs from squares."""
+    def local(self, b: Vector, loss: Loss) -> LocalModel:
+        """What the method of Levenberg and Marquardt asks for."""
+        return LocalModel(self.cost(b, loss), *loss.modified(*self(b)))
 
-    name: str = "linear"
-    scale: float = 1.0
+    def scatter(self, length: float, rows: int, free: int) -> float:
+        """The size next to which a step is none."""
+        return length / math.sqrt(max(rows - free, 1))
 
-    def influence(self, r: Vector) -> tuple[Vector, Vector]:
-        """ψ and ψ'."""
-        if self.name == "linear":
-            return r, np.ones_like(r)
-        z = (r / self.scale) ** 2
-        first, second = LOSSES[self.name](z)
-        return r * first, first + 2 * z * second
+    def attempts(self, start: Start, loss: Loss) -> list[tuple[str, bool]]:
+        """Methods of `solved`, each with whether it goes on from the end of the one before."""
+        if not isinstance(self.checked(start.values)[1], np.ndarray):
+            return [("levenberg", False)]
+        plain = loss.name == "linear" and not start.bounded
+        return [("trf", False), *([("lm", True), ("lm", False)] if plain else []), ("dogbox", False)]
 
-    def modified(self, r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
-        """Residuals and a Jacobian whose squares have the gradient of the cost and its Hessian as Gauss and Newton have it."""
-        if self.name == "linear":
-            return r, j
-        psi, slope = self.influence(r)
-        root = np.sqrt(np.maximum(slope, EPS))
-        return psi / root, times(j, root)
+    def downwards(self, start: Start, end: End, loss: Loss) -> Vector | None:
+        """A step from a stationary point along which the cost has a negative second derivative, None where there is none."""
+        return downwards(self, start, end, loss)
 
 
 class Start(NamedTuple):
@@ -142,13 +128,14 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """Where a solver has ended: the point; how many residuals there are, and their length; R of J = QR, or J if it is sparse;
+    """Where a solver has ended: the point; how many residuals there are, their length and scatter; R of J = QR, or J if sparse;
     which parameters are held by a bound; the step that Gauss and Newton would take from there, and how far it would move the
     residuals."""
 
     at: Vector
     rows: int
     length: float
+    scatter: float
     triangle: Matrix
     held: Vector
     step: Vector
@@ -167,9 +154,8 @@ class End:
         to rounding."""
         if self.saddle:
             return False
-        scatter = self.length / math.sqrt(max(self.rows - int((~self.held).sum()), 1))
         tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
-        return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.rows) * size
+        return self.moved <= OFFSET * self.scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.rows) * size
 
 
 def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tuple[End, Vector | None]:
@@ -182,7 +168,7 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
     sparse = not isinstance(residuals.checked(start.values)[1], np.ndarray)
     ends: list[End] = []
     fault: NotFinite | None = None
-    for method, again in [("levenberg", False)] if sparse else attempts(start, loss):
+    for method, again in residuals.attempts(start, loss):
         begin = ends[-1].at if again and ends else start.values
         try:
             end = polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss, method)
@@ -213,14 +199,15 @@ def lost_beside(residuals: Residuals, start: Start, end: End) -> bool:
 def off_saddles(residuals: Residuals, start: Start, end: End, loss: Loss, most: int) -> End:
     """The end, if it is a minimum; where the cost is curved downwards along some direction, an end further down."""
     for _ in range(MOST_SADDLES):
-        if not end.converged(residuals.size) or (down := downwards(residuals, start, end, loss)) is None:
+        if not end.converged(residuals.size) or (down := residuals.downwards(start, end, loss)) is None:
             return end
-        below = solved(residuals, start._replace(values=np.clip(end.at + down, start.low, start.high)), loss, "trf", most)
+        aside = start._replace(values=np.clip(end.at + down, start.low, start.high))
+        below = solved(residuals, aside, loss, residuals.attempts(start, loss)[0][0], most)
         following = polished(residuals, start, below, loss, end.solver)
         if not following.cost < end.cost:
             return replace(end, saddle=True)
         end = following
-    return replace(end, saddle=downwards(residuals, start, end, loss) is not None)
+    return replace(end, saddle=residuals.downwards(start, end, loss) is not None)
 
 
 def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vector | None:
@@ -259,12 +246,6 @@ def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vecto
     return found
 
 
-def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
-    """Methods of least_squares, each with whether it goes on from the end of the one before."""
-    plain = loss.name == "linear" and not start.bounded
-    return [("trf", False), *([("lm", True), ("lm", False)] if plain else []), ("dogbox", False)]
-
-
 def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: int) -> Vector:
     """Where a method ends: one of SciPy, or that for sparse Jacobians."""
     try:
@@ -272,10 +253,7 @@ def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: in
     except ImportError:
         raise missing("a fit", "scipy") from None
     if method == "levenberg":
-        def at(b: Vector) -> LocalModel:
-            r, j = residuals(b)
-            return LocalModel(cost(r, loss), *loss.modified(r, j))
-        return levenberg(at, start.values, start.low, start.high, most)
+        return levenberg(lambda b: residuals.local(b, loss), start.values, start.low, start.high, most)
     # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
     options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
         "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}
@@ -313,7 +291,7 @@ def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver:
             following = ended(residuals, start, new, loss, solver)
         except NotFinite:
             break
-        if not following.cost <= end.cost * (1 + SMALL) + (EPS * residuals.size) * (EPS * residuals.size):
+        if not following.cost <= end.cost + SMALL * abs(end.cost) + (EPS * residuals.size) * (EPS * residuals.size):
             break
         end, length = following, end.moved
     return end
@@ -330,7 +308,9 @@ def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: st
     held = ((at == start.low) & (slope > 0)) | ((at == start.high) & (slope < 0))
     step = step_within(j, r, at, start, held)
     moved = float(np.linalg.norm(small[1] @ step))
-    return End(at, len(plain), float(np.linalg.norm(plain)), small[1], held, step, moved, cost(plain, loss), solver)
+    rows, length = len(plain), float(np.linalg.norm(plain))
+    scatter = residuals.scatter(length, rows, int((~held).sum()))
+    return End(at, rows, length, scatter, small[1], held, step, moved, residuals.cost(at, loss), solver)
 
 
 def step_within(j: Matrix, r: Vector, at: Vector, start: Start, held: Vector) -> Vector:
@@ -347,22 +327,6 @@ def step_within(j: Matrix, r: Vector, at: Vector, start: Start, held: Vector) ->
         reached = share == first
         step[reached], free = room[reached], free & ~reached
     return step
-
-
-def cost(r: Vector, loss: Loss) -> float:
-    """Twice the cost: Σr² of least squares."""
-    z, c = (r / loss.scale) ** 2, loss.scale * loss.scale
-    match loss.name:
-        case "linear":
-            return float(r @ r)
-        case "soft_l1":
-            return c * float(np.sum(2 * z / (1 + np.sqrt(1 + z))))
-        case "huber":
-            return c * float(np.sum(np.where(z <= 1, z, 2 * np.sqrt(z) - 1)))
-        case "cauchy":
-            return c * float(np.sum(np.log1p(z)))
-        case _:
-            return c * float(np.sum(np.arctan(z)))
 
 
 # ---------------------------------------------------------------- singular values of Jacobians with columns of length 1

@@ -42,12 +42,25 @@ def not_finite_at(fit: Fit, b: np.ndarray) -> str:
     at = ", ".join(f"{n} = {x:.6g}" for n, x in zip(fit.start.names, b[:6], strict=False))
     where = "the start" if np.array_equal(b, fit.start.values) else "a point on the way"
     what = "derivatives of the output are" if np.isfinite(fit.model(b).values).all() else "the output is"
-    row = "" if fit.places is None else f"{fit.places.named(worst_row(fit, b))}: "
+    bad = worst_row(fit, b)
+    if only_loss(fit, b):
+        assert fit.objective is not None
+        bad = fit.objective.bad_row(b)
+        what = "the loss, or a derivative of it, is" if bad >= 0 else "a prior, or a derivative of it, is"
+    row = "" if fit.places is None or bad < 0 else f"{fit.places.named(bad)}: "
     return f"{row}{what} not finite at {where}, {at}{', …' if len(b) > 6 else ''}"
+
+
+def only_loss(fit: Fit, b: np.ndarray) -> bool:
+    """True if outputs and their derivatives are finite, and what is minimised is not."""
+    found = fit.model(b)
+    return fit.objective is not None and bool(np.isfinite(found.values).all() and np.isfinite(entries(found.jacobian)).all())
 
 
 def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
     """Explanation of numbers that are not finite."""
+    if only_loss(fit, b):
+        return []
     row = worst_row(fit, b)
     at = point(fit, b, row)
     if not has_tensors(task.primal):

@@ -16,6 +16,7 @@ from adcli.fit.data import (
     objects,
     wrong,
 )
+from adcli.fit.objective import computed, expression, is_expression
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, combined, complete, ranks, unknown_name
 from adcli.input.settings import ResultOptions
@@ -40,6 +41,7 @@ class FitOptions(ResultOptions):
     sigma: str | None = None
     weights: str | None = None
     loss: str = "linear"
+    prior: tuple[str, ...] = ()
     f_scale: float = 1.0
     evaluations: int = EVALUATIONS
     uncertainties: str | None = None
@@ -84,11 +86,22 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     def every_row(x: Any) -> Any:
         return objects([x])[[0] * len(places.rows)] if tensors else x
 
+    known = [p.name for p in columns]
     inputs = {p.name: found[p.name] if p.name in found else every_row(fixed.get(p.name, p.default)) for p in others}
     o = Observations(inputs, [numbers(t.observed) for t in wanted], [numbers(t.sigma) for t in wanted],
-                     np.asarray(found[column(options.weights)], np.float64) if options.weights else None,
+                     weights_of(options.weights, {n: found.get(column(n)) for n in known}, len(places.rows)),
                      [called(t) for t in wanted], places)
     return without_bad(o, faults, options)
+
+
+def weights_of(text: str | None, columns: Mapping[str, Any], rows: int) -> Any:
+    """The weight of each row, a column or an expression of columns; None where all are 1, or something is not there."""
+    if text is None or not is_expression(text):
+        return None if text is None or columns.get(text) is None else np.asarray(columns[text], np.float64)
+    names = [p.name for p in expression(text, "--weights").params]
+    if any(columns.get(n) is None for n in names):
+        return None
+    return computed(text, "--weights", {n: np.asarray(columns[n], np.float64) for n in names}, rows)
 
 
 def compared_columns(program: Program, wanted: Sequence[Comparison], options: FitOptions) -> list[Param]:
@@ -102,7 +115,9 @@ def compared_columns(program: Program, wanted: Sequence[Comparison], options: Fi
                               help=f"write --y {t.output}=y, for a column y of the table")
             if isinstance(x, str) and not (x.startswith("@") and has_tensors(program)):
                 found[x] = Param(Var(x, shape=shapes[t.output]), x)
-    if (w := options.weights) and not (w.startswith("@") and has_tensors(program)):
+    if (w := options.weights) and is_expression(w):
+        found |= {p.name: p for p in expression(w, "--weights").params if p.name not in found}
+    elif w and not (w.startswith("@") and has_tensors(program)):
         found.setdefault(w, Param(Var(w), w))
     return list(found.values())
 
@@ -206,7 +221,9 @@ def grid(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Compari
     assert options.predict is not None
     others = [p for p in program.params if p.name not in begins]
     given, tensors = fixed_inputs(program, begins, options), has_tensors(program)
-    extra = [x for x in (*(t.sigma for t in wanted), options.weights) if isinstance(x, str)]
+    weighing = [p.name for p in expression(options.weights or "1", "--weights").params] if is_expression(
+        options.weights) else [options.weights]
+    extra = [x for x in (*(t.sigma for t in wanted), *weighing) if isinstance(x, str)]
     if "=" in options.predict:
         found: Mapping[str, Sequence[Any]] = of_ranges(options.predict, program, [*(p.name for p in others), *extra])
     else:
@@ -217,9 +234,10 @@ def grid(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Compari
         rows = len(next(iter(values.values())))
         inputs = {n: x if n in values else objects([x])[[0] * rows] for n, x in inputs.items()}
 
+    weight = 1.0 if options.weights is None else weights_of(options.weights, values, len(next(iter(values.values()))))
+
     def scatter(t: Comparison) -> Any:
         sigma = 1.0 if t.sigma is None else values.get(t.sigma) if isinstance(t.sigma, str) else t.sigma
-        weight = 1.0 if options.weights is None else values.get(options.weights)
         return None if sigma is None or weight is None or options.loss != "linear" else sigma / np.sqrt(weight)
 
     return inputs, [scatter(t) for t in wanted]

@@ -78,8 +78,12 @@ def fitted_program(told: Answered) -> Program:
     if tensor := next((n for n, x in found.items() if np.ndim(x)), None):
         raise AdError(f"'{tensor}' is a tensor, which has no default in the text of a program",
                       help="write -o FILE.json, which ⟦--at @FILE.json⟧ reads")
-    params = [p if p.name not in found else replace(p, default=float(found[p.name]), active=p.active and p.name in told.fixed)
-              for p in told.program.params]
+    params = []
+    for p in told.program.params:
+        if p.name in told.begins:
+            low, high = (x if math.isfinite(x) else None for x in told.begins[p.name][1:])
+            p = replace(p, default=float(found[p.name]), low=low, high=high, active=False)
+        params.append(replace(p, default=float(found[p.name])) if p.name in told.fixed else p)
     return replace(told.program, params=tuple(params))
 
 
@@ -160,6 +164,13 @@ def figures(told: Answered, number: Number) -> Iterator[tuple[str, str]]:
     fit = told.fit
     yield "residuals", str(len(fit.residuals))
     yield "degrees of freedom", str(fit.dof)
+    if fit.losses:
+        yield "loss", number(fit.losses[0])
+        yield from (("log prior", number(-x)) for x in fit.losses[1:])
+        yield "uncertainties", f"from the inverse Hessian of the loss{' and the priors' if fit.losses[1:] else ''}"
+        if not fit.converged:
+            yield "converged", "no"
+        return
     yield ("chi-squared" if told.known else "sum of squares"), number(fit.chi2)
     if fit.absolute and fit.dof > 0:
         from scipy.special import chdtrc
@@ -193,7 +204,8 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
         "covariance": {n: {m: known(r) for m, r in zip(reported, row, strict=True)}
                        for n, row in zip(reported, fit.covariance, strict=True)},
         "residuals": len(fit.residuals), "dof": fit.dof, "chi2": known(fit.chi2), "residual_sd": known(fit.residual_sd),
-        "sigma": "absolute" if fit.absolute else "relative", "loss": fit.loss.name, "cost": known(fit.cost),
+        "sigma": "absolute" if fit.absolute else "relative", "loss": fit.loss.name,
+        "cost": known(sum(fit.losses) if fit.losses else fit.cost),
         "converged": fit.converged, "evaluations": fit.evaluations, "solver": fit.solver,
         "held": {n: known(x) for n, x in fit.held.items()},
         "undetermined": [{n: known(x) for n, x in d.moves.items()} for d in fit.undetermined],

@@ -46,7 +46,7 @@ def levenberg(at: Callable[[Vector], LocalModel], x: Vector, low: Vector, high: 
             if not damping < MOST_DAMPING or np.array_equal(new, x):
                 break
             continue
-        last = here.cost - there.cost <= SAME * here.cost
+        last = here.cost - there.cost <= SAME * abs(here.cost)
         x, here, growth = new, there, 2.0
         damping = max(LEAST_DAMPING, damping * max(1 / 3, 1 - (2 * gain - 1)**3))
         if last:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from adcli.fit.fit import Fitted, fitted
-from adcli.fit.minimum import Loss, Residuals, Start, ended, lost_beside
+from adcli.fit.losses import Loss
+from adcli.fit.minimum import Residuals, Start, ended, lost_beside
 from adcli.fit.notes import connected, said_of
 
 FREE = Loss()

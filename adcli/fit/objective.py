@@ -1,0 +1,254 @@
+"""Objectives of one's own: a loss of each row and priors, expressions of the language, with exact second derivatives.
+
+The cost is Σ w·loss(row) − Σ log prior. Where its gradient is g and its Hessian H, the rows of J̃ = Λ^½Vᵀ, H = VΛVᵀ, and
+r̃ = Λ^-½Vᵀg are residuals whose steps of Gauss and Newton are Newton's, |Λ| being taken where the cost is curved downwards; so the
+solvers, the verdicts and the uncertainties of least squares serve here too, with (J̃ᵀJ̃)⁻¹ = H⁻¹ as the covariance (Laplace).
+"""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adcli.fit.data import parameters
+from adcli.fit.losses import LOSSES, Loss, Matrix
+from adcli.fit.minimum import Residuals, Start
+from adcli.fit.row_programs import RowProgram, task_of
+from adcli.input.points import unknown_name
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.errors import AdError, Unfit, nearest
+from adcli.lang.ir.names import Names
+from adcli.lang.lower.frontend import parse
+from adcli.numerics.levenberg import LocalModel
+from adcli.numerics.vectors import Vector
+
+if TYPE_CHECKING:
+    from adcli.fit.data import Begin, Observations
+    from adcli.fit.minimum import End
+
+PREDICTED, OBSERVED, RESIDUAL = WORDS = ("predicted", "observed", "residual")
+"""What a loss may name beside inputs, parameters and columns: the output, what it is compared with, and the difference of the
+two, divided by the standard uncertainty where it is known."""
+SQUARES = "residual**2/2"
+FLAT = 1e-12
+"""Eigenvalues of a Hessian with a unit diagonal that are rounding of zero."""
+DOWN = 1e-8
+"""An eigenvalue below minus this is one of a saddle."""
+ASIDE = 0.1
+"""How far from a saddle the search goes on, in curvatures."""
+
+
+# ---------------------------------------------------------------- expressions
+
+def expression(text: str, option: str) -> Program:
+    """The expression of an option, whose inputs are the names in it. AdError where it is none."""
+    try:
+        program = parse(f"adcli_value = {text}", option)
+    except AdError as fault:
+        raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
+    if [r.name for r in program.results] != ["adcli_value"] or has_tensors(program):
+        raise AdError(f"⟦{option}⟧ '{text}' is not an expression of numbers")
+    return program
+
+
+def is_expression(text: str | None) -> bool:
+    """True for a text that is no name of a column and no file."""
+    return text is not None and not text.startswith("@") and re.search(r"[-+*/^(]", text) is not None
+
+
+def computed(text: str, option: str, columns: Mapping[str, Any], rows: int) -> Vector:
+    """An expression of columns, in every row."""
+    found: Vector = RowProgram(task_of(expression(text, option), "eval"), columns, rows, None)()[0]
+    return found
+
+
+def named_densities() -> dict[str, str]:
+    """The log densities that say all of what is observed and what is predicted, by their names as losses."""
+    from adcli.lang.lower.library import prelude
+    return {name.rpartition("_")[0]: name for name in prelude() if name.endswith(("_lpdf", "_lpmf"))
+            and len(prelude()[name].params) == 2}
+
+
+def loss_text(loss: str) -> str:
+    """The expression of a loss: the name of a log density of what is observed, given what is predicted, is one."""
+    if not loss.isidentifier() or loss == PREDICTED:
+        return loss
+    if loss not in (known := named_densities()):
+        words = [*LOSSES, *known]
+        help = nearest(loss, words) or f"the losses are {', '.join(words)}"
+        raise AdError(f"no loss '{loss}'", help=f"{help}; or write an expression:"
+                      f" ⟦--loss '-binomial_lpmf({OBSERVED}, n, {PREDICTED})'⟧")
+    return f"-{known[loss]}({OBSERVED}, {PREDICTED})"
+
+
+def cost_of(loss: str, priors: Sequence[str]) -> Cost | None:
+    """What is minimised, None for the squares and losses of least squares."""
+    if loss in LOSSES and not priors:
+        return None
+    if loss in LOSSES and loss != "linear":
+        raise AdError(f"⟦--prior⟧ goes with squares or a log density, not with ⟦--loss {loss}⟧",
+                      help="write ⟦--loss '-cauchy_lpdf(residual, 0, 1)'⟧, for example")
+    return Cost(SQUARES if loss == "linear" else loss_text(loss), " + ".join(f"({p})" for p in priors) or None)
+
+
+def require_scatter(cost: Cost, known: bool) -> None:
+    """AdError for squares with priors where observations have no standard uncertainties."""
+    if cost.prior and cost.loss == SQUARES and not known:
+        raise AdError("⟦--prior⟧ needs to know how far observations scatter",
+                      help="give standard uncertainties, or a log density with a start of s among the parameters:"
+                           " ⟦--loss '-normal_lpdf(observed, predicted, s)'⟧")
+
+
+class Cost(NamedTuple):
+    """What is minimised where it is not the squares of residuals: the expression of a loss, that of log priors."""
+
+    loss: str
+    prior: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names in the loss that are not its words."""
+        return [p.name for p in expression(self.loss, "--loss").params if p.name not in WORDS]
+
+    @property
+    def certain(self) -> list[str]:
+        """The names in the priors."""
+        return [p.name for p in expression(self.prior, "--prior").params] if self.prior else []
+
+    def parameters(self, program: Program, given: Mapping[str, Begin | None] | None) -> dict[str, Begin]:
+        """As `parameters` of a program, with those of the loss. AdError where a prior names what is no parameter."""
+        found = parameters(with_inputs(program, [*self.names, *self.certain]), given)
+        for name in self.certain:
+            if name not in found:
+                raise unknown_name("parameter", name, list(found))
+        return found
+
+
+def with_inputs(program: Program, names: Iterable[str]) -> Program:
+    """The program with further inputs of these names, which it does not use."""
+    known = {p.name for p in program.params}
+    more = tuple(Param(Var(n), n) for n in dict.fromkeys(names) if n not in known)
+    return replace(program, params=(*program.params, *more)) if more else program
+
+
+def loss_program(model: Program, text: str) -> tuple[Program, list[tuple[str, str]]]:
+    """The sum of the weighted losses of the outputs as a program, whose last input is the weight; for each output the names of
+    the inputs for what it is compared with and for the factor of its residual."""
+    names, b, params = Names.of(model), Builder(), list(model.params)
+    b.equations.extend(model.equations)
+
+    def added(hint: str) -> Expr:
+        params.append(Param(Var(name := names.fresh(hint)), name))
+        return b.expr(params[-1].var)
+
+    known: dict[str, Atom] = {p.name: p.var for p in model.params}
+    total, pairs = b.expr(Lit(0.0)), []
+    for r in model.results:
+        y, factor = added(f"observed_{r.name}"), added(f"factor_{r.name}")
+        pairs.append((params[-2].name, params[-1].name))
+        of = dict(zip(WORDS, (r.atom, y.atom, ((b.expr(r.atom) - y) * factor).atom), strict=True)) | known
+        e = expression(text, "--loss")
+        env: dict[Atom, Atom] = {p.var: of[p.name] for p in e.params}
+        b.equations.extend(q.substituted(env) for q in e.equations)
+        total = total + b.expr(env.get(e.results[0].atom, e.results[0].atom))
+    result = Result(names.fresh("loss"), (total * added("weight")).atom)
+    return Program(tuple(params), tuple(b.equations), (result,), model.source), pairs
+
+
+# ---------------------------------------------------------------- the cost with its derivatives
+
+class RowCost:
+    """A sum over rows with its gradient and Hessian by the parameters `names`."""
+
+    def __init__(self, program: Program, names: Sequence[str], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+        own = [n for n in names if any(p.name == n for p in program.params)]
+        task = task_of(program, "hessian", own)
+        self.program, self.own = RowProgram(task, columns, rows, jobs, own), [names.index(n) for n in own]
+        self.places = [tuple(names.index(x) for x in c.wrt) for c in task.signature.derived]
+        self.n = len(names)
+
+    def __call__(self, b: Vector) -> tuple[float, Vector, Matrix]:
+        sums = self.program(b[self.own])[:-1].sum(axis=1)
+        gradient, hessian = np.zeros(self.n), np.zeros((self.n, self.n))
+        for place, x in zip(self.places, sums[1:], strict=True):
+            if len(place) == 1:
+                gradient[place] = x
+            else:
+                hessian[place] = hessian[place[::-1]] = x
+        return float(sums[0]), gradient, hessian
+
+
+class Objective(Residuals):
+    """The sum of parts, as residuals with the steps of Newton."""
+
+    def __init__(self, parts: Sequence[RowCost]) -> None:
+        super().__init__(self.newton, 0.0)
+        self.parts, self.value = parts, math.inf
+
+    def newton(self, b: Vector) -> tuple[Vector, Matrix]:
+        """r̃ and J̃; NaN where something is not finite."""
+        with np.errstate(all="ignore"):
+            values, gradients, hessians = zip(*(part(b) for part in self.parts), strict=True)
+            self.value, g, h = math.fsum(values), sum(gradients), sum(hessians)
+        if not (math.isfinite(self.value) and np.isfinite(g).all() and np.isfinite(h).all()):
+            self.value = math.inf
+            return np.full(len(b), math.nan), np.full((len(b), len(b)), math.nan)
+        size = np.sqrt(np.abs(h.diagonal()))
+        size[size == 0] = 1.0
+        curved, v = np.linalg.eigh(h / size / size[:, None])
+        kept = np.abs(curved) > FLAT * np.abs(curved).max(initial=0.0)
+        root = np.sqrt(np.abs(curved))
+        self.curved, self.along = curved, v / size[:, None]
+        r = np.divide(self.along.T @ g, root, out=np.zeros(len(b)), where=kept)
+        return r, np.where(kept, root, 0.0)[:, None] * (v.T * size)
+
+    def bad_row(self, b: Vector) -> int:
+        """The first row of which the loss, or a derivative of it, is not finite; −1 where it is a prior."""
+        first = self.parts[0]
+        bad = np.flatnonzero(~np.isfinite(first.program(b[first.own])[:-1]).all(axis=0))
+        return int(bad[0]) if len(bad) else -1
+
+    def triangular(self, b: Vector) -> tuple[Vector, Matrix]:
+        return self(b)
+
+    def cost(self, b: Vector, loss: Loss) -> float:
+        self(b)
+        return 2 * self.value
+
+    def local(self, b: Vector, loss: Loss) -> LocalModel:
+        from scipy.sparse import csr_array
+        r, j = self(b)
+        return LocalModel(self.cost(b, loss), np.nan_to_num(r), csr_array(np.nan_to_num(j)))
+
+    def scatter(self, length: float, rows: int, free: int) -> float:
+        return 1.0
+
+    def attempts(self, start: Start, loss: Loss) -> list[tuple[str, bool]]:
+        return [("levenberg", False)]
+
+    def downwards(self, start: Start, end: End, loss: Loss) -> Vector | None:
+        free = np.flatnonzero(~end.held)
+        self(end.at)
+        if not len(free) or len(free) < len(end.at) or not self.curved[0] < -DOWN * self.curved[-1]:
+            return None
+        found: Vector = self.along[:, 0] * ASIDE / math.sqrt(-self.curved[0])
+        return found
+
+
+def objective(model: Program, cost: Cost, names: Sequence[str], o: Observations, jobs: int | None) -> Objective:
+    """The objective of a fit."""
+    if o.places is None or has_tensors(model):
+        raise AdError("a loss of one's own, and priors, are for programs of numbers")
+    rows, (program, pairs) = len(o.places.rows), loss_program(with_inputs(model, cost.names), cost.loss)
+    columns = {**o.inputs, program.params[-1].name: 1.0 if o.weights is None else o.weights}
+    for (y, factor), observed, sigma in zip(pairs, o.observed, o.sigmas, strict=True):
+        columns |= {y: observed, factor: 1.0 if sigma is None else 1 / sigma}
+    parts = [RowCost(program, names, columns, rows, jobs)]
+    if cost.prior is not None:
+        parts.append(RowCost(expression(f"-({cost.prior})", "--prior"), names, {}, 1, None))
+    return Objective(parts)
