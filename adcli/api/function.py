@@ -41,7 +41,8 @@ CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
 
 def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
          checkpoint: bool = False, fast_math: bool = False) -> Function:
-    """The Function of a program file. AdError if it is no program, OSError if it cannot be read. With `exact_order` sums of
+    """The Function of a program file, or of a function in a file of another language, `model.py:f`. AdError if it is no program,
+    OSError if it cannot be read. With `exact_order` sums of
     products of tensors are taken as they are written, whatever they cost. `precision` is double or single: that of its code, of
     its derivatives and of the arrays that they give. With `checkpoint` loops keep few of their steps and compute the others
     again, in less memory and to the same bits. With `fast_math` code may fuse products with sums and multiply by reciprocals, and
@@ -50,12 +51,15 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
         raise AdError(f"the name of a file is a text, not {type(path).__name__}", help="write adcli.load('samples/worked.ad')")
+    from adcli.readers.front import foreign, read
+    asked = foreign(os.fsdecode(path), None)
     try:
-        with open(path, "rb") as file:
+        with open(path if asked is None else asked.path, "rb") as file:
             data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    source = replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
+    source = decode(data, os.fsdecode(path) if asked is None else asked.path)
+    source = replace(source if asked is None else read(source, asked), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
     return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
 
 

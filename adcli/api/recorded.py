@@ -17,17 +17,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.library import prelude
-from adcli.lang.suggest.counterparts import SYNONYMS
+from adcli.readers.names import row_of
 
 LONGEST = 100
 """Characters of an operation that stands inside of another; a longer one gets a line of its own, as one used twice does."""
-ROWS = SYNONYMS | {"negative": "neg", "where": "select", "bitwise_and": "and", "bitwise_or": "or", "invert": "not"}
-"""Names in the table of NumPy's functions, where they differ."""
-NOT_CALLED = ("dup", "round")
-"""Rows with two results, and what NumPy means otherwise: it rounds halves to even."""
-
 
 APART = "give each number a parameter of its own, lambda x, y: x**2 + y; tensors are declared in a text: " \
     "adcli.compile('input p(N); v +=! p(i)**2')"
@@ -97,15 +90,6 @@ class Recorded(NDArrayOperatorsMixin):
                 literal(x)
         self.steps.append(Recorded(self.steps, row, operands))
         return self.steps[-1]
-
-
-def row_of(name: str, count: int) -> str | None:
-    """The row of the table, or function of the prelude, that is NumPy's; None where there is none of so many operands."""
-    called = ROWS.get(name, name)
-    if called in prelude():
-        return called if len(prelude()[called].params) == count else None
-    row = TABLE.get(called) if name not in NOT_CALLED else None
-    return called if row and (row.arity == count or (row.variadic and count > row.arity)) else None
 
 
 def unknown(name: str) -> AdError:

@@ -219,7 +219,7 @@ class Against:
         if found.used is None:
             return Blame(f"{name} {told(found.factor)} at every point", span, operation)
         text = found.part.name if isinstance(found.part, Var) and found.computed is None else \
-            " ".join(source.text[span[0]:span[1]].split()) if source and span else None
+            " ".join(source.quoted(span).split()) if source and span else None
         if text is None:
             return Blame(f"what {name} gets from this part {told(found.factor)}", span, operation)
         term = cut(text, LONGEST_TERM)

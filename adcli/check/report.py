@@ -256,5 +256,5 @@ def fault_record(check: Check, number: Written) -> dict[str, Any]:
     else:
         found, what = fault_of(check, t), entry(t, number)
     found = found or Blame("no part of the formula explains it" if foreign(check, t) else elsewhere(check))
-    line, column = source.place(found.span[0]) if source and found.span else (None, None)
+    line, column = source.where(found.span)[1:] if source and found.span else (None, None)
     return {"method": t.method, **what, "message": found.message, "operation": found.operation, "line": line, "column": column}

@@ -21,6 +21,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 from adcli.input.points import parts
 from adcli.input.programs import read_source
 from adcli.lang.ir.errors import AdError
+from adcli.readers.front import foreign
 
 LONGEST = 1 << 16
 """Bytes of a program that is read for its names: more would not be parsed while somebody waits for a word."""
@@ -143,9 +144,10 @@ def interface(context: click.Context) -> tuple[list[str], list[str]]:
     said = context.command.make_context(context.info_name, list(context.obj.words), resilient_parsing=True).params
     program = said.get("program")
     path = None if program is None else os.path.expanduser(os.path.expandvars(program))
-    if path is not None and not (os.path.isfile(path) and os.path.getsize(path) <= LONGEST):
+    file = path and (((asked := foreign(path, said.get("language"))) and asked.path) or path)
+    if file is not None and not (os.path.isfile(file) and os.path.getsize(file) <= LONGEST):
         return [], []   # a pipe would be read here and be empty then
-    found = parse_source(read_source(path, said.get("expressions") or ()))
+    found = parse_source(read_source(path, said.get("expressions") or (), said.get("language"), said.get("at") or ()))
     return [p.name for p in found.params], [r.name for r in found.results]
 
 

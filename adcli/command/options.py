@@ -18,6 +18,7 @@ from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTE
 from adcli.input.settings import Options, TypedOption
 from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
+from adcli.readers.front import READERS
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
@@ -89,6 +90,8 @@ program_options: Decorator = together(
     click.argument("program", required=False, cls=Operand),
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
            help="The program, or one line of it (repeatable); a bare expression is named f."),
+    option(PROGRAM, "--from", "language", type=OneOf("language", READERS),
+           help="The language of the file, where its suffix does not say it."),
     option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as written, whatever they cost."),
     option(OTHER, "--checkpoint", is_flag=True, help="Keep few steps of all loops and compute the others again: less memory."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),

@@ -53,7 +53,7 @@ class Command(click.Command):
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
                 groups[getattr(parameter, "group", OTHER)].append(record)
             elif parameter.name == "program":
-                groups[PROGRAM].append(("PROGRAM", "A file, or - for standard input."))
+                groups[PROGRAM].append(("PROGRAM", "A file, - for standard input, or FILE.py:FUNCTION."))
         for group, records in groups.items():
             if records:
                 with formatter.section(group):

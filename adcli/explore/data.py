@@ -213,8 +213,8 @@ class Document:
                  **({"written": o.name} if o.name and o.name != self.names[o] else {})} for o in e.outs]
         args = [{"constant": as_json(a.value)} if isinstance(a, Lit) else
                 {"from": self.ids[a], "name": self.names[a], "value": self.programs.seen[a]} for a in e.args]
-        line, column = (None, None) if e.span is None else self.source.place(e.span[0])
-        place = {} if e.span is None else {"line": line, "column": column, "text": self.source.text[slice(*e.span)]}
+        line, column = (None, None) if e.span is None else self.source.where(e.span)[1:]
+        place = {} if e.span is None else {"line": line, "column": column, "text": self.source.quoted(e.span)}
         rule = {} if (found := self.rules.place(e)) is None else {"rule": found}
         return {"name": e.op.spelled or e.op.name, "sign": sign(e), "outs": outs, "args": args, **place, **rule}
 

@@ -158,15 +158,17 @@ def origins(equations: Collection[Equation]) -> list[int]:
 def source_lines(source: Source, program: Program) -> Iterator[Json]:
     """The lines of the text as the user wrote it, with what belongs to operations: [start, end, operation], in columns from 0. An
     operation over several lines has a piece of each."""
-    texts = source.text.removesuffix("\n").split("\n")
-    starts = [source.start_of(number) for number in range(1, len(texts) + 1)]
+    shown = source.shown((0, 0))[0]
+    texts = shown.text.removesuffix("\n").split("\n")
+    starts = [shown.start_of(number) for number in range(1, len(texts) + 1)]
     spans: list[list[list[int]]] = [[] for _ in texts]
     for k, e in enumerate(program.equations):
         if e.span is None:
             continue
-        number = source.place(e.span[0])[0] - 1
-        while number < len(texts) and starts[number] < max(e.span[1], e.span[0] + 1):
-            begin, end = max(0, e.span[0] - starts[number]), min(len(texts[number]), e.span[1] - starts[number])
+        start, stop = source.shown(e.span)[1]
+        number = shown.place(start)[0] - 1
+        while number < len(texts) and starts[number] < max(stop, start + 1):
+            begin, end = max(0, start - starts[number]), min(len(texts[number]), stop - starts[number])
             if begin < end:
                 spans[number].append([begin, end, k])
             number += 1

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 
 from adcli.lang.ir.errors import AdError, Source, alike
@@ -53,8 +54,19 @@ def no_file(path: str) -> AdError:
     return AdError(f"{path}: No such file or directory", help=help or None)
 
 
-def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
-    """The text of the program: a file, standard input, or the -e lines."""
+def read_source(program: str | None, expressions: tuple[str, ...], language: str | None = None,
+                at: Sequence[str] = ()) -> Source:
+    """The text of the program: a file, standard input, or the -e lines. One in another `language` is read as a program; `at` is
+    the point that is asked for, whose values have ranks."""
+    from adcli.readers.front import foreign, read
+    asked = foreign(program, language)
+    if asked is None or expressions:
+        return own_source(program, expressions)
+    return read(own_source(asked.path, ()), asked, at)
+
+
+def own_source(program: str | None, expressions: tuple[str, ...]) -> Source:
+    """A text as it stands."""
     from adcli.lang.syntax.source import decode
     if program is not None and expressions:
         raise both_given(program)

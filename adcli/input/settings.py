@@ -48,6 +48,7 @@ class Options:
     typed: tuple[TypedOption, ...] = ()
     program: str | None = None
     expressions: tuple[str, ...] = ()
+    language: str | None = None
     wrt: str | None = None
     of: str | None = None
     at: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ class Options:
     @property
     def source(self) -> Source:
         """The text of the program: a file, standard input, or the -e lines."""
-        source = read_source(self.program, self.expressions)
+        source = read_source(self.program, self.expressions, self.language, self.at)
         if not self.exact_order and not self.checkpoint:
             return source
         return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint)

@@ -298,6 +298,5 @@ def operation(blame: Telltale | None, source: Source | None) -> str:
     """The operation to blame as it was written."""
     if blame is None or source is None or blame.equation.span is None:
         return ""
-    start, end = blame.equation.span
-    text = visible(" ".join(source.text[start:end].split()))
+    text = visible(" ".join(source.quoted(blame.equation.span).split()))
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"

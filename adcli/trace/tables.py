@@ -368,7 +368,7 @@ class TraceObject:
 
     def place(self, span: Span | None) -> dict[str, object]:
         source = self.trace.program.source
-        return {"line": source.place(span[0])[0], "span": list(span)} if source and span else {}
+        return {"line": source.where(span)[1], "span": list(source.shown(span)[1])} if source and span else {}
 
     def numbers(self, atom: Atom) -> dict[str, object]:
         """The value of an atom, and what derivatives it has."""

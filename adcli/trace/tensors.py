@@ -189,7 +189,7 @@ class StatementRows:
 
     def one(self, name: str, atom: Atom, kinds: list[str], written: Any) -> dict[str, Any]:
         source, span = self.found.program.source, self.spans.get(atom) if isinstance(atom, Var) else None
-        place = {"line": source.place(span[0])[0], "span": list(span)} if source and span else {}
+        place = {"line": source.where(span)[1], "span": list(source.shown(span)[1])} if source and span else {}
         found = {kind: x for kind in kinds if (x := self.found.numbers(atom, kind)) is not None}
         shape = found[VALUE].shape
         extent = {"shape": list(shape), "norm": written(np.asarray(norm(found[VALUE])))} if shape else {}

@@ -51,7 +51,7 @@ class Words:
         """The operation as the user wrote it."""
         if self.source is None or e.span is None:
             return described(e, "")
-        text = self.cut(self.source.text[e.span[0]:e.span[1]])
+        text = self.cut(self.source.quoted(e.span))
         return f"the derivative of {text}" if e.group else text
 
     def named(self, atom: Atom, inside: Equation | None = None) -> str | None:
@@ -83,8 +83,7 @@ class Words:
     def place(self, e: Equation) -> str:
         if self.source is None or e.span is None:
             return ""
-        line, column = self.source.place(e.span[0])
-        return f"{self.source.name}:{line}:{column}"
+        return "{}:{}:{}".format(*self.source.where(e.span))
 
     # -- sentences
 

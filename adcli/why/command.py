@@ -174,9 +174,10 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
     if e is None or e.span is None or words.source is None:
         yield words.sentence(cause) + (", which is passed on" if cause.kind == "input" else "")
     else:
-        line, column = words.source.place(e.span[0])
+        source, (start, end) = words.source.shown(e.span)
+        line, column = source.place(start)
         yield f"{words.place(e)}: {words.sentence(cause)}"
-        yield from excerpt(words.source.line(line), column - 1, e.span[1] - e.span[0])
+        yield from excerpt(source.line(line), column - 1, end - start)
         if words.element_of and (read := words.numbers_read(e)):
             yield f"with {', '.join(read)}"
     yield from words.reasons(cause)
@@ -227,8 +228,8 @@ def one(words: Words, cause: Cause, number: Callable[[float], object]) -> dict[s
         values = [words.explainer.number(a) for a in e.args]
         made["operands"] = [x if isinstance(x, bool) else number(x) for x in values]
         if e.span is not None and words.source is not None:
-            line, column = words.source.place(e.span[0])
-            made |= {"file": words.source.name, "line": line, "column": column, "source": words.source.text[slice(*e.span)]}
+            file, line, column = words.source.where(e.span)
+            made |= {"file": file, "line": line, "column": column, "source": words.source.quoted(e.span)}
     if cause.position is not None:
         made["argument"] = cause.position
         made |= {key: number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}

@@ -324,7 +324,7 @@ def _node(there: Sequence[tuple[Node, bool]], key: Key | None, source: Source | 
     if key is None:
         return members[0]
     call, derivative = key
-    text = " ".join(source.text[slice(*call.span)].split()) if source else call.name
+    text = " ".join(source.quoted(call.span).split()) if source else call.name
     shown = [n for n, used in there if used or n.output]
     names = ", ".join(n.lines[0].partition(" = ")[0] for n in shown)
     title = shortened(f"{shortened(names)} = {'derivative of ' * derivative}{text}", 2 * LONGEST_LINE)

@@ -263,8 +263,7 @@ def without_value(program: Program, values: Mapping[Var, Any], found: Any) -> st
         return "it is infinite, of either sign"
     place = ""
     if program.source is not None and blamed.span is not None:
-        line, column = program.source.place(blamed.span[0])
-        place = f" at {program.source.name}:{line}:{column}"
+        place = " at {}:{}:{}".format(*program.source.where(blamed.span))
     return f"it is nan: {blamed.op.spelled or blamed.op.name}{place} has no value"
 
 

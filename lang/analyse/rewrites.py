@@ -246,8 +246,7 @@ def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: R
         return None
     if {p.name for p in rewritten.params} - set(at) or not agree(explainer.program, rewritten, at):
         return None
-    line, column = source.place(span[0])
-    return Trial(row, source.text[slice(*span)], placed, f"{source.name}:{line}:{column}", names,
+    return Trial(row, source.quoted(span), placed, "{}:{}:{}".format(*source.where(span)), names,
                  Explainer(rewritten, at, [x for x in explainer.wrt if any(p.name == x for p in rewritten.params)],
                            explainer.values.arithmetic))
 

@@ -62,11 +62,19 @@ class Fix(NamedTuple):
         return text[:self.start] + self.text + text[self.end:]
 
 
+class SourceOrigin:
+    """The text in another language that a program was made of."""
+
+    def shown(self, text: str, span: Span) -> tuple[Source, Span]:
+        """The text that was read, and the part of it that a part of the program's text came from."""
+        raise NotImplementedError
+
+
 @value_record
 class Source:
     """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one.
     With `exact_order` sums of products are taken as it has them, with `checkpoint` every loop is a checkpointed one, and with
-    `equations` an output `a == b` is the difference of both sides."""
+    `equations` an output `a == b` is the difference of both sides. What was read from another language has an `origin`."""
 
     name: str
     text: str
@@ -74,7 +82,22 @@ class Source:
     exact_order: bool = False
     checkpoint: bool = False
     equations: bool = False
+    origin: SourceOrigin | None = field(default=None, compare=False, repr=False)
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    def shown(self, span: Span) -> tuple[Source, Span]:
+        """The text that the user wrote, and the part of it that a part of this text came from."""
+        return self.origin.shown(self.text, span) if self.origin else (self, span)
+
+    def where(self, span: Span) -> tuple[str, int, int]:
+        """File, line and column of a part of the text, as the user wrote it."""
+        source, (start, _) = self.shown(span)
+        return source.name, *source.place(start)
+
+    def quoted(self, span: Span) -> str:
+        """A part of the text, as the user wrote it."""
+        source, (start, end) = self.shown(span)
+        return source.text[start:end]
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a character offset, both counted from 1."""
@@ -128,11 +151,11 @@ class AdError(ValueError):
 
     @property
     def line(self) -> int | None:
-        return self.source.place(self.span[0])[0] if self.source and self.span else None
+        return self.source.where(self.span)[1] if self.source and self.span else None
 
     @property
     def column(self) -> int | None:
-        return self.source.place(self.span[0])[1] if self.source and self.span else None
+        return self.source.where(self.span)[2] if self.source and self.span else None
 
     def __str__(self) -> str:
         return "\n".join([diagnostic("error", self.message, self.span, self.source, self.help), *map(str, self.more)])
@@ -171,6 +194,8 @@ def diagnostic(kind: str, message: str, span: Span | None, source: Source | None
     """One diagnostic: place, kind and message, the source line with carets, help. The only shape there is. Whatever names and
     numbers are in it, it is as many lines as it seems, it can be shown, and it can be read."""
     lines = []
+    if source and span:
+        source, span = source.shown(span)
     name = source and one_line(source.name)
     if source is None:
         lines.append(f"{kind}: {one_line(message)}")

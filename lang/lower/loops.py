@@ -417,8 +417,8 @@ class Loop:
 
     def line_of(self, statement: Equation) -> str:
         source, span = self.context.source, statement.span or (0, 0)
-        line, column = source.place(span[0])
-        return f"in line {line}" + (f", column {column}" if line == source.place(self.s.start)[0] else "")
+        _, line, column = source.where(span)
+        return f"in line {line}" + (f", column {column}" if line == source.where((self.s.start, self.s.end))[1] else "")
 
     # The equation.
 

@@ -435,7 +435,8 @@ class TensorScope(CallingScope):
     def in_call(self, fault: AdError, node: Call) -> AdError:
         """A fault that stands in a definition and comes of the arguments of a call says which call."""
         if fault.span is not None and not node.start <= fault.span[0] < node.end:
-            fault.message += f" (in the call {self.context.text(node, 40)} in line {self.context.source.place(node.start)[0]})"
+            line = self.context.source.where((node.start, node.end))[1]
+            fault.message += f" (in the call {self.context.text(node, 40)} in line {line})"
         return fault
 
     def argument(self, node: Node, call: Call) -> Atom:

@@ -1,0 +1,208 @@
+"""PythonCalls: of functions of the file, of Python and of its libraries."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adcli.from_python.expressions import told
+from adcli.from_python.matrices import MatrixFunctions
+from adcli.from_python.values import Array, Defined, KnownDict, LibraryName, Method, Several, of_variable, scalar
+from adcli.lang.ir.errors import alike
+from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.readers.draft import DraftFunction, DraftLine, Ref, Variable
+from adcli.readers.names import NAMED, definition_of, renamed, row_of
+
+DEEPEST = 60
+"""PythonCalls of functions of the file inside of one another."""
+TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
+
+
+class PythonCalls(MatrixFunctions):
+    """What calls give."""
+
+    def of_Call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        args: list[Any] = []
+        for a in node.args:
+            args += self.each(a.value) if isinstance(a, ast.Starred) else [self.value(a)]
+        if any(k.arg is None for k in node.keywords):
+            raise self.fault(node, "** in a call cannot be read", "write the arguments by their names")
+        named = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        if isinstance(function, Defined):
+            return self.of_file(function, args, named, node)
+        if isinstance(function, LibraryName):
+            return self.of_library(function.path, args, named, node)
+        if isinstance(function, Method):
+            return self.of_method(function, args, named, node)
+        raise self.fault(node, f"{told(function)} cannot be called")
+
+    def of_method(self, m: Method, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+        if isinstance(m.value, KnownDict) and m.name in ("values", "items", "keys", "get"):
+            if m.name == "get":
+                key = args[0].constant if isinstance(args[0], Array) else args[0]
+                return m.value.items.get(key, args[1] if len(args) > 1 else None)
+            pairs = [Several([k, v]) for k, v in m.value.items.items()]
+            return Several({"values": [p.items[1] for p in pairs], "keys": [p.items[0] for p in pairs]}.get(m.name, pairs))
+        if isinstance(m.value, Array | Several):
+            if m.name in ("item", "copy", "float", "double", "squeeze", "astype", "contiguous"):
+                return m.value
+            if m.name in ("t", "transpose") and not args:
+                return self.transposed(self.as_array(m.value, node))
+            return self.of_library(f"numpy.{m.name}", [m.value, *args], named, node)
+        raise self.fault(node, f"{told(m.value)} has no function '{m.name}' that can be read")
+
+    # Functions of the file.
+
+    def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+        name = "lambda" if isinstance(f.node, ast.Lambda) else f.node.name
+        values = self.arguments(f, args, named, node)
+        if len(self.reading.calls) > DEEPEST:
+            raise self.fault(node, f"'{name}' calls itself without an end that is seen",
+                             "write a loop, or give the number of calls")
+        if f.around is None and all(isinstance(v, Array) and not v.shape and not v.truth for v in values.values()):
+            found = self.reading.function(f.node, list(values))
+            if found is not None:
+                return self.applied(found, list(values.values()), node)
+        return self.inlined(f, values, node)
+
+    def arguments(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> dict[str, Any]:
+        """The values of the parameters."""
+        a = f.node.args
+        if a.vararg or a.kwarg:
+            raise self.fault(node, "a function with * or ** among its parameters cannot be read")
+        positional = [*a.posonlyargs, *a.args]
+        defaults = dict(zip([p.arg for p in positional[len(positional) - len(a.defaults):]], a.defaults, strict=True))
+        defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None}
+        names = [p.arg for p in (*positional, *a.kwonlyargs)]
+        given = dict(zip([p.arg for p in positional], args, strict=False)) | named
+        if len(args) > len(positional) or any(k not in names for k in named):
+            raise self.fault(node, f"these arguments do not fit the parameters {', '.join(names)}")
+        outer = self.within({} if f.around is None else f.around, self.arm)
+        found = {}
+        for p in names:
+            if p in given:
+                found[p] = given[p]
+            elif p in defaults:
+                found[p] = outer.value(defaults[p])
+            else:
+                raise self.fault(node, f"there is no value for '{p}'", f"write {p}=…")
+        return found
+
+    def inlined(self, f: Defined, values: dict[str, Any], node: ast.Call) -> Any:
+        """The lines of a function in the place of its call."""
+        for p, v in values.items():
+            if isinstance(v, Array) and v.variable is None and v.items is None and v.constant is None:
+                v.pending = v.pending or (p, self.span(node))
+        frame = self.within({**(f.around or {}), **values}, True)
+        self.reading.calls.append("")
+        try:
+            if isinstance(f.node, ast.Lambda):
+                return frame.value(f.node.body)
+            return frame.result(f.node)
+        finally:
+            self.reading.calls.pop()
+
+    def applied(self, f: DraftFunction, args: list[Array], node: ast.Call) -> Any:
+        """A call of a function that is in the program."""
+        span = self.span(node)
+        nodes = [a.element(()) for a in args]
+        loose = frozenset[str]().union(*(a.loose for a in args))
+        if f.value is not None:
+            return scalar(Call(f.name, nodes, *span), is_truth(f.value), loose)
+        targets = [Variable("" if len(f.results) == 1 else v.hint) for v in f.results]
+        if len(targets) == 1:
+            return scalar(Call(f.name, nodes, *span), False, loose)
+        self.lines.append(DraftLine(targets, [Call(f.name, nodes, *span)], span))
+        return Several([of_variable(v, span, loose) for v in targets])
+
+    # Functions of libraries.
+
+    def of_library(self, path: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+        library, _, name = path.rpartition(".")
+        work: Callable[..., Any] | None = getattr(self, f"call_{name}", None)
+        if work is not None and (library == "builtins" or name not in BUILTIN_ONLY):
+            if library == "math" and name in ("prod",):
+                library = "numpy"
+            try:
+                return work(node, *args, **{k: v for k, v in named.items() if k not in IGNORED})
+            except TypeError as error:
+                if "call_" not in str(error):
+                    raise
+                raise self.fault(node, f"'{name}' cannot be read with these arguments", "leave out what is not needed") from None
+        return self.elementwise(library, name, args, named, node)
+
+    def elementwise(self, library: str, name: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
+        """A function of numbers, of each element where it has arrays."""
+        library = "" if library == "builtins" else library
+        known_names = NAMED.get(library, frozenset()) if library != "numpy" else NAMED["numpy"] | NAMED["torch"]
+        if name not in known_names:
+            close = alike(name, sorted(known_names))
+            raise self.fault(node, f"there is no '{'.'.join(filter(None, (library, name)))}' that can be read",
+                             f"did you mean '{close}'?" if close else "`adcli help sources` lists what can")
+        arrays = [self.as_array(a, n) for a,
+                  n in zip([*args, *named.values()], [*node.args, *node.args, *[node] * 9], strict=False)]
+        if name == "clip" or name == "clamp":
+            return self.clipped(args, named, node)
+        if name in ("positive", "float", "float32", "float64", "double"):
+            return arrays[0]
+        truths = row_of(name, len(arrays)) in TRUTHS
+        from adcli.from_python.frame import truth_as_number
+        to_kind = self.as_truth if name.startswith("logical") else lambda a, n: truth_as_number(self, a, n)
+        arrays = [to_kind(a, node) for a in arrays]
+        made = self.made(library, name, len(arrays), node)
+        return self.apply(made, arrays, node, truth=truths or name in ("isnan", "isinf", "isfinite"))
+
+    def made(self, library: str, name: str, count: int, node: ast.Call) -> Callable[[list[Node]], Node]:
+        """The operation of a function: one of the language's, or one that is written into the program."""
+        span, called = self.span(node), renamed(library, name)
+        definition = definition_of(library, called, count)
+        row = None if library == "math" and name == "remainder" else row_of(called, count)
+        if row is not None and not (definition and name == "remainder"):
+            operator = row in OPERATIONS
+            return lambda x: (Op if operator else Call)(row, x, *span)
+        if definition is None:
+            raise self.fault(node, f"'{name}' cannot be read with {count} argument{'s' * (count != 1)}")
+        function = self.reading.written_function(*definition, span)
+        return lambda x: Call(function, x, *span)
+
+    def clipped(self, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
+        low = next((named[k] for k in ("a_min", "min", "low") if k in named), args[1] if len(args) > 1 else None)
+        high = next((named[k] for k in ("a_max", "max", "high") if k in named), args[2] if len(args) > 2 else None)
+        span = self.span(node)
+        there = [self.as_array(v, node) for v in (args[0], low, high) if v is not None]
+        name = "clamp" if len(there) == 3 else "max" if low is not None else "min"
+        return self.apply(lambda x: Call(name, x, *span), there, node)
+
+
+IGNORED = frozenset(("dtype", "device", "requires_grad", "copy", "order", "optimize", "precision", "assume_a", "check_finite",
+                     "np"))
+"""Arguments by name that do not change a value."""
+BUILTIN_ONLY = frozenset(("range", "len", "int", "bool", "list", "tuple", "dict", "enumerate", "zip", "reversed", "map"))
+OPERATIONS = frozenset(("add", "sub", "mul", "div", "pow", "neg", *TRUTHS))
+TAKEN = frozenset((*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS))
+"""Names of the language's own functions."""
+
+
+def is_truth(node: Node) -> bool:
+    return isinstance(node, Op) and node.name in TRUTHS
+
+
+def replaced(text: str, params: Sequence[Variable], span: tuple[int, int]) -> Node:
+    """The value of a definition, with variables for its parameters."""
+    from adcli.lang.ir.errors import Source
+    from adcli.lang.syntax.parse import parse_tree
+    from adcli.lang.tree.nodes import Assign, bare
+    statement = parse_tree(Source("", f"value = {text}")).statements[0]
+    assert isinstance(statement, Assign)
+    by_name = {v.hint: v for v in params}
+
+    def put(node: Node) -> Node:
+        node = bare(node)
+        if isinstance(node, Op | Call):
+            return type(node)(node.name, [put(a) for a in node.args], *span)
+        assert isinstance(node, Token)
+        return Ref(by_name[node.text], span) if node.text in by_name else Token(node.type, node.text, *span)
+    return put(statement.values[0])

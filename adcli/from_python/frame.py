@@ -1,0 +1,260 @@
+"""The values of a function while it is read, and how they become lines of the program."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Self
+
+from adcli.from_python.reading import PythonReading
+from adcli.from_python.values import Absent, Array, Defined, KnownDict, Several, at_place, known, of_variable, scalar
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable, number
+
+ZERO = Affine()
+
+
+class PythonFrame:
+    """Names with their values, and the lines that are made. In an arm of an `if` a name makes a line only once it is read."""
+
+    def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop],
+                 arm: bool = False) -> None:
+        self.reading, self.values, self.lines, self.arm = reading, values, lines, arm
+
+    def within(self, values: dict[str, Any], arm: bool) -> Self:
+        """A frame beside this one whose lines follow those of this one."""
+        return type(self)(self.reading, values, self.lines, arm)
+
+    def span(self, node: ast.AST) -> Span:
+        return self.reading.span(node)
+
+    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+        """What cannot be read, at its place, and what could."""
+        return self.reading.fault(node, message, help)
+
+    def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
+        """The same where a value is expected."""
+        raise self.reading.fault(node, message, help)
+
+    def equal(self, x: Affine, y: Affine, node: ast.AST) -> None:
+        """Take two extents for equal from now on."""
+        self.reading.equal(x, y, node)
+
+    # What the classes above this one know.
+
+    def ranked(self, a: Array, least: int, node: ast.AST) -> Array:
+        """An array of at least so many dimensions."""
+        raise NotImplementedError
+
+    def count(self, a: Array, node: ast.AST) -> Array:
+        """The number of elements of an array."""
+        raise NotImplementedError
+
+    def transposed(self, a: Array) -> Array:
+        raise NotImplementedError
+
+    def matrix_product(self, a: Array, b: Array, node: ast.AST) -> Array:
+        raise NotImplementedError
+
+    def taken(self, a: Array, node: ast.Subscript) -> Any:
+        """The part of an array that subscripts choose."""
+        raise NotImplementedError
+
+    def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
+        """A comprehension as an array of its elements; None where they can be written out."""
+        raise NotImplementedError
+
+    def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+        """The value of a call of a function of the file."""
+        raise NotImplementedError
+
+    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        """Assign to an element."""
+        raise NotImplementedError
+
+    def result(self, function: ast.FunctionDef) -> Any:
+        """The value that a function returns."""
+        raise NotImplementedError
+
+    # Values into lines.
+
+    def line(self, hint: str, value: Array, span: Span) -> Array:
+        """A line that assigns a value, and the value by its name."""
+        at = [Index("i") for _ in value.shape]
+        variable = Variable(hint, value.shape)
+        places = tuple(map(affine, at))
+        ranges = {i: (ZERO, extent) for i, extent in zip(at, value.shape, strict=True)}
+        self.lines.append(DraftLine([variable], [value.element(places)], span, places if at else None, "=", ranges))
+        made = of_variable(variable, span, value.loose)
+        made.truth, made.whole, made.known = value.truth, value.whole, value.known
+        return made
+
+    def reduced(self, symbol: str, shape: Sequence[Affine], element: Callable[[Sequence[Affine], Sequence[Affine]], Node],
+                over: Sequence[Affine], span: Span) -> Array:
+        """A line that puts together the elements over some dimensions; it gets its name with its value's, or none."""
+        at, inner = [Index("i") for _ in shape], [Index("j") for _ in over]
+        variable, places = Variable("", shape), tuple(map(affine, at))
+        ranges: dict[Index, Range] = {i: (ZERO, x) for i, x in zip([*at, *inner], [*shape, *over], strict=True)}
+        value = element(places, [affine(i) for i in inner])
+        self.lines.append(DraftLine([variable], [value], span, places if at else None, symbol, ranges))
+        return of_variable(variable, span)
+
+    def called(self, name: str, args: Sequence[Array], shape: Sequence[Affine], span: Span) -> Array:
+        """A line that calls an operation on whole tensors."""
+        variable = Variable("", shape)
+        refs: list[Node] = [Ref(self.tensor(a, span), span) for a in args]
+        self.lines.append(DraftLine([variable], [Call(name, refs, *span)], span))
+        return of_variable(variable, span)
+
+    def tensor(self, a: Array, span: Span) -> Variable:
+        """The variable that is an array, made where there is none."""
+        if a.variable is None or a.pending:
+            a.variable = self.line("", self.one_array(a, span), span).variable
+        assert a.variable is not None
+        return a.variable
+
+    def one_array(self, a: Array, span: Span) -> Array:
+        """An array whose elements are found by any subscript: one that is written out gets a line for each element."""
+        if a.items is None or not a.shape:
+            return a
+        variable = Variable("", a.shape)
+        self.elements(variable, a, (), span)
+        a.items, a.variable = None, variable
+        a.element = lambda at: Ref(variable, span, at)
+        return a
+
+    def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...], span: Span) -> None:
+        if a.items is None and not a.shape:
+            self.lines.append(DraftLine([variable], [a.element(())], span, at))
+            return
+        for k in range(a.shape[0].number or 0):
+            part = a.items[k] if a.items is not None else first_of(a, affine(k))
+            self.elements(variable, part, (*at, affine(k)), span)
+
+    def settled(self, value: Any, span: Span) -> Any:
+        """A value that is read by its name at a place: a pending one becomes a line."""
+        if not isinstance(value, Array):
+            return value
+        if value.pending:
+            hint, place = value.pending
+            value.pending = None
+            made = self.line(hint, value, place)
+            value.element, value.variable, value.items = made.element, made.variable, None
+        return at_place(value, span)
+
+    def bind(self, name: str, value: Any, node: ast.AST, span: Span | None = None) -> None:
+        """Give a name a value."""
+        self.reading.counted(node)
+        span = span or self.span(node)
+        if isinstance(value, Array):
+            value = self.bound(name, value, span)
+        self.values[name] = value
+
+    def bound(self, name: str, value: Array, span: Span) -> Array:
+        v = value.variable
+        if v is not None and not v.hint:
+            v.hint = name
+            return value
+        if value.whole is not None or value.items is not None or (value.truth and value.known is not None):
+            return value
+        if self.arm:
+            made = at_place(value, span)
+            made.element, made.variable, made.pending = value.element, None, (name, span)
+            return made
+        return self.line(name, value, span)
+
+    # Choices.
+
+    def choice(self, c: Array, a: Any, b: Any, node: ast.AST) -> Any:
+        """a where c holds, else b; what has no choice is Absent."""
+        if a is b:
+            return a
+        span = self.span(node)
+        if isinstance(a, Several) and isinstance(b, Several) and len(a.items) == len(b.items):
+            return Several([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)], a.kind)
+        if isinstance(a, KnownDict) and isinstance(b, KnownDict) and a.items.keys() == b.items.keys():
+            return KnownDict({k: self.choice(c, x, b.items[k], node) for k, x in a.items.items()})
+        if isinstance(a, Array) and isinstance(b, Array):
+            if a.whole is not None and a.whole == b.whole:
+                return a
+            if a.items is not None and b.items is not None and a.shape == b.shape:
+                return stacked([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)])
+            return self.apply(lambda x: chosen(x, a.truth, span), [c, a, b], node, truth=a.truth)
+        if not isinstance(a, Array | Several | KnownDict) and a == b:
+            return a
+        return Absent("has another value in each arm that is no number")
+
+    # Elementwise.
+
+    def apply(self, make: Callable[[list[Node]], Node], args: Sequence[Array], node: ast.AST, truth: bool = False) -> Array:
+        """An operation on elements, with NumPy's broadcasting."""
+        items = next((a.items for a in args if a.items is not None), None)
+        if items is not None and all(a.items is not None or not a.shape for a in args) and (
+                len({len(a.items) for a in args if a.items is not None}) == 1 and len({len(a.shape)
+                                                                                       for a in args if a.shape}) == 1):
+            return stacked([self.apply(make, [a.items[k] if a.items is not None else a for a in args], node, truth)
+                            for k in range(len(items))])
+        span = self.span(node)
+        args = [self.one_array(a, span) for a in args]
+        shape = self.broadcast([a.shape for a in args], node)
+        loose = frozenset[str]().union(*(a.loose for a in args))
+        if not shape:
+            return scalar(make([a.element(()) for a in args]), truth, loose)
+
+        def element(at: Sequence[Affine]) -> Node:
+            return make([a.element([ZERO if x.number == 1 else i for i, x in
+                                    zip(at[len(at) - len(a.shape):], a.shape, strict=True)]) for a in args])
+        return Array(shape, element, truth, loose=loose)
+
+    def broadcast(self, shapes: Sequence[tuple[Affine, ...]], node: ast.AST) -> tuple[Affine, ...]:
+        rank = max(map(len, shapes))
+        found: list[Affine] = []
+        for d in range(rank):
+            extents = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
+            longer = [x for x in extents if x.number != 1]
+            for x in longer[1:]:
+                self.equal(longer[0], x, node)
+            found.append(longer[0] if longer else affine(1))
+        return tuple(found)
+
+
+def chosen(x: list[Node], truth: bool, span: Span) -> Node:
+    """A choice of numbers, or of truth values."""
+    if not truth:
+        return Op("select", x, *span)
+    both, other = Op("and", x[:2], *span), Op("and", [Op("not", x[:1], *span), x[2]], *span)
+    return Op("or", [both, other], *span)
+
+
+def stacked(items: list[Any]) -> Array:
+    """An array of parts that are written out."""
+    shape = (affine(len(items)), *(items[0].shape if items else ()))
+    loose = frozenset[str]().union(*(a.loose for a in items))
+
+    def element(at: Sequence[Affine]) -> Node:
+        n = at[0].number
+        assert n is not None, "one_array comes first"
+        return items[n].element(at[1:])
+    return Array(shape, element, bool(items) and items[0].truth, items=items, loose=loose)
+
+
+def first_of(a: Array, at: Affine) -> Array:
+    """The part of an array at a place along its first dimension."""
+    if a.items is not None and at.number is not None:
+        return a.items[at.number]
+    return Array(a.shape[1:], lambda rest: a.element([at, *rest]), a.truth, loose=a.loose)
+
+
+def truth_as_number(frame: PythonFrame, a: Array, node: ast.AST) -> Array:
+    """1 and 0 for truth values."""
+    if not a.truth:
+        return a
+    span = frame.reading.span(node)
+    if a.known is not None:
+        return known(int(a.known), span)
+    return frame.apply(lambda x: Op("select", [x[0], number(1, span), number(0, span)], *span), [a], node)
+
+
+def constant_token(name: str, span: Span) -> Array:
+    return scalar(Token("NAME", name, *span))

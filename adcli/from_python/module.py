@@ -1,0 +1,352 @@
+"""A Python file: its imports, constants and functions, and one of these as a program."""
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adcli.from_python.calls import TAKEN, replaced
+from adcli.from_python.reading import Again, Facts, PythonReading, size_names
+from adcli.from_python.statements import PythonStatements
+from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.errors import AdError, Source, Span, alike
+from adcli.readers.draft import DraftFunction, DraftInput, Variable, number
+from adcli.readers.written import written
+
+BUILTINS = frozenset(["abs", "min", "max", "sum", "len", "range", "enumerate", "zip", "reversed", "float", "int", "bool",
+                      "round", "pow", "list", "tuple", "dict", "map", "any", "all"])
+MOST_READINGS = 60
+NUMBERS = ("float", "int", "bool", "complex", "Scalar", "Real", "Number")
+"""Annotations of numbers."""
+EXTENTS = re.compile(r"#.*?[(\[]\s*((?:\w+\s*,\s*)*\w+)\s*,?\s*[)\]]")
+"""The shape of an array in a comment: # (n, d)."""
+
+
+class PythonFile(PythonReading):
+    """A reading of a function of a file."""
+
+    def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
+        super().__init__(source, tree, facts)
+        self.top = {name: s for s in tree.body for name in defined(s)}
+        self.found: dict[str, Any] = {}
+        self.functions: dict[ast.AST, DraftFunction | None] = {}
+        self.top_inputs: set[str] = set()
+        self.definitions: dict[str, DraftFunction] = {}
+
+    # Names of the file.
+
+    def module_value(self, name: str, node: ast.AST) -> Any:
+        if name not in self.found:
+            self.found[name] = self.looked_up(name, node)
+        return self.found[name]
+
+    def looked_up(self, name: str, node: ast.AST) -> Any:
+        s = self.top.get(name)
+        if isinstance(s, ast.FunctionDef):
+            return Defined(s)
+        if isinstance(s, ast.Import | ast.ImportFrom):
+            return self.imported(s)[name]
+        if isinstance(s, ast.Assign | ast.AnnAssign):
+            self.found[name] = Absent("is defined by itself")
+            frame = PythonStatements(self, {}, self.draft.lines)
+            frame.statement(s)
+            self.found.update(frame.values)
+            return self.found[name]
+        if name in BUILTINS:
+            return LibraryName(f"builtins.{name}")
+        if s is not None:
+            raise self.fault(node, f"'{name}' is no function and no constant of this file that can be read")
+        close = alike(name, [*self.top])
+        raise self.fault(node, f"there is no '{name}' in this file", f"did you mean '{close}'?" if close else
+                         "import it from math or numpy, or make it a parameter of the function")
+
+    def imported(self, s: ast.Import | ast.ImportFrom) -> dict[str, LibraryName]:
+        if isinstance(s, ast.Import):
+            return {a.asname or a.name.partition(".")[0]: LibraryName(a.name if a.asname else a.name.partition(".")[0])
+                    for a in s.names}
+        return {a.asname or a.name: LibraryName(f"{s.module}.{a.name}") for a in s.names}
+
+    # Functions in the program.
+
+    def function(self, node: ast.AST, params: Sequence[str]) -> DraftFunction | None:
+        if node not in self.functions:
+            self.functions[node] = None
+            self.functions[node] = self.function_made(node, params)
+        return self.functions[node]
+
+    def function_made(self, node: Any, params: Sequence[str]) -> DraftFunction | None:
+        span = self.span(node)
+        variables = [Variable(p) for p in params]
+        lines: list[Any] = []
+        functions, inputs = len(self.draft.functions), self.inputs
+        self.inputs = {}
+        try:
+            frame = Closed(self, {p: of_variable(v, span) for p, v in zip(params, variables, strict=True)}, lines)
+            found = frame.result(node)
+        except AdError:
+            del self.draft.functions[functions:]
+            return None
+        finally:
+            self.inputs = inputs
+        results = found.items if isinstance(found, Several) else [found]
+        if not results or not all(isinstance(r, Array) and not r.shape and not r.truth for r in results) or any(
+                len(line.targets) > 1 or line.subscripts is not None or line.symbol != "=" for line in lines):
+            return None
+        if len(results) == 1 and not lines:
+            made = DraftFunction(self.function_name(node.name), variables, [], [], results[0].element(()), span)
+        else:
+            own = [t for line in lines for t in line.targets]
+            named = [v if (v := r.variable) in own else frame.line("", r, span).variable for r in results]
+            outs = [v for v in dict.fromkeys(named) if v is not None]
+            if len(outs) < len(results):   # the same value twice
+                return None
+            for v in outs:
+                v.hint = v.hint or "value"
+            made = DraftFunction(self.function_name(node.name), variables, lines, outs, None, span)
+        self.draft.functions.append(made)
+        return made
+
+    def function_name(self, name: str) -> str:
+        """A name that no function of the language has, nor an input."""
+        used = {f.name for f in self.draft.functions}
+        while name in TAKEN or name in used or name in self.top_inputs:
+            name += "_"
+        return name
+
+    def written_function(self, name: str, params: Sequence[str], value: str, span: Span) -> str:
+        if name not in self.definitions:
+            variables = [Variable(p) for p in params]
+            made = DraftFunction(self.function_name(name), variables, [], [], replaced(value, variables, span), span)
+            self.definitions[name] = made
+            self.draft.functions.append(made)
+        return self.definitions[name].name
+
+
+class Closed(PythonStatements):
+    """The body of a function of the program, which sees no values but its own."""
+
+    def of_Name(self, node: ast.Name) -> Any:
+        if node.id in self.values:
+            return super().of_Name(node)
+        value = self.reading.module_value(node.id, node)
+        if isinstance(value, Array | Several | KnownDict):
+            if isinstance(value, Array) and value.constant is not None:
+                return known(value.constant, self.reading.span(node))
+            raise self.reading.fault(node, "a value of the file that is no number")
+        return value
+
+
+def defined(s: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a file gives a meaning to."""
+    match s:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Assign(targets=targets):
+            yield from (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.Import(names=names):
+            yield from (a.asname or a.name.partition(".")[0] for a in names)
+        case ast.ImportFrom(names=names):
+            yield from (a.asname or a.name for a in names)
+
+
+# ---------------------------------------------------------------- the program
+
+class PythonProgram(PythonFile):
+    """A reading of the function that is the program."""
+
+    def __init__(self, source: Source, tree: ast.Module, function: ast.FunctionDef, facts: Facts) -> None:
+        super().__init__(source, tree, facts)
+        self.node = function
+        self.top_inputs = {p.arg for p in parameters(function)}
+        self.annotated: dict[str, list[Affine]] = {}
+
+    def program(self) -> Source:
+        values = {p.arg: self.input(p, d) for p, d in self.with_defaults()}
+        frame = PythonStatements(self, values, self.draft.lines)
+        self.outputs(frame.result(self.node), frame)
+        keys = list(dict.fromkeys(a for i in self.draft.inputs for x in i.variable.shape for a,
+                                  _ in x.terms if isinstance(a, str)))
+        taken = {*self.top_inputs, *(t.hint for line in self.draft.lines for each in line.lines for t in each.targets),
+                 *(n for n, _ in self.draft.outputs)}
+        self.draft.sizes = size_names(keys, taken)
+        docs = (ast.get_docstring(self.node) or "").split("\n") if ast.get_docstring(self.node) else []
+        span = self.span(self.node)
+        return written(self.draft, self.source, f"{self.source.name}:{self.node.name}", span, self.comments(), docs)
+
+    def with_defaults(self) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+        a = self.node.args
+        if a.vararg or a.kwarg:
+            arg = a.vararg or a.kwarg
+            assert arg is not None
+            raise self.fault(arg, f"'{arg.arg}' is not the name of one input", "give each input a name")
+        positional = [*a.posonlyargs, *a.args]
+        yield from zip(positional, [None] * (len(positional) - len(a.defaults)) + list(a.defaults), strict=True)
+        yield from zip(a.kwonlyargs, a.kw_defaults, strict=True)
+
+    # Inputs.
+
+    def input(self, p: ast.arg, default: ast.expr | None) -> Any:
+        name, span = p.arg, self.name_span(p)
+        value = None if default is None else PythonStatements(self, {}, []).value(default)
+        if default is not None and not (isinstance(value, Array) and not value.shape and value.constant is not None):
+            if isinstance(value, Array | Several):
+                raise self.fault(default, "the default of an array cannot be read", "leave it out, and give it with the point")
+            return value   # None, or a text: no input
+        number_given = value.constant if isinstance(value, Array) else None
+        self.inputs[name] = number_given
+        shape = self.shape(p)
+        if shape is None:
+            self.facts.ranks.setdefault(name, 0) if name in self.facts.given else None
+        rank = self.facts.ranks.get(name, 0)
+        extents = shape if shape is not None else [affine(f"{name}.{d}") for d in range(rank)]
+        fixed = self.facts.constants.get(name)
+        written_default = fixed if fixed is not None else None if extents else number_given
+        variable = Variable(name, [self.facts.size(x) for x in extents], input=True)
+        given = None if written_default is None else number(float(written_default), span)
+        self.draft.inputs.append(DraftInput(variable, span, given,
+                                       default is not None or fixed is not None, fixed is not None))
+        if fixed is not None:
+            return known(fixed, span)
+        open_rank = shape is None and default is None and self.open(name)
+        return of_variable(variable, span, frozenset([name]) if open_rank or self.whole(p) else frozenset())
+
+    def whole(self, p: ast.arg) -> bool:
+        """True if a parameter may be a number of elements or of steps."""
+        return annotation(p) in ("", "int")
+
+    def name_span(self, p: ast.arg) -> Span:
+        start = self.offset(p.lineno, p.col_offset)
+        return start, start + len(p.arg)
+
+    def shape(self, p: ast.arg) -> list[Affine] | None:
+        """The extents that an annotation or a comment says; None where they say nothing."""
+        if p.annotation is None:
+            return None
+        text = annotation(p)
+        if text in NUMBERS:
+            return []
+        quoted = re.search(r"""\[.*?["']([^"']*)["']\s*\]$""", text)
+        said = quoted[1].split() if quoted else None
+        if said is None and (comment := EXTENTS.search(self.lines[(p.end_lineno or p.lineno) - 1])):
+            said = comment[1].replace(" ", "").split(",")
+        if said is not None:
+            return [affine(int(w)) if w.isdecimal() else affine(w) for w in said]
+        if re.fullmatch(r"(typing\.)?(list|List|Sequence|tuple|Tuple)\[.*\]", text):
+            self.facts.ranks.setdefault(p.arg, len(re.findall(r"list|List|Sequence|tuple|Tuple", text)))
+        elif re.search("Array|Tensor|array", text):
+            self.facts.ranks.setdefault(p.arg, 1)
+        return None
+
+    # Outputs.
+
+    def outputs(self, found: Any, frame: PythonStatements) -> None:
+        node: ast.AST = next((s for s in reversed(self.node.body) if isinstance(s, ast.Return)), self.node)
+        if found is None:
+            raise self.fault(self.node.body[-1], f"'{self.node.name}' returns nothing", "end it with return v")
+        pairs = list(self.named(found, node))
+        names: dict[str, Array] = {}
+        for name, value in pairs:
+            name = name or self.node.name
+            called, k = name, 1
+            while called in names or called in self.top_inputs:
+                k += 1
+                called = f"{name}{k}"
+            names[called] = value
+        for name, value in names.items():
+            a = frame.as_array(value, node)
+            if a.truth:
+                raise self.fault(node, f"'{name}' is a truth value, and outputs are numbers", "return 1.0 if c else 0.0")
+            self.output(name, a, frame, node)
+
+    def output(self, name: str, a: Array, frame: PythonStatements, node: ast.AST) -> None:
+        span = self.span(node.value if isinstance(node, ast.Return) and node.value is not None else node)
+        if a.items is not None:
+            a = frame.one_array(a, span)
+        v = a.variable
+        if v is None or v.input or v in [w for _, w in self.draft.outputs] or a.whole is not None or a.pending:
+            v = frame.line("", a, span).variable
+        assert v is not None
+        v.hint = v.hint or name
+        self.draft.outputs.append((name, v))
+
+    def named(self, found: Any, node: ast.AST) -> Iterator[tuple[str, Any]]:
+        """The results with their names."""
+        if isinstance(found, KnownDict):
+            yield from ((re.sub(r"\W", "_", str(k)), v) for k, v in found.items.items())
+            return
+        items = found.items if isinstance(found, Several) else [found]
+        value = node.value if isinstance(node, ast.Return) else None
+        each = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(items) else [value] * len(items)
+        for item, written_as in zip(items, each, strict=True):
+            alone = isinstance(written_as, ast.Name) and (len(items) == 1 or each.count(written_as) == 1)
+            yield written_as.id if alone and isinstance(written_as, ast.Name) else "", item
+
+    def comments(self) -> list[tuple[int, str]]:
+        """The comments of the function with their lines."""
+        first, last = self.node.body[0].lineno, self.node.end_lineno or self.node.lineno
+        texts = [self.span(n) for n in ast.walk(self.node) if isinstance(n, ast.Constant | ast.JoinedStr) and not isinstance(
+            getattr(n, "value", ""), int | float | complex)]
+        found = []
+        for k in range(first, last + 1):
+            start = self.source.start_of(k)
+            for at, c in enumerate(self.lines[k - 1]):
+                if c == "#" and not any(a <= start + at < b for a, b in texts):
+                    found.append((k, self.lines[k - 1][at:].rstrip()))
+                    break
+        return found
+
+
+def annotation(p: ast.arg) -> str:
+    """The text of an annotation, which may stand in quotation marks."""
+    a = p.annotation
+    return "" if a is None else a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else ast.unparse(a)
+
+
+def parameters(function: ast.FunctionDef) -> list[ast.arg]:
+    a = function.args
+    return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+
+
+def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
+    """The program that a function of a Python file is."""
+    try:
+        tree = ast.parse(source.text)
+    except SyntaxError as fault:
+        at = source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1)
+        raise AdError(f"this is not Python: {fault.msg}", (at, at + 1), None, source) from None
+    function = chosen(source, tree, name)
+    facts = Facts(ranks=dict(ranks), given=given)
+    for _ in range(MOST_READINGS):
+        try:
+            return PythonProgram(source, tree, function, facts).program()
+        except Again:
+            continue
+        except RecursionError:
+            raise AdError("this is nested too deeply to be read", source=source) from None
+    raise AdError("the shapes of the arrays cannot be found", source=source, help="annotate them: x: Float[Array, \"n d\"]")
+
+
+def chosen(source: Source, tree: ast.Module, name: str | None) -> ast.FunctionDef:
+    """The function that is meant: by its name, or the one public function there is."""
+    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    if name in functions:
+        return functions[name]
+    public = [n for n in functions if not n.startswith("_")]
+    if name is None and len(public) == 1:
+        return functions[public[0]]
+    if not public:
+        raise AdError("no function in this file", source=source, help="write def f(x): return x**2")
+    listed, word = ", ".join(public), "-- -" if source.name == "<stdin>" else source.name
+    if name is None:
+        uncalled = [n for n in public if not any(isinstance(c, ast.Name) and c.id == n for f in functions.values()
+                                                 for c in ast.walk(f))]
+        if len(uncalled) == 1:
+            return functions[uncalled[0]]
+        raise AdError(f"this file has {len(public)} functions: {listed}", source=source, help=f"write {word}:{public[-1]}")
+    close = alike(name, public)
+    raise AdError(f"no function '{name}' in this file", source=source,
+                  help=f"did you mean '{word}:{close}'?" if close else f"the functions are {listed}")

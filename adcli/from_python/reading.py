@@ -1,0 +1,144 @@
+"""One reading of a Python file: its places, what is known of its inputs, and how a construct is refused.
+
+A reading begins with what is known from annotations and from the point. What it learns on the way (that an input is a vector,
+that two sizes are one, that an input has to be a constant) is a fact, and a new fact starts the reading over.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.readers.draft import Draft, DraftFunction
+
+MOST_LINES = 100_000
+"""Lines that a program may have with its loops written out."""
+
+
+class Again(Exception):
+    """A fact has been learned."""
+
+
+@dataclass
+class Facts:
+    """What is known of the inputs: ranks, those that are `guessed` from a use among them, values of those that have to be
+    constants, and sizes that others say, by `input.dimension` or the name that an annotation has."""
+
+    ranks: dict[str, int] = field(default_factory=dict)
+    constants: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, Affine] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
+    guessed: set[str] = field(default_factory=set)
+
+    def size(self, x: Affine) -> Affine:
+        """An extent with the sizes that others say put in."""
+        for _ in range(len(self.sizes) + 1):
+            known = [(a, c) for a, c in x.terms if a in self.sizes]
+            if not known:
+                break
+            for a, c in known:
+                x = x - affine(a) * c + self.sizes[str(a)] * c
+        return x
+
+
+class PythonReading:
+    """The text, its tree and the program in the making."""
+
+    def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
+        self.source, self.tree, self.facts = source, tree, facts
+        self.draft = Draft()
+        self.lines = source.text.split("\n")
+        self.calls: list[str] = []
+        self.count = 0
+        self.inputs: dict[str, object] = {}
+
+    def offset(self, line: int, column: int) -> int:
+        text = self.lines[line - 1]
+        return self.source.start_of(line) + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+    def span(self, node: ast.AST) -> Span:
+        if not isinstance(node, ast.expr | ast.stmt | ast.arg | ast.alias | ast.keyword):
+            return 0, 0
+        end = node.end_lineno or node.lineno
+        return self.offset(node.lineno, node.col_offset), self.offset(end, node.end_col_offset or 0)
+
+    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+        """What cannot be read, at its place, and what could."""
+        return AdError(message, self.span(node), help, self.source)
+
+    def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
+        """The same where a value is expected."""
+        raise self.fault(node, message, help)
+
+    # What the file says, which `PythonFile` knows.
+
+    def module_value(self, name: str, node: ast.AST) -> Any:
+        """The value of a name of the file, or of Python."""
+        raise NotImplementedError
+
+    def imported(self, s: ast.Import | ast.ImportFrom) -> Mapping[str, Any]:
+        """The names that an import brings."""
+        raise NotImplementedError
+
+    def function(self, node: ast.AST, params: Sequence[str]) -> DraftFunction | None:
+        """A function of numbers as one of the program; None where it has to be written out in the place of its call."""
+        raise NotImplementedError
+
+    def written_function(self, name: str, params: Sequence[str], value: str, span: Span) -> str:
+        """The name of a function that is written into the program, once."""
+        raise NotImplementedError
+
+    def counted(self, node: ast.AST) -> None:
+        """AdError where the program grows without end."""
+        self.count += 1
+        if self.count > MOST_LINES:
+            raise self.fault(node, f"written out, this is more than {MOST_LINES:,} lines",
+                             "use fewer steps, or arrays in place of loops")
+
+    # Facts.
+
+    def open(self, name: str) -> bool:
+        """True if an input may be an array of another rank: it has no default, and nobody has said its rank."""
+        unsaid = name not in self.facts.ranks or name in self.facts.guessed
+        return name in self.inputs and self.inputs[name] is None and unsaid
+
+    def learn_rank(self, name: str, rank: int) -> NoReturn:
+        self.facts.ranks[name] = rank
+        self.facts.guessed.add(name)
+        raise Again
+
+    def learn_constant(self, name: str, node: ast.AST, default: object) -> NoReturn:
+        """An input has to be a whole number that is known: the point's, or its default."""
+        value = self.facts.given.get(name, default)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int):
+            raise self.fault(node, f"'{name}' has to be known here",
+                             f"give it with the point, ⟦--at {name}=3⟧, or as a default in the file")
+        self.facts.constants[name] = value
+        raise Again
+
+    def equal(self, x: Affine, y: Affine, node: ast.AST) -> None:
+        """Take two extents for equal from now on. AdError where they cannot be."""
+        if x == y:
+            return
+        for one, other in ((y, x), (x, y)):
+            atom = one.terms[0][0] if len(one.terms) == 1 and one.terms[0][1] == 1 and not one.constant else None
+            if isinstance(atom, str) and not any(a == atom for a, _ in other.terms):
+                self.facts.sizes[atom] = other
+                raise Again
+        raise self.fault(node, f"these have {self.told(x)} and {self.told(y)} elements",
+                         "arrays of one shape go together, and numbers with any")
+
+    def told(self, x: Affine) -> str:
+        from adcli.lang.ir.affine import text
+        return text(x)
+
+
+def size_names(keys: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """Names for sizes: those of annotations, else N, M, K, …"""
+    free = (n for n in (*"NMKLPQRSTUV", *(f"N{i}" for i in range(1, 1000))) if n not in taken and n not in keys)
+    return {key: key if "." not in key and key not in taken else next(free) for key in keys}

@@ -1,0 +1,254 @@
+"""PythonStatements of Python: a function is a list of what is still to be done, so that a `return`, `break` or `continue` under a
+condition is a choice between two ways to go on."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adcli.from_python.calls import PythonCalls
+from adcli.from_python.frame import stacked
+from adcli.from_python.values import Absent, Array, Defined, KnownDict, Several, scalar
+from adcli.lang.ir.affine import affine
+from adcli.readers.draft import number
+
+LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+MOST_TURNS = 10_000
+"""Turns of a `while` whose condition is known at each of them."""
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """The beginning of a turn of a loop: its variable takes a value."""
+
+    target: ast.expr
+    value: Any
+    node: ast.For
+
+
+@dataclass(slots=True, eq=False)
+class LoopEnd:
+    """Where `continue` (the end of a turn) and `break` (that of the loop) go on."""
+
+    end: bool
+
+
+Todo = ast.stmt | Turn | LoopEnd
+
+
+class PythonStatements(PythonCalls):
+    """What the statements of a function do."""
+
+    def result(self, function: ast.FunctionDef) -> Any:
+        """The value that a function returns."""
+        return self.run([*reversed(function.body)])
+
+    def run(self, todo: list[Todo]) -> Any:
+        """Do what is to be done, the last of the list first; gives what is returned."""
+        while todo:
+            s = todo.pop()
+            if isinstance(s, Turn):
+                self.unpack(s.target, s.value, s.node)
+            elif isinstance(s, ast.Return):
+                return None if s.value is None else self.value(s.value)
+            elif isinstance(s, ast.Raise):
+                return Absent("raises an error")
+            elif isinstance(s, ast.Break | ast.Continue):
+                while not (isinstance(m := todo.pop(), LoopEnd) and (m.end or isinstance(s, ast.Continue))):
+                    pass
+            elif isinstance(s, ast.If):
+                c = self.truth(s.test)
+                if c.known is not None:
+                    todo += reversed(s.body if c.known else s.orelse)
+                elif any(leaves(n) for n in (s.body, s.orelse)):
+                    return self.two_ways(c, s, todo)
+                else:
+                    self.both(c, s)
+            elif isinstance(s, ast.For):
+                self.loop(s, todo)
+            elif isinstance(s, ast.While):
+                c = self.truth(s.test)
+                if c.known is None:
+                    self.settle_constant(c, s.test)
+                    raise self.fault(s.test, "this condition depends on a value, so the number of turns is not known",
+                                     "write for i in range(n) with a number of steps that is enough")
+                self.reading.counted(s)
+                if c.known:
+                    todo += [s, LoopEnd(False), *reversed(s.body)]
+            elif isinstance(s, ast.stmt):
+                self.statement(s)
+        return None
+
+    def two_ways(self, c: Array, s: ast.If, todo: list[Todo]) -> Any:
+        """The results of both ways to the end of the function, and a choice between them."""
+        found = []
+        for arm in (s.body, s.orelse):
+            frame = self.within(dict(self.values), True)
+            found.append(frame.run([*todo, *reversed(arm)]))
+        yes, no = (self.undefined(x, s) for x in found)
+        if yes is None or no is None:
+            raise self.fault(s, "one way through this 'if' returns nothing", "return a value on every way to the end")
+        made = self.choice(c, yes, no, s)
+        if isinstance(made, Absent):
+            raise self.fault(s, "the two ways through this 'if' return results of different kinds",
+                             "return the same names in both")
+        return made
+
+    def undefined(self, value: Any, node: ast.AST) -> Any:
+        """NaN where an error would be raised."""
+        if isinstance(value, Absent):
+            return scalar(number(float("nan"), self.span(node)))
+        return value
+
+    def both(self, c: Array, s: ast.If) -> None:
+        """An `if` that goes on behind its arms: what they assign is a choice."""
+        arms = []
+        for arm in (s.body, s.orelse):
+            frame = self.within(dict(self.values), True)
+            frame.run([*reversed(arm)])
+            arms.append(frame.values)
+        changed = [n for n in dict.fromkeys([*arms[0], *arms[1]]) if arms[0].get(n) is not arms[1].get(n)]
+        if len(changed) > 1 and c.variable is None:
+            c = self.line("case", c, self.span(s.test))
+        for name in changed:
+            yes, no = (a.get(name, Absent("is assigned in one arm of an 'if' only")) for a in arms)
+            made = no if isinstance(no, Absent) else self.choice(c, yes, no, s)
+            if isinstance(yes, Absent):
+                made = yes
+            self.values[name] = self.bound(name, made, self.span(s)) if isinstance(made, Array) else made
+
+    def loop(self, s: ast.For, todo: list[Todo]) -> None:
+        """A loop written out: each turn is done before what follows."""
+        if s.orelse:
+            raise self.fault(s, "'else' of a loop cannot be read")
+        items = self.each(s.iter)
+        todo.append(LoopEnd(True))
+        for item in reversed(items):
+            todo += [LoopEnd(False), *reversed(s.body), Turn(s.target, item, s)]
+
+    def statement(self, s: ast.stmt) -> None:
+        match s:
+            case ast.Assign(targets=targets, value=value):
+                found = self.value(value)
+                for t in targets:
+                    self.unpack(t, found, s)
+            case ast.AnnAssign(target=target, value=value):
+                if value is not None:
+                    self.unpack(target, self.value(value), s)
+            case ast.AugAssign():
+                self.augmented(s)
+            case ast.Expr(value=value):
+                self.expression(value)
+            case ast.FunctionDef():
+                self.values[s.name] = Defined(s, self.values)
+            case ast.Pass() | ast.Assert() | ast.Global():
+                pass
+            case ast.Import() | ast.ImportFrom():
+                self.values.update(self.reading.imported(s))
+            case _:
+                raise self.fault(s, f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
+
+    def augmented(self, s: ast.AugAssign) -> None:
+        read = ast.copy_location(reading_of(s.target), s.target)
+        left, right = self.value(read), self.value(s.value)
+        if isinstance(left, Several) and isinstance(right, Several):
+            self.unpack(s.target, Several([*left.items, *right.items], left.kind), s)
+            return
+        a, b = self.as_array(left, s.target), self.as_array(right, s.value)
+        made = self.matrix_product(a, b, s) if isinstance(s.op, ast.MatMult) else self.binary(type(s.op), a, b, s)
+        self.unpack(s.target, made, s)
+
+    def expression(self, node: ast.expr) -> None:
+        """An expression that stands alone: a docstring, or a list that gets longer."""
+        if isinstance(node, ast.Constant):
+            return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) \
+                and isinstance(old := self.values.get(node.func.value.id), Several) and node.func.attr in ("append", "extend"):
+            args = [self.value(a) for a in node.args]
+            more = args if node.func.attr == "append" else self.each_of(args[0], node)
+            self.values[node.func.value.id] = Several([*old.items, *more], old.kind)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            return
+        else:
+            raise self.fault(node, "a call whose result nobody uses cannot be read", "assign its result to a name")
+
+    # Elements.
+
+    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        """x[i] = value."""
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name | ast.Subscript):
+            raise self.fault(target, "this target cannot be read", "assign to a name, or to an element x[i] of one")
+        base = self.value(target.value)
+        if isinstance(base, KnownDict):
+            self.unpack_into(target.value, KnownDict({**base.items, self.key(target.slice): value}), node)
+            return
+        parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
+        if any(isinstance(p, ast.Slice) for p in parts):
+            raise self.fault(target, "a slice as a target cannot be read", "assign the elements in a loop over range")
+        places = [self.affine(p, "a subscript") for p in parts]
+        items = base if isinstance(base, Several) or base.items is not None else None
+        if items is None or any(x.number is None for x in places):
+            raise self.fault(target, "this element cannot be assigned",
+                             "begin with np.zeros(n) of a number of elements that is known")
+        self.unpack_into(target.value, self.with_item(items, [x.number or 0 for x in places], value, target), node)
+
+    def unpack_into(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            self.values[target.id] = value
+        else:
+            self.store(target, value, node)
+
+    def with_item(self, base: Any, places: Sequence[int], value: Any, node: ast.AST) -> Any:
+        """A list or an array with one element replaced."""
+        items, k = list(base.items), places[0]
+        if not -len(items) <= k < len(items):
+            raise self.fault(node, f"there are {len(items)} elements, and none at {k}")
+        if len(places) > 1:
+            value = self.with_item(items[k], places[1:], value, node)
+        elif isinstance(value, Array) and not value.shape:
+            value = self.bound(name_of(node), value, self.span(node))
+        items[k] = value
+        if isinstance(base, Several):
+            return Several(items, base.kind)
+        if isinstance(value, Array) and value.shape != base.shape[1:]:
+            for x, y in zip(value.shape, base.shape[1:], strict=False):
+                self.equal(x, y, node)
+        return stacked(items) if items else Array((affine(0),), base.element, items=[])
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """True if a way through these statements ends the function or a turn of a loop around them."""
+    for s in body:
+        if isinstance(s, LEAVING):
+            return True
+        if isinstance(s, ast.If) and (leaves(s.body) or leaves(s.orelse)):
+            return True
+        if isinstance(s, ast.For | ast.While) and returns(s.body):
+            return True
+    return False
+
+
+def returns(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(n, ast.Return | ast.Raise) for s in body for n in ast.walk(s))
+
+
+def reading_of(target: ast.expr) -> ast.expr:
+    """The expression that reads a target."""
+    match target:
+        case ast.Name(id=name):
+            return ast.Name(name, ast.Load(), lineno=target.lineno, col_offset=target.col_offset, end_lineno=target.end_lineno,
+                            end_col_offset=target.end_col_offset)
+        case _:
+            return target
+
+
+def name_of(node: ast.AST) -> str:
+    """The name before the subscripts of a target."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Match": "match",
+         "AsyncFunctionDef": "async def"}

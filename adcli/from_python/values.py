@@ -1,0 +1,147 @@
+"""Values while a Python function is read: numbers and arrays by their elements, and what exists in Python only.
+
+An array is a shape and a function from subscripts to an expression, so arithmetic makes no statement: that comes with a name, a
+sum or an operation on matrices. A number is an array without dimensions.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.errors import Span
+from adcli.lang.tree.nodes import Node, Op, Token
+from adcli.readers.draft import Ref, Variable, Whole, number
+
+Element = Callable[[Sequence[Affine]], Node]
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """Numbers, or truth values. `whole` is a whole number that is known as a sum of sizes and indices, `known` any known number;
+    `items` are the parts along the first dimension where these are written out. `loose` are inputs it depends on whose rank
+    nobody has said. A `pending` one is a line as soon as it is read by its name, which that is."""
+
+    shape: tuple[Affine, ...]
+    element: Element
+    truth: bool = False
+    whole: Affine | None = None
+    known: float | bool | None = None
+    items: list[Array] | None = None
+    loose: frozenset[str] = frozenset()
+    pending: tuple[str, Span] | None = None
+    variable: Variable | None = None
+
+    @property
+    def constant(self) -> int | float | bool | None:
+        """The number, where it is known."""
+        return self.whole.number if self.whole is not None and self.whole.number is not None else self.known
+
+
+@dataclass(slots=True, eq=False)
+class Several:
+    """A list or a tuple."""
+
+    items: list[Any]
+    kind: str = "tuple"
+
+
+@dataclass(slots=True, eq=False)
+class KnownDict:
+    """A dictionary with known keys."""
+
+    items: dict[Any, Any]
+
+
+@dataclass(slots=True, eq=False)
+class PythonRange:
+    """range(low, high, step)."""
+
+    low: Affine
+    high: Affine
+    step: int
+
+
+@dataclass(slots=True, eq=False)
+class LibraryName:
+    """A module, or what stands in one."""
+
+    path: str
+
+
+@dataclass(slots=True, eq=False)
+class Defined:
+    """A function of the file; `around` are the values of the function that it stands in."""
+
+    node: ast.FunctionDef | ast.Lambda
+    around: dict[str, Any] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Method:
+    """A function of a value: `x.sum`."""
+
+    value: Any
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Absent:
+    """A name that has no value here, and why."""
+
+    reason: str
+    help: str = "assign it in both"
+
+
+@dataclass(slots=True, eq=False)
+class Unread:
+    """A default value that is not a number."""
+
+    parts: list[Any] = field(default_factory=list)
+
+
+def scalar(node: Node, truth: bool = False, loose: frozenset[str] = frozenset()) -> Array:
+    return Array((), lambda at: node, truth, loose=loose)
+
+
+def known(value: float | bool, span: Span) -> Array:
+    """A number that stands in the text."""
+    if isinstance(value, bool):
+        node: Node = Op("eq", [number(0, span), number(0 if value else 1, span)], *span)
+        return Array((), lambda at: node, True, known=value)
+    if isinstance(value, int):
+        return whole(affine(value), span)
+    found = number(value, span)
+    return Array((), lambda at: found, known=value)
+
+
+def whole(value: Affine, span: Span) -> Array:
+    """A whole number made of sizes and indices."""
+    n = value.number
+    node: Node = Whole(value, span) if n is None else number(n, span)
+    return Array((), lambda at: node, whole=value)
+
+
+def of_variable(v: Variable, span: Span, loose: frozenset[str] = frozenset()) -> Array:
+    """A variable read as it stands."""
+    if not v.shape:
+        ref: Node = Ref(v, span)
+        return Array((), lambda at: ref, loose=loose, variable=v)
+    return Array(v.shape, lambda at: Ref(v, span, at), loose=loose, variable=v)
+
+
+def moved(node: Node, span: Span) -> Node:
+    """A leaf at the place where it is read."""
+    if type(node) is Ref:
+        return Ref(node.variable, span, node.subscripts)
+    if type(node) is Whole:
+        return Whole(node.value, span)
+    return Token(node.type, node.text, *span) if type(node) is Token else node
+
+
+def at_place(a: Array, span: Span) -> Array:
+    """A value as it is read at a place: the leaves that are its name stand there."""
+    element = a.element
+    return Array(a.shape, lambda at: moved(element(at), span), a.truth, a.whole, a.known, a.items, a.loose, None, a.variable)

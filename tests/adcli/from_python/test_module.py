@@ -1,0 +1,174 @@
+"""Python functions as programs: a corpus in the styles people use, against Python itself and against JAX."""
+from __future__ import annotations
+
+import builtins
+import contextlib
+import importlib
+import json
+import re
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse_source
+from adcli.lang.printing.format import format_tree
+from adcli.lang.syntax.parse import parse_tree
+
+from adcli.api.function import Function
+from adcli.input.programs import read_source
+from adcli.readers.names import NAMED, definition_of, renamed, row_of
+from adcli.readers.written import TextOrigin
+
+FOLDER = Path(__file__).parents[2] / "data" / "sources"
+JAX = types.SimpleNamespace(
+    numpy=np, nn=types.SimpleNamespace(relu=lambda x: np.maximum(x, 0), softmax=scipy.special.softmax),
+    scipy=types.SimpleNamespace(special=scipy.special))
+NUMPY = {"jax": JAX, "jax.numpy": np, "jax.scipy.special": scipy.special}
+"""What stands for JAX where it is not."""
+POINTS: dict[str, dict[str, Any]] = json.loads((FOLDER / "points.json").read_text())
+
+
+def program(case: str, point: Mapping[str, Any]) -> Function:
+    """The function of the corpus, read with what its point says of shapes."""
+    file, _, function = case.partition(":")
+    at = [f"{name}={json.dumps(x)}" for name, x in point.items()]
+    return Function(parse_source(read_source(f"{FOLDER / file}.py:{function}", (), None, at)))
+
+
+def original(case: str, instead: Mapping[str, Any] = NUMPY) -> Any:
+    """The function itself, with other modules `instead` of some that it imports."""
+    file, _, function = case.partition(":")
+
+    def imported(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        if name in instead:
+            return instead[name] if fromlist else instead[name.partition(".")[0]]
+        return __import__(name, globals, locals, fromlist, level)
+    module = {"__builtins__": {**vars(builtins), "__import__": imported}, "__name__": file}
+    exec(compile((FOLDER / f"{file}.py").read_text(), file, "exec"), module)
+    return module[function]
+
+
+def parts(found: Any) -> list[np.ndarray]:
+    """The results of a function in order."""
+    each = list(found.values()) if isinstance(found, dict) else found if isinstance(found, tuple) else [found]
+    return [np.asarray(x, float) for x in each]
+
+
+def differences(f: Any, point: Mapping[str, Any]) -> Iterator[tuple[str, list[np.ndarray]]]:
+    """For each input the derivatives of all results by its elements, of order 4 in the step."""
+    for name, x in point.items():
+        x = np.asarray(x, float)
+        made = [np.zeros((*r.shape, *x.shape)) for r in parts(f(**arrays(point)))]
+        for at in np.ndindex(x.shape):
+            h = 1e-3 * max(abs(x[at]), 0.05)
+            moved = []
+            for k in (-2, -1, 1, 2):
+                y = x.copy()
+                y[at] += k * h
+                moved.append(parts(f(**arrays({**point, name: y}))))
+            for m, (a, b, c, d) in zip(made, zip(*moved, strict=True), strict=True):
+                m[(..., *at)] = (a - 8 * b + 8 * c - d) / (12 * h)
+        yield name, made
+
+
+def arrays(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.array(x) if isinstance(x, list) else x for name, x in point.items()}
+
+
+@pytest.mark.parametrize("case", POINTS)
+def test_the_values_and_derivatives_are_those_of_the_function(case: str) -> None:
+    point = POINTS[case]
+    read, f = program(case, point), original(case)
+    found = read(**point)
+    for name, expected in zip(read.outputs, parts(f(**arrays(point))), strict=True):
+        np.testing.assert_allclose(found[name], expected, rtol=1e-12, atol=1e-14)
+    jacobian = read.jacobian(wrt=",".join(point))(**point)
+    for name, expected_of in differences(f, point):
+        for output, expected in zip(read.outputs, expected_of, strict=True):
+            scale = max(1e-3, float(np.abs(expected).max()))
+            np.testing.assert_allclose(jacobian[f"d{output}_d{name}"], expected, rtol=1e-6, atol=1e-7 * scale)
+
+
+# ---------------------------------------------------------------- the table of functions
+
+SAMPLES = {1: [(0.3,), (-0.4,), (0.75,), (1.6,), (-2.5,), (3.2,)], 2: [(0.3, 0.6), (1.6, 0.4), (-0.7, 2.5), (2.0, -1.5)],
+           3: [(0.3, 0.1, 0.8), (1.6, 0.2, 0.9), (-0.7, -0.2, 0.5)]}
+
+
+def calls(library: str) -> Iterator[tuple[str, int]]:
+    """The functions of a library with the numbers of arguments for which they are read."""
+    for name in sorted(NAMED[library]):
+        for count in SAMPLES:
+            called = renamed(library, name)
+            if name not in ("where", "ldexp", "polygamma") and (row_of(called, count) or definition_of(library, called, count)):
+                yield name, count
+
+
+@pytest.mark.parametrize("library", ["math", "numpy", "scipy.special", "scipy.stats.norm"])
+def test_the_functions_of_a_library_are_those_that_it_has(library: str, tmp_path: Path) -> None:
+    module = scipy.stats.norm if library == "scipy.stats.norm" else importlib.import_module(library)
+    head = "from scipy.stats import norm as m" if library == "scipy.stats.norm" else f"import {library} as m"
+    there = [(name, count) for name, count in calls(library) if hasattr(module, name)]
+    assert len(there) > 5
+    for count in SAMPLES:
+        names = [name for name, n in there if n == count]
+        args = ", ".join("xyz"[:count])
+        body = ", ".join(f"'{name}': 1.0*m.{name}({args})" for name in names)
+        (file := tmp_path / f"m{count}.py").write_text(f"{head}\ndef f({args}):\n    return {{{body}}}\n")
+        if not names:
+            continue
+        read = Function(parse_source(read_source(str(file), ())))
+        for point in SAMPLES[count]:
+            found = read(*point)
+            for name in names:
+                with np.errstate(all="ignore"), contextlib.suppress(ValueError, TypeError):   # of math, where it has no value
+                    expected = getattr(module, name)(*point)
+                    if not np.isinf(expected):
+                        np.testing.assert_allclose(found[name], expected, rtol=1e-13, atol=1e-15, err_msg=f"{name}{point}")
+
+
+# ---------------------------------------------------------------- places, and what is refused
+
+def test_what_is_refused_has_its_place_and_what_would_fit(request: pytest.FixtureRequest,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    names = re.findall(r"^def (\w+)", Path("refused.py").read_text(), re.M)
+    said = []
+    for name in (*names, "no_such_function", "with_fil"):
+        if name != "tanh":
+            with pytest.raises(AdError) as fault:
+                read_source(f"refused.py:{name}", ())
+            said.append(f"{fault.value}\n")
+    golden = Path("refused.txt")
+    if request.config.getoption("--rewrite-programs"):
+        golden.write_text("\n".join(said))
+    assert "\n".join(said) == golden.read_text()
+
+
+PLACES = [("finance:black_scholes", "log(S / K)", "log(S / K)"), ("finance:black_scholes", "phi(d2)", "phi(d2)"),
+          ("finance:black_scholes", "sigma**2", "sigma ** 2"), ("finance:bond_price", "1 + rate", "1 + rate"),
+          ("physics:drag_force", "re < 1000.0", "re < 1000.0"),
+          ("statistics:mixture_loglik", "x(i) - mu(j)", "x[:, None] - mu[None, :]"),
+          ("numerics:rosenbrock_n", "x(i + 1) - x(i)**2", "x[1:] - x[:-1] ** 2"), ("robotics:rot_z", "cos(q)", "np.cos(q)")]
+
+
+@pytest.mark.parametrize(("case", "part", "there"), PLACES)
+def test_a_part_of_a_program_has_its_place_in_the_file(case: str, part: str, there: str) -> None:
+    source = program(case, POINTS[case]).program.source
+    assert source is not None and isinstance(source.origin, TextOrigin)
+    start = source.text.index(part)
+    assert source.quoted((start, start + len(part))) == there
+
+
+@pytest.mark.parametrize("case", POINTS)
+def test_the_text_and_the_places_have_one_tree(case: str) -> None:
+    source = program(case, POINTS[case]).program.source
+    assert source is not None and isinstance(source.origin, TextOrigin)
+    assert source.origin.pairs(source.text)   # zip raises where the numbers of parts differ
+    assert format_tree(parse_tree(source)) == source.text

@@ -1,0 +1,56 @@
+"""Which reader a program needs, and what a point says of shapes."""
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command import adcli
+
+from adcli.readers.front import foreign, known_of
+
+TWO = "import math\n\n\ndef helper(x):\n    return x * x\n\n\ndef f(x, k=2.0):\n    y = helper(x) * k\n    return y\n"
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(TWO)
+    (tmp_path / "model.txt").write_text(TWO)
+    (tmp_path / "odd:f.py").write_text("def g(x):\n    return 3 * x\n")
+
+
+@pytest.mark.parametrize(("word", "language", "found"), [
+    ("model.py:f", None, ("model.py", "f", "python")), ("model.py", None, ("model.py", None, "python")),
+    ("model.txt:f", "python", ("model.txt", "f", "python")), ("model.txt", None, None), ("model.ad:f", None, None),
+    ("-", "python", ("-", None, "python")), ("-:f", "python", ("-", "f", "python")),
+    ("odd:f.py", None, ("odd:f.py", None, "python"))])
+def test_a_word_names_a_file_a_function_and_a_language(model, word, language, found):
+    assert foreign(word, language) == found
+
+
+CASES = [(("grad", "model.py:f", "--at", "x=3"), "y = 18.0\ndy_dx = 12.0\n"),
+         (("eval", "model.py", "--at", "x=3,k=1"), "y = 9.0\n"),
+         (("grad", "model.txt:f", "--from", "python", "--at", "x=3", "--wrt", "k"), "y = 18.0\ndy_dk = 9.0\n"),
+         (("eval", "odd:f.py", "--at", "x=1"), "g = 3.0\n"),
+         (("show", "model.py:f"), "input x\nparam k = 2\ndef helper(x) = x * x\ny = helper(x) * k\noutput y\n")]
+
+
+@pytest.mark.parametrize(("words", "written"), CASES)
+def test_a_verb_takes_a_function_of_a_file(model, words, written):
+    assert adcli(*words).out == written
+
+
+def test_standard_input_is_read(model):
+    assert adcli("eval", "-", "--from", "python", "--at", "x=3", stdin=TWO.encode()).out == "y = 18.0\n"
+    assert "write adcli show --from python - < FILE" in adcli("show", "--from", "python", "-e", "v = x").err
+
+
+def test_a_point_says_ranks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("A.npy", np.zeros((2, 3)))
+    np.savez("all.npz", u=np.zeros(3), v=1.0)
+    (tmp_path / "p.json").write_text(json.dumps({"b": [[1, 2]], "c": 2}))
+    values, ranks = known_of(["x=[1,2],n=3,A=@A.npy", "@all.npz", "@p.json", "z=1:2:3"])
+    assert ranks == {"x": 1, "A": 2, "u": 1, "b": 2}
+    assert values == {"n": 3.0, "v": 0.0, "c": 2, "z": "1:2:3"}
