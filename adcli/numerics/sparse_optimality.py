@@ -9,6 +9,7 @@ A point is stationary where the Newton step of what is free to move is short, or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -56,9 +57,13 @@ REGULAR = 1e-10
 """Regularisation of systems of equations that may be singular: added to the diagonal; refinement takes it back."""
 LONG_ROW = 20
 """Entries of an active gradient, above which it is split, as AᵀA would be dense."""
-SYMMETRIC: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.1, "options": {"SymmetricMode": True}}
-"""Options of SuperLU for a symmetric matrix, whose order of columns by default fills in all that a long row has."""
+BACKWARD = 1e-8
+"""The backward error before refinement up to which a matrix needs no pivoting."""
+SYMMETRIC: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+"""Options of SuperLU for a symmetric matrix that needs no pivoting."""
 RELEASES, REFINEMENTS = 10, 4
+DIVERGED = 1e12
+"""Beside what was left at the best point: Newton's steps lead nowhere."""
 MOST_DEPENDENT = 10
 FACTORED = 1e-13
 """The backward error of a factorisation, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
@@ -141,7 +146,7 @@ def assessed(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, on: Activ
     unit = GRADIENT * max(1.0, abs(here.f))
     if violation > FEASIBLE or np.max(apart, initial=0.0) > unit:
         return replace(known, verdict=INFEASIBLE if violation > FEASIBLE else MOVING)
-    residual = float(np.max(np.abs(on.residual), initial=0.0))
+    residual = largest(on.residual)
     found = with_curvature(at, here, known, bounds, size) if residual <= unit / STEP else known
     return found if residual <= unit or found.verdict in (MINIMUM, NOT_UNIQUE) else replace(known, verdict=MOVING)
 
@@ -234,7 +239,8 @@ def dependent(rows: Any) -> Vector:
     if m <= MOST_DEPENDENT:
         some = np.eye(m)
     else:
-        solve = factored(None, rows)
+        solve = factored(kkt(None, rows, REGULAR), np.ones(n + m))
+        assert solve is not None, "it is quasi-definite"
         inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
         if np.max(lanczos(inverse, 1, which="LA", tol=0.1)[0], initial=0.0) < 0.5 / REGULAR:   # none: no need to tell which
             return np.zeros(m, bool)
@@ -283,15 +289,15 @@ def split(hessian: Any, rows: Any) -> tuple[Any, Any]:
 def penalised(hessian: Any, rows: Any, weight: float) -> Any:
     """H + σ AᵀA, with σ relative to the one at which the largest entries are alike."""
     penalty = (rows.T @ rows).tocsr()
-    largest = [float(np.max(np.abs(m.data), initial=0.0)) or 1.0 for m in (hessian, penalty)]
-    return (hessian + weight * largest[0] / largest[1] * penalty).tocsr()
+    one, other = (largest(m.data) or 1.0 for m in (hessian, penalty))
+    return (hessian + weight * one / other * penalty).tocsr()
 
 
 def factors(matrix: Any) -> Callable[[Vector], Vector] | None:
     """The solution by a symmetric matrix, factored without pivoting; None unless all pivots are positive."""
     from scipy.sparse.linalg import splu
     try:
-        found = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        found = splu(matrix.tocsc(), **SYMMETRIC)
     except RuntimeError:   # singular
         return None
     positive = np.array_equal(found.perm_r, found.perm_c) and bool((found.U.diagonal() > 0).all())
@@ -331,7 +337,7 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
     zero = rounding * identity(hessian.shape[0], format="csr")
     weight = next((w for w in PENALTIES if definite((hessian + zero).tocsr(), rows, [w]) is not None), None)
     if weight is None:
-        falling = -SADDLE_SIZE * float(np.max(np.abs(hessian.data), initial=0.0))
+        falling = -SADDLE_SIZE * largest(hessian.data)
         for d in (*directions[:1], *least_directions(hessian, rows, 1.0)[:1]):
             if float(d @ (hessian @ d)) < falling * float(d @ d):
                 return replace(known, verdict=SADDLE, direction=in_all(d[None, :], free, size)[0])
@@ -396,10 +402,9 @@ def newton(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, near: Sides
         rows = scaled(here.jacobian, size)
         gap = np.where(conditions, np.where(c_side >= 0, bounds.c_low, bounds.c_high) - here.c, 0.0)
         slope = here.gradient * size - rows.T @ multipliers
-        todo = max(float(np.max(np.abs(slope[~held]), initial=0.0)), wrong(slope, x_side)) / max(1.0, abs(here.f)) + float(
-            np.max(np.abs(gap), initial=0.0))
+        todo = max(largest(slope[~held]), wrong(slope, x_side)) / max(1.0, abs(here.f)) + largest(gap)
         best, done, ended = ((x, multipliers), todo, False) if todo < done else (best, done, same)
-        if ended or here.hess is None or not np.isfinite(todo):
+        if ended or here.hess is None or not todo <= DIVERGED * max(done, 1.0):
             break
         hessian = scaled(here.hess(multipliers), size, size)
         if not np.isfinite(hessian.data).all():
@@ -469,27 +474,34 @@ def with_multipliers(here: PointDerivatives, size: Vector, near: Sides, multipli
 def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Vector, Vector]:
     """d and ν with H d + Aᵀν = right and A d = gap, where H is 1 without a `hessian`; nearly so where this is singular."""
     n = rows.shape[1]
-    largest = 1.0 if hessian is None else float(np.max(np.abs(hessian.data), initial=0.0)) or 1.0
-    h = None if hessian is None else hessian / largest
-    exact = kkt(h, rows, 0.0)
-    try:
-        solve = factored(h, rows)
-    except RuntimeError:   # singular to rounding all the same
+    size = 1.0 if hessian is None else largest(hessian.data) or 1.0
+    h = None if hessian is None else hessian / size
+    exact, b = kkt(h, rows, 0.0), np.concatenate([right / size, gap])
+    solve = factored(kkt(h, rows, REGULAR), b)
+    if solve is None:
         return np.zeros(n), np.zeros(rows.shape[0])
-    b = np.concatenate([right / largest, gap])
     found = solve(b)
     for _ in range(REFINEMENTS):
         found = found + solve(b - exact @ found)
-    return found[:n], found[n:] * largest
+    return found[:n], found[n:] * size
 
 
-def factored(hessian: Any, rows: Any) -> Callable[[Vector], Vector]:
-    """The solution by the regularised matrix. Without a Hessian it is quasi-definite, so that any order of pivots will do
-    (Vanderbei 1995): pivoting would fill it in."""
+def factored(matrix: Any, b: Vector) -> Callable[[Vector], Vector] | None:
+    """The solution by a regularised matrix; None where this is singular to rounding all the same. Pivoting would fill it in, and
+    is needed only where `b` is not solved for without: never of a matrix that is quasi-definite (Vanderbei 1995)."""
     from scipy.sparse.linalg import splu
-    pivoting = {**SYMMETRIC, "diag_pivot_thresh": 0.0} if hessian is None else SYMMETRIC
-    solve: Callable[[Vector], Vector] = splu(kkt(hessian, rows, REGULAR), **pivoting).solve
-    return solve
+    for options in (SYMMETRIC, {}):
+        with suppress(RuntimeError):
+            solve: Callable[[Vector], Vector] = splu(matrix, **options).solve
+            found = solve(b)
+            if not options or largest(b - matrix @ found) <= BACKWARD * (largest(b) + largest(matrix.data) * largest(found)):
+                return solve
+    return None
+
+
+def largest(v: Vector) -> float:
+    """The largest absolute value; 0 of none."""
+    return float(np.max(np.abs(v), initial=0.0))
 
 
 def kkt(hessian: Any, rows: Any, more: float) -> Any:
@@ -511,4 +523,4 @@ def of_length_one(rows: Any) -> Any:
 
 
 def greatest_one(direction: Vector) -> Vector:
-    return direction / max(float(np.max(np.abs(direction), initial=0.0)), 1e-300)
+    return direction / max(largest(direction), 1e-300)
