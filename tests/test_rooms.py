@@ -52,7 +52,7 @@ TESTED_AS = {
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions", "lang/ir/normal_functions"),
     "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
-    "codegen/modules/test_matrices.py": ("codegen/loops/linear_algebra",),
+    "codegen/modules/test_matrices.py": ("codegen/matrices/*",),
     "codegen/c/test_array_functions.py": (
         "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),
     "codegen/library/test_code.py": ("codegen/library/standalone",),

@@ -16,11 +16,12 @@ from adcli.codegen.loops.addresses import Machine
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.matrices.writer import scratch
 from adcli.codegen.modules.module import FLAG, TensorModule, in_cells
 from adcli.codegen.modules.module_text import written
 from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
+from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, divided

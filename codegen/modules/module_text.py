@@ -8,13 +8,13 @@ from functools import partial
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import each_box
 from adcli.codegen.loops.frames import FunctionWriter
-from adcli.codegen.loops.linear_algebra import functions as matrix_functions
-from adcli.codegen.loops.linear_algebra import matrix_step
 from adcli.codegen.loops.nest_writer import NestWriter, SweepWriter
 from adcli.codegen.loops.packing import write_hoisted
 from adcli.codegen.loops.registers import RegisterLoop
 from adcli.codegen.loops.thread_pool import YIELD, functions
 from adcli.codegen.machine import veclib
+from adcli.codegen.matrices.writer import functions as matrix_functions
+from adcli.codegen.matrices.writer import matrix_step
 from adcli.codegen.modules.matrices import CALLED, OWN, called
 from adcli.codegen.modules.module import FLAG, TensorModule, laid_out, shareable
 from adcli.codegen.modules.sequence import StepCall, in_blocks_of_rows, loop, main, tensor_at
@@ -78,7 +78,7 @@ class ModuleText:
             env.on(1).externals.add(YIELD)
             self.lines += functions(env.team, {c.number: c.symbol for c in (*self.calls, *groups) if c.shared}, env.stack)
         if any(s.calls for s in module.choosers):
-            self.lines += matrix_functions(env, self.name)
+            self.lines += matrix_functions(env, self.name, {s.equations[0].op.name for s in module.choosers if s.calls})
         for k, step in enumerate(module.choosers):
             if step.loop is None:
                 self.step(k, step)

@@ -1,0 +1,292 @@
+"""Operations on matrices in LLVM IR, for modules that stand alone, as `adcli.codegen.c.matrix_functions` has them in C.
+
+`algorithms` has their text. LLVM runs no passes on ours, so all is written as it shall run: registers, blocks, and
+matrices of a few rows without loops.
+"""
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Iterable, Sequence
+
+from adcli.codegen.loops.addresses import Addresses, Environment
+from adcli.codegen.loops.frames import FunctionWriter
+from adcli.codegen.matrices.algorithms import ALGORITHMS, TINY
+from adcli.codegen.nests.schedule import Schedule
+from adcli.lang.evaluate.small_matrices import SMALL
+from adcli.lang.ir import Equation, Var, shape_of
+from adcli.lang.ir.affine import affine
+from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
+from adcli.lang.operations.matrix import FACTORED, NUMBERS, MatrixOperation, matrix_extent, trailing
+
+MOST_TINY = 4
+"""Rows of a matrix that is computed without loops."""
+FUNCTIONS, UNROLLED = ({f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
+                       for text in (ALGORITHMS, TINY))
+RETURNED = {"regular": "i1", "eliminated": "i64", "logdet": "double", "det": "double"}
+TENSORS = ("m", "a", "b", "c", "x")
+CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
+LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
+ARITHMETIC = {ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
+              ast.FloorDiv: ("sdiv", operator.floordiv), ast.Div: ("div", operator.truediv)}
+COMPARISONS = {ast.Gt: ("sgt", "ogt", operator.gt), ast.Lt: ("slt", "olt", operator.lt), ast.Eq: ("eq", "oeq", operator.eq),
+               ast.NotEq: ("ne", "une", operator.ne)}
+REGISTERS = ("p", "u", "v")
+"""Names of values in registers, each with a number that is known when the text is written."""
+IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
+IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
+"""Words of LLVM for doubles that differ for singles."""
+Typed = tuple[str, str]
+"""How a value is written, and its type."""
+
+
+# ---------------------------------------------------------------- algorithms as functions
+
+def parameters(name: str) -> list[Typed]:
+    names = [a.arg for a in FUNCTIONS[name].args.args]
+    return [(f"%{x}", "ptr" if x in TENSORS else "i64") for x in names]
+
+
+def called(name: str, prefix: str, args: Iterable[str], rows: int = 0) -> str:
+    """A call of one of the functions, or of that for so many `rows`; `prefix` stands before the names of all."""
+    given = ", ".join(f"{kind} {x}" for (_, kind), x in zip(parameters(name), args, strict=True))
+    return f"call {RETURNED.get(name, 'void')} @{prefix}.{name}{f'.{rows}' if rows else ''}({given})"
+
+
+class Translator(FunctionWriter):
+    """Writes an algorithm as a function for registers of some lanes, or without loops for so many `rows`; `known` are the values
+    of its names where the text has come to."""
+
+    def __init__(self, name: str, prefix: str, lanes: int, rows: int = 0) -> None:
+        super().__init__({})
+        self.name, self.prefix, self.lanes, self.rows = name, prefix, lanes, rows
+        each = ", ".join(f"i64 {k}" for k in range(lanes))
+        self.known = CONSTANTS | {x.removeprefix("%"): (x, kind) for x, kind in parameters(name)} | {
+            "LANES": (f"{lanes}", "i64"), "LANE": (f"<{each}>", self.register("i64")),
+            "ZEROS": ("zeroinitializer", self.register("double"))}
+        if rows:
+            self.known["n"] = f"{rows}", "i64"
+
+    def register(self, kind: str) -> str:
+        return f"<{self.lanes} x {kind}>"
+
+    def written(self, stack: str) -> list[str]:
+        self.ended = "ret void"
+        params = parameters(self.name)
+        if self.name in UNROLLED and not self.rows:
+            for rows in range(1, MOST_TINY + 1):
+                self.leave(rows, [x for x, _ in params])
+        self.run((UNROLLED if self.rows else FUNCTIONS)[self.name].body)
+        self.say(self.ended)
+        head = called(self.name, self.prefix, [x for x, _ in params], self.rows).replace("call", "define internal", 1)
+        return [f"{head}{stack} {{", *self.text(), "}", ""]
+
+    def leave(self, rows: int, args: Iterable[str]) -> None:
+        """Leave the work to the function for so many rows."""
+        self.say(f"br i1 {self.put(f'icmp eq i64 %n, {rows}')}, label %few.{rows}, label %more.{rows}")
+        self.block(f"few.{rows}")
+        call, kind = called(self.name, self.prefix, args, rows), RETURNED.get(self.name)
+        self.say(f"ret {kind} {self.put(call)}" if kind else f"{call}\n  ret void")
+        self.block(f"more.{rows}")
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        for s in statements:
+            match s:
+                case ast.Assign([ast.Name(name)], value):
+                    self.known[name] = self.value(value)
+                case ast.Assign([ast.Subscript(ast.Name(name), k)], value) if name in REGISTERS:
+                    self.known[f"{name}.{self.value(k)[0]}"] = self.value(value)
+                case ast.Assign([ast.Subscript() as target], value):
+                    place, wanted = self.place_of(target)
+                    text, kind = self.alike(self.value(value), wanted)
+                    self.say(f"store {kind} {text}, ptr {place}, align 8")
+                case ast.For(ast.Name(name), ast.Call(ast.Name("unrolled"), limits), body):
+                    for turn in range(*[int(self.value(x)[0]) for x in limits]):
+                        self.known[name] = f"{turn}", "i64"
+                        self.run(body)
+                case ast.For(ast.Name(name), ast.Call(args=[low, high, *step]), body):
+                    by = self.value(step[0])[0] if step else "1"
+                    self.loop(name, (self.value(low)[0], self.value(high)[0], by), body)
+                case ast.If(test, body, other):
+                    holds = self.value(test)[0]
+                    self.only(holds, body)
+                    self.only(self.put(f"xor i1 {holds}, true"), other)
+                case ast.Expr(ast.Call(ast.Name(name), [])):
+                    self.run(UNROLLED[name].body)
+                case ast.Expr(ast.Call(ast.Name(name), args)):
+                    self.say(called(name, self.prefix, [self.value(x)[0] for x in args]))
+                case ast.Return(ast.expr() as value):
+                    text, kind = self.value(value)
+                    self.ended = f"ret {kind} {text}"
+
+    def loop(self, name: str, limits: tuple[str, str, str], body: Sequence[ast.stmt]) -> None:
+        """A loop, with what it assigns of what was known before carried from turn to turn."""
+        names = [x.id for s in body for x in ast.walk(s) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+        outside, carried = dict(self.known), [x for x in dict.fromkeys(names) if x in self.known]
+        kinds = [self.known[x][1] for x in carried]
+        names = self.open_loop(None, *limits, [(kind, self.known[x][0]) for x, kind in zip(carried, kinds, strict=True)])
+        self.known |= dict(zip(carried, zip(names, kinds, strict=True), strict=True))
+        self.known[name] = self.frames[-1].index, "i64"
+        self.run(body)
+        after = self.close_loop([self.known[x][0] for x in carried])
+        self.known = outside | dict(zip(carried, zip(after, kinds, strict=True), strict=True))
+
+    def only(self, holds: str, body: Sequence[ast.stmt]) -> None:
+        """Conditional block; it assigns no name that is read after it."""
+        if body:
+            outside = dict(self.known)
+            self.open_condition(holds)
+            self.run(body)
+            self.close_condition()
+            self.known = outside
+
+    def place_of(self, x: ast.Subscript) -> Typed:
+        """The address, and the type of what lies there."""
+        first, kind = (x.slice.lower, self.register("double")) if isinstance(x.slice, ast.Slice) else (x.slice, "double")
+        assert first is not None, "a register begins somewhere"
+        return self.put(f"getelementptr double, ptr {self.value(x.value)[0]}, i64 {self.value(first)[0]}"), kind
+
+    def alike(self, x: Typed, kind: str) -> Typed:
+        """A value in all lanes, where that is the type."""
+        text, own = x
+        if own == kind or not kind.startswith("<"):
+            return x
+        kind = self.register(own)
+        one = self.put(f"insertelement {kind} poison, {own} {text}, i64 0")
+        return self.put(f"shufflevector {kind} {one}, {kind} poison, {self.register('i32')} zeroinitializer"), kind
+
+    def both(self, left: ast.expr, right: ast.expr) -> tuple[str, str, str]:
+        """Two values, and the type of both."""
+        one, two = self.value(left), self.value(right)
+        kind = max(one[1], two[1], key=lambda kind: kind.startswith("<"))
+        return self.alike(one, kind)[0], self.alike(two, kind)[0], kind
+
+    def value(self, x: ast.expr) -> Typed:
+        match x:
+            case ast.Constant(bool() as value):
+                return str(value).lower(), "i1"
+            case ast.Constant(value):
+                return repr(value), "double" if isinstance(value, float) else "i64"
+            case ast.Name(name):
+                return self.known[name]
+            case ast.Subscript(ast.Name(name), k) if name in REGISTERS:
+                return self.known[f"{name}.{self.value(k)[0]}"]
+            case ast.Subscript():
+                place, kind = self.place_of(x)
+                return self.put(f"load {kind}, ptr {place}, align 8"), kind
+            case ast.Call(ast.Name(name), args):
+                return self.call(name, [self.value(a)[0] for a in args])
+            case ast.IfExp(test, body, other):
+                holds, bits = self.value(test)
+                if holds in ("true", "false"):
+                    return self.value(body if holds == "true" else other)
+                one, two, kind = self.both(body, other)
+                return self.put(f"select {bits} {holds}, {kind} {one}, {kind} {two}"), kind
+            case ast.BoolOp(op, [first, *others]):
+                whole, word = self.value(first)[0], "and" if isinstance(op, ast.And) else "or"
+                for other in others:
+                    whole = self.put(f"{word} i1 {whole}, {self.value(other)[0]}")
+                return whole, "i1"
+            case ast.UnaryOp(ast.USub(), operand):
+                text, kind = self.value(operand)
+                return f"-{text}", kind
+            case ast.Compare(left, [op], [right]):
+                one, two, kind = self.both(left, right)
+                of_numbers, of_reals, known = COMPARISONS[type(op)]
+                if one.isdigit() and two.isdigit():
+                    return str(known(int(one), int(two))).lower(), "i1"
+                compare = f"fcmp {of_reals}" if "double" in kind else f"icmp {of_numbers}"
+                return self.put(f"{compare} {kind} {one}, {two}"), self.register("i1") if kind.startswith("<") else "i1"
+        assert isinstance(x, ast.BinOp)   # which is all else that ALGORITHMS has
+        one, two, kind = self.both(x.left, x.right)
+        word, known = ARITHMETIC[type(x.op)]
+        if one.isdigit() and two.isdigit():
+            return f"{known(int(one), int(two))}", kind
+        return self.put(f"{'f' * ('double' in kind)}{word} {kind} {one}, {two}"), kind
+
+    def call(self, name: str, given: Sequence[str]) -> Typed:
+        if name in LIBRARY:
+            return self.put(f"call double @{LIBRARY[name]}(double {given[0]})"), "double"
+        if name == "min":
+            return self.put(f"call i64 @llvm.smin.i64(i64 {given[0]}, i64 {given[1]})"), "i64"
+        if name == "every":
+            bits = self.put(f"bitcast {self.register('i1')} {given[0]} to i{self.lanes}")
+            return self.put(f"icmp eq i{self.lanes} {bits}, -1"), "i1"
+        return self.put(called(name, self.prefix, given)), RETURNED[name]
+
+
+def functions(env: Environment, prefix: str, names: Iterable[str]) -> list[str]:
+    """The functions of these names, and all that they call."""
+    for symbol in LIBRARY.values():
+        declared = in_numbers(env, f"double @{symbol}(double)")
+        env.declare(declared.partition("@")[2].partition("(")[0], f"declare {declared}")
+    env.on(1).externals.add(in_numbers(env, "@log").removeprefix("@"))
+    found: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in FUNCTIONS and name not in found:
+            found[name] = None
+            waiting += [x.func.id for x in ast.walk(FUNCTIONS[name]) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)]
+    return [in_numbers(env, line) for name in found for rows in range(MOST_TINY + 1) if not rows or name in UNROLLED
+            for line in Translator(name, prefix, env.lanes, rows).written(env.stack)]
+
+
+def in_numbers(env: Environment, line: str) -> str:
+    """A line that is written for doubles, for the numbers of a module."""
+    return line if env.scalar == "double" else IN_DOUBLE.sub(lambda word: IN_SINGLE[word[0]], line)
+
+
+def scratch(e: Equation[MatrixOperation]) -> Var:
+    """A place for two matrices in rows of whole registers, of which none has more than 16 lanes."""
+    n = matrix_extent(e)
+    return Var(e.op.name, True, shape=(n * 2, n + 15))
+
+
+# ---------------------------------------------------------------- a step
+
+def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> Addresses:
+    """The function of one operation at all points of its box; `place` is its `scratch`, without it there is one for `SMALL` rows
+    on the stack. Elements that no point writes are 0, or with `stays` what they were."""
+    op = e.op
+    box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
+                        sources=(), body=constant_body(0.0))
+    f = Addresses(env, e, Schedule(box, e.args, (), ()))
+    if op.name in FACTORED:   # by a callback
+        return f
+    if not stays:
+        f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
+        at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")
+        f.say(f"store {f.scalar} 0.0, ptr {at}")
+        f.close_loop([])
+    for r in op.ranges:
+        f.open_loop(r.index, f.number(r.low)[0], f.number(r.high)[0], 1, ())
+    for g in op.guards:
+        f.open_condition(f.put(f"icmp sge i64 {f.number(g)[0]}, 0"))
+    f.floor = len(f.frames) - 1
+    matrix, *right = [f.address(e.args[s.arg], padded(s.subscripts, e.args[s.arg]), 0)[0] for s in op.sources]
+    out, n = f.address(e.outs[0], box.write, 0)[0], f.number(matrix_extent(e))[0]
+    columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
+    given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
+    given += [] if op.name in NUMBERS else [out]
+    most = f.product([n, f.number(matrix_extent(e) + 15)[0]]) if place is not None else SMALL * SMALL
+    given.append(f.tensor(place) if place is not None else f.place(0, f"alloca {f.scalar}, i64 {2 * SMALL * SMALL}"))
+    given.append(f.place(0, f"getelementptr {f.scalar}, ptr {given[-1]}, i64 {most}"))
+    call = in_numbers(env, called(op.name, prefix, given))
+    if op.name in NUMBERS:
+        f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")
+    else:
+        f.say(call)
+    for _ in op.guards:
+        f.close_condition()
+    for r in reversed(op.ranges):
+        del f.bound[r.index]
+        f.close_loop([])
+    return f
+
+
+def padded(subscripts: tuple[Subscript, ...], atom: object) -> tuple[Subscript, ...]:
+    """The subscripts of the first element of a matrix."""
+    assert isinstance(atom, Var)
+    return (*subscripts, *[affine(0)] * (len(shape_of(atom)) - len(subscripts)))
