@@ -48,7 +48,9 @@ class ConditionElements:
     def __init__(self, scope: ProblemScope, r: Relation, clauses: Sequence[Clause]) -> None:
         self.scope, self.r, self.clauses, self.context = scope, r, clauses, scope.context
         if other := next((c for c in clauses if c.kind not in ("range", "let")), None):
-            raise self.context.fault("a condition that holds for some elements only", Token("", "", other.start, other.end), BOX)
+            text = self.context.source.text[other.start:other.end]
+            raise self.context.fault("a condition that holds for some elements only", Token("", "", other.start, other.end),
+                                     f"{BOX}; a further condition is a statement: subject to {text}")
         given = [c.name.text for c in clauses if c.name is not None]
         indices = dict.fromkeys([*(n for part in r.parts for n in self.subscript_names(part)),
                                  *(c.name.text for c in clauses if c.kind == "range" and c.name is not None)])

@@ -113,6 +113,8 @@ TABLE = [Spelling(*row) for row in (
     # Problems.
     *((rf"{start} <n> =(?!=) <e>{END}", f"{{0}} = {{1}}; {word} {{0}}", "an objective is an expression")
       for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
+    *((rf"{start} <n> ((?:\+|max|min)=!?) <e>{END}", f"{{0}} {{1}} {{2}}; {word} {{0}}", "an objective is an expression")
+      for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
     *((rf"{start} <e> ,? {SUBJECT} (.*?){END}", f"{word} {{0}}; subject to {{1}}", OWN_STATEMENTS)
       for word, start in (("minimize", MINIMIZE), ("maximize", MAXIMIZE))),
     *((rf"{start} <e>{END}", f"{word} {{0}}", "an objective is 'minimize e' or 'maximize e'")

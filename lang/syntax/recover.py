@@ -26,6 +26,7 @@ PROBLEM = ("OBJECTIVE", "SUBJECT")
 ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
 LOOP_BRACES = "a loop has its statements in braces"
+JOINED = frozenset((*ELEMENTS, *INTEGERS, "minimize", "maximize", "minimise", "maximise"))
 BLOCK_ENDS = frozenset(("end", "done", "od", "enddo", "endfor"))
 """Words of other languages in place of a brace."""
 HEADER = "behind the range of a loop there may be down, until with a condition, and checkpoint"
@@ -128,11 +129,12 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
 
 
 def with_types(units: list[tuple[list[Token], list[AdError]]]) -> list[tuple[list[Token], list[AdError]]]:
-    """The units, with a type that stands alone joined to the assignment after it: `double v = x`."""
+    """The units, with a type or an objective that stands alone joined to the assignment after it: `double v = x`,
+    `minimize f +=! x(i)`."""
     joined: list[tuple[list[Token], list[AdError]]] = []
     for unit, faults in units:
         before = joined[-1][0] if joined else []
-        if before and before[-1].text in (*ELEMENTS, *INTEGERS) and all(t.type == "NAME" for t in before):
+        if before and before[-1].text.lower() in JOINED and all(t.type == "NAME" for t in before):
             unit, faults = before + unit, joined.pop()[1] + faults
         joined.append((unit, faults))
     return joined

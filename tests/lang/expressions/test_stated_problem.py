@@ -92,6 +92,7 @@ def test_other_verbs_see_the_outputs_alone():
     (T + "subject to x(i) <= hi", "'hi' is a tensor", "hi(i)"),
     (T + "subject to x*A <= 1", "different shapes, x(N), A(N, M)", "sizes"),
     (T + "subject to x(i) <= 1 where i != 2", "for some elements only", "where i in 0:n"),
+    (T + "subject to x(i) <= 1 where i in 0:2, x(0) >= 0.5", "for some elements only", "a statement: subject to x(0) >= 0.5"),
     (T + "subject to x(i) - x(j) <= 1 where j in 0:i", "for some elements only", "where i in 0:n"),
     (T + "subject to y(i) <= q", "no value 'q'", "input q"),
 ])
@@ -104,6 +105,7 @@ def test_faults(text, message, help):
 @pytest.mark.parametrize("text, meant", [
     ("minimise x^2", "minimize x^2"), ("minimze x^2", "minimize x^2"), ("Maxmize x^2", "maximize x^2"),
     ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),
+    ("input x(N); Minimise f +=! x(i)", "input x(N); f +=! x(i); minimize f"), ("maximize f max=! x", "f max=! x; maximize f"),
     ("v = x; min v s.t. v >= 3", "v = x; minimize v; subject to v >= 3"), ("v = x; subjet to v >= 3", "v = x; subject to v >= 3"),
     ("v = x; subject to v => 3", "v = x; subject to v >= 3"), ("v = x; such that v >= 3", "v = x; subject to v >= 3"),
     ("v = x; s.t. c1: v >= 3", "v = x; subject to v >= 3"),
