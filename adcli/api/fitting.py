@@ -13,8 +13,9 @@ from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.losses import Loss
 from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
-from adcli.fit.objective import Cost, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
+from adcli.fit.objective import RowLoss, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
 from adcli.fit.predict import predictions, require_predictable
+from adcli.fit.profile import KINDS, intervals
 from adcli.fit.row_programs import task_of
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
@@ -54,11 +55,14 @@ class FitRequest(NamedTuple):
     predict: Data
     coverage: float
     prior: Sequence[str]
+    interval: str | None
 
     def require_sense(self) -> None:
         """AdError where an option has a value that it cannot have."""
         if not 0 < self.f_scale < float("inf"):
             raise AdError(f"f_scale must be greater than 0 and finite, not {self.f_scale!r}")
+        if self.interval not in (None, *KINDS):
+            raise AdError(f"interval is one of {', '.join(KINDS)}, not {self.interval!r}")
         if not 0 < self.coverage < 1:
             raise AdError(f"coverage must lie between 0 and 1, not {self.coverage!r}")
         for name, count in (("evaluations", self.evaluations), ("jobs", self.jobs)):
@@ -72,7 +76,7 @@ class FitRequest(NamedTuple):
             y = {v: v for v in outputs}
         return by_output("y", y, outputs), by_output("sigma", self.sigma, outputs)
 
-    def is_absolute(self, known: bool, cost: Cost | None) -> bool:
+    def is_absolute(self, known: bool, cost: RowLoss | None) -> bool:
         """True if the uncertainties are not scaled by the residuals; `known`: some standard uncertainty is given."""
         if cost is not None:
             require_scatter(cost, known)
@@ -116,6 +120,10 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
         raise error from None
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))
+    if request.interval is not None:
+        ends = intervals(found, request.interval, request.coverage)
+        result.intervals = {name: (i.low, i.high) for name, i in ends.of.items()}
+        result.message = "\n".join([*said, *ends.said()]) or "converged"
     if request.predict is not None:
         result.predicted = predicted(fit, program, found, request, sigmas)
     if request.plot:

@@ -227,7 +227,7 @@ class Solving:
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
             f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False,
             uncertainties: OneOrMore = None, predict: Any = None, coverage: float = 0.95,
-            prior: str | Sequence[str] = ()) -> OptimizeResult:
+            prior: str | Sequence[str] = (), interval: str | None = None) -> OptimizeResult:
         """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
 
         `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
@@ -239,6 +239,7 @@ class Solving:
         standard uncertainties, "all" or names (default: all, where there are at most 1000 numbers). `predict` has the inputs of
         other rows, as `data` has them: the result has the outputs there as predicted, with standard errors and bands.
         `loss` may be an expression, `weights` too, and `prior` log densities of parameters, as `adcli help fits` has them.
+        `interval`, "t" or "profile", gives intervals, by parameter.
         The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
         residual_sd, undetermined, held, reported (the parameters that covariance is of), and with `plot` the picture of data,
         curve and residuals as plot.
@@ -246,7 +247,7 @@ class Solving:
         from adcli.api.fitting import FitRequest, fit
         request = FitRequest(data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma, loss, f_scale,
                              evaluations, jobs, truth("plot", plot), names(uncertainties), predict, coverage,
-                             (prior,) if isinstance(prior, str) else tuple(prior))
+                             (prior,) if isinstance(prior, str) else tuple(prior), interval)
         return fit(self._program, self._solvers, request)
 
 

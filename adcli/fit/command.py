@@ -14,9 +14,10 @@ from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.losses import LOSSES, Loss
 from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
-from adcli.fit.objective import Cost, cost_of, objective, require_scatter, with_inputs
+from adcli.fit.objective import RowLoss, cost_of, objective, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, fixed_inputs, grid, no_target, observations
 from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
+from adcli.fit.profile import KINDS, intervals
 from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.points import ranks
 from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS
@@ -71,6 +72,8 @@ class LossText(OneOf):
 @option(WHAT, "--predict", metavar="ROWS",
         help="Write the outputs of the fit at the rows of a table, or at x=0:10:11, with standard errors, and bands of the curve"
              " and of new observations.")
+@option(WHAT, "--interval", type=OneOf("interval", KINDS),
+        help="Also intervals of the parameters: by the t-distribution, or by the profile of the cost, which --plot then draws.")
 @option(WHAT, "--coverage", metavar="P", help="The probability that bands and intervals hold (default: 0.95).")
 @plot_option("the data, the curve with its bands and the residuals")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines); program,"
@@ -96,20 +99,24 @@ def command(options: FitOptions) -> int:
         if found is None:
             return 1
         coverage = COVERAGE if options.coverage is None else probability(options.coverage)
+        ends = intervals(found, options.interval, coverage, bool(options.plot)) if options.interval else None
         predicted = predicted_rows(asked, found, options, coverage) if options.predict else None
     except BadTable as fault:
         say(fault)
         return 5
     fixed = fixed_inputs(asked.program, asked.begins, options)
     known = any(t.sigma is not None for t in asked.wanted)
-    told = Answered(found, asked.program, asked.begins, fixed, known, predicted)
+    told = Answered(found, asked.program, asked.begins, fixed, known, predicted, ends)
     with packed_destination(options.output) as out:
         write_points(out, written(told, options))
     if options.plot:
-        from adcli.fit.figure import picture
+        from adcli.fit.figure import picture, profiles
         from adcli.pictures.destinations import write_beside
-        write_beside(picture(asked.fit, asked.program, found, asked.observations, coverage), options.plot)
-    return concluded(asked, found, options)
+        write_beside(profiles(found, ends) if ends and ends.kind == "profile" else
+                     picture(asked.fit, asked.program, found, asked.observations, coverage), options.plot)
+    for note in ends.said() if ends else ():
+        asked.reporter.say(note)
+    return concluded(asked, found, options) or int(ends is not None and ends.failed)
 
 
 class PosedFit(NamedTuple):
@@ -163,7 +170,7 @@ def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:
         return None
 
 
-def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: Cost | None) -> bool:
+def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowLoss | None) -> bool:
     """True if the standard uncertainties of observations are taken as they are."""
     known = any(t.sigma is not None for t in wanted)
     if not options.f_scale > 0 or options.f_scale == float("inf"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adcli.fit.predict import COVERAGE, predictions
+from adcli.fit.predict import COVERAGE, factor_of, predictions
 from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -18,9 +18,11 @@ from adcli.plot.ranges import POINTS, Setting
 if TYPE_CHECKING:
     from adcli.fit.data import Observations
     from adcli.fit.fit import Fit, Fitted
+    from adcli.fit.profile import Intervals
 
 MOST_OUTPUTS = 3
 BAND_POINTS = 101
+MOST_PROFILES = 6
 
 
 def picture(fit: Fit, program: Program, found: Fitted, o: Observations, coverage: float = COVERAGE) -> Picture:
@@ -88,3 +90,23 @@ def banded(fit: Fit, found: Fitted, o: Observations, name: str, fixed: Mapping[s
                    tuple(np.r_[p.value - half, gap, p.value + half].tolist()), "dashed", number)
              for number, of, half in ((1, "the curve", p.half), (2, "observations", p.half_new))
              if half is not None and np.isfinite(half).any()] for p in made]
+
+
+def profiles(found: Fitted, ends: Intervals) -> Picture:
+    """The profiles of the first parameters: τ against the distance of the parameter from its estimate in standard uncertainties,
+    a straight line where the model is linear."""
+    curves, rows = list[Curve](), list[tuple[float | str, ...]]()
+    for k, (name, interval) in enumerate([*ends.of.items()][:MOST_PROFILES]):
+        i = found.names.index(name)
+        at, u = float(found.values[i]), float(found.uncertainties[i])
+        x = tuple((b - at) / u for b, _ in interval.points)
+        curves.append(Curve(name, x, tuple(t for _, t in interval.points), "line", k))
+        rows += [(name, b, t) for b, t in interval.points]
+    if not curves:
+        raise AdError("⟦--plot⟧: no parameter has a profile")
+    t = factor_of(found, ends.coverage)
+    wide = max(abs(x) for c in curves for x in c.x)
+    curves.insert(0, Curve("linear", (-wide, wide), (-wide, wide), "dashed", MOST_PROFILES))
+    panel = Panel("τ", tuple(curves), flat=(-t, 0.0, t), low=-1.5 * t, high=1.5 * t)
+    return Picture(f"profiles, and |τ| = {t:.4g} for {ends.chance}", "(parameter − estimate) / standard uncertainty", (panel,),
+                   table=PictureTable(("param", "value", "tau"), tuple(rows)))

@@ -22,7 +22,7 @@ from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
 
 if TYPE_CHECKING:
-    from adcli.fit.objective import Objective
+    from adcli.fit.objective import NewtonResiduals
     from adcli.solvers.functions import VectorFunction
     from adcli.task.tasks import Task
 
@@ -53,9 +53,9 @@ class Fitted:
     """Result of a fit. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
     bound; `covariance` and `correlation`, of the parameters that are `reported`, have NaN there too. `chi2` is
     Σr², of residuals divided by their uncertainties where these are known; `dof` the number of residuals less the rank of the
-    Jacobian by the parameters that are not held, `residual_sd` sqrt(chi2/dof). `end` is what the uncertainties come from, `scale`
-    their factor; `losses` the sums of a loss of one's own and of minus log priors, () of least squares. `stopped_at` is where
-    some solver met numbers that are not finite, `next` where the next step would lead."""
+    Jacobian by the parameters that are not held, `residual_sd` sqrt(chi2/dof). `end` of the `problem` is what the uncertainties
+    come from, `scale` their factor; `losses` the sums of a loss of one's own and of minus log priors, () of least squares.
+    `stopped_at` is where some solver met numbers that are not finite, `next` where the next step would lead."""
 
     start: Start
     values: Vector
@@ -74,6 +74,7 @@ class Fitted:
     loss: Loss
     absolute: bool
     reported: Vector
+    problem: Residuals
     end: End
     scale: float
     losses: tuple[float, ...] = ()
@@ -113,7 +114,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
     return Fitted(start, end.at, u, correlation * np.outer(u[asked], u[asked]), correlation, plain * unit, jacobian * unit,
                   end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
-                  end.solver, loss, absolute, asked, end, scale, (), held, directions, stopped,
+                  end.solver, loss, absolute, asked, residuals, end, scale, (), held, directions, stopped,
                   np.clip(end.at + end.step, start.low, start.high))
 
 
@@ -296,7 +297,7 @@ class Fit(NamedTuple):
     start: Start
     observed: Array
     factor: Array
-    objective: Objective | None = None
+    objective: NewtonResiduals | None = None
 
     def residuals(self, at: Array) -> Residuals:
         """Outputs less observations, weighted, in a power of 2 near the largest of them `at` some parameters; the size of the
@@ -343,7 +344,7 @@ class Fit(NamedTuple):
             start = start._replace(values=found.values)   # squares have underflowed in the unit of the start
 
 
-    def of_objective(self, objective: Objective, loss: Loss, most: int, asked: Vector) -> Fitted:
+    def of_objective(self, objective: NewtonResiduals, loss: Loss, most: int, asked: Vector) -> Fitted:
         """The fit with the least objective."""
         found = fitted(objective, self.start, Loss(), True, most, asked)
         outputs = self.model(found.values)

@@ -97,6 +97,13 @@ class Residuals:
         """What the method of Levenberg and Marquardt asks for."""
         return LocalModel(self.cost(b, loss), *loss.modified(*self(b)))
 
+    def fixed(self, j: int, x: float) -> Residuals:
+        """The function of the other parameters, with number j fixed."""
+        def compute(b: Vector) -> tuple[Vector, Matrix]:
+            r, jacobian = self(np.insert(b, j, x))
+            return r, jacobian[:, np.flatnonzero(np.arange(len(b) + 1) != j)]
+        return Residuals(compute, self.size, self.unit)
+
     def scatter(self, length: float, rows: int, free: int) -> float:
         """The size next to which a step is none."""
         return length / math.sqrt(max(rows - free, 1))

@@ -86,17 +86,17 @@ def loss_text(loss: str) -> str:
     return f"-{known[loss]}({OBSERVED}, {PREDICTED})"
 
 
-def cost_of(loss: str, priors: Sequence[str]) -> Cost | None:
+def cost_of(loss: str, priors: Sequence[str]) -> RowLoss | None:
     """What is minimised, None for the squares and losses of least squares."""
     if loss in LOSSES and not priors:
         return None
     if loss in LOSSES and loss != "linear":
         raise AdError(f"⟦--prior⟧ goes with squares or a log density, not with ⟦--loss {loss}⟧",
                       help="write ⟦--loss '-cauchy_lpdf(residual, 0, 1)'⟧, for example")
-    return Cost(SQUARES if loss == "linear" else loss_text(loss), " + ".join(f"({p})" for p in priors) or None)
+    return RowLoss(SQUARES if loss == "linear" else loss_text(loss), " + ".join(f"({p})" for p in priors) or None)
 
 
-def require_scatter(cost: Cost, known: bool) -> None:
+def require_scatter(cost: RowLoss, known: bool) -> None:
     """AdError for squares with priors where observations have no standard uncertainties."""
     if cost.prior and cost.loss == SQUARES and not known:
         raise AdError("⟦--prior⟧ needs to know how far observations scatter",
@@ -104,7 +104,7 @@ def require_scatter(cost: Cost, known: bool) -> None:
                            " ⟦--loss '-normal_lpdf(observed, predicted, s)'⟧")
 
 
-class Cost(NamedTuple):
+class RowLoss(NamedTuple):
     """What is minimised where it is not the squares of residuals: the expression of a loss, that of log priors."""
 
     loss: str
@@ -183,18 +183,31 @@ class RowCost:
         return float(sums[0]), gradient, hessian
 
 
-class Objective(Residuals):
+class NewtonResiduals(Residuals):
     """The sum of parts, as residuals with the steps of Newton."""
 
     def __init__(self, parts: Sequence[RowCost]) -> None:
         super().__init__(self.newton, 0.0)
         self.parts, self.value = parts, math.inf
 
-    def newton(self, b: Vector) -> tuple[Vector, Matrix]:
-        """r̃ and J̃; NaN where something is not finite."""
+    def derivatives(self, b: Vector) -> tuple[float, Vector, Matrix]:
+        """The cost, its gradient and its Hessian."""
         with np.errstate(all="ignore"):
             values, gradients, hessians = zip(*(part(b) for part in self.parts), strict=True)
-            self.value, g, h = math.fsum(values), sum(gradients), sum(hessians)
+            return math.fsum(values), sum(gradients), sum(hessians)
+
+    def fixed(self, j: int, x: float) -> NewtonResiduals:
+        others, found = NewtonResiduals(self.parts), self.derivatives
+
+        def derivatives(b: Vector) -> tuple[float, Vector, Matrix]:
+            value, g, h = found(np.insert(b, j, x))
+            return value, np.delete(g, j), np.delete(np.delete(h, j, 0), j, 1)
+        others.derivatives = derivatives  # type: ignore[method-assign]
+        return others
+
+    def newton(self, b: Vector) -> tuple[Vector, Matrix]:
+        """r̃ and J̃; NaN where something is not finite."""
+        self.value, g, h = self.derivatives(b)
         if not (math.isfinite(self.value) and np.isfinite(g).all() and np.isfinite(h).all()):
             self.value = math.inf
             return np.full(len(b), math.nan), np.full((len(b), len(b)), math.nan)
@@ -240,7 +253,7 @@ class Objective(Residuals):
         return found
 
 
-def objective(model: Program, cost: Cost, names: Sequence[str], o: Observations, jobs: int | None) -> Objective:
+def objective(model: Program, cost: RowLoss, names: Sequence[str], o: Observations, jobs: int | None) -> NewtonResiduals:
     """The objective of a fit."""
     if o.places is None or has_tensors(model):
         raise AdError("a loss of one's own, and priors, are for programs of numbers")
@@ -251,4 +264,4 @@ def objective(model: Program, cost: Cost, names: Sequence[str], o: Observations,
     parts = [RowCost(program, names, columns, rows, jobs)]
     if cost.prior is not None:
         parts.append(RowCost(expression(f"-({cost.prior})", "--prior"), names, {}, 1, None))
-    return Objective(parts)
+    return NewtonResiduals(parts)

@@ -47,6 +47,7 @@ class FitOptions(ResultOptions):
     uncertainties: str | None = None
     predict: str | None = None
     coverage: str | None = None
+    interval: str | None = None
     plot: str | None = None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from adcli.fit.data import Begin, packed
 from adcli.fit.fit import Fitted
+from adcli.fit.profile import Between, Intervals
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -30,7 +31,7 @@ MOST_CORRELATED = 20
 
 class Answered(NamedTuple):
     """A fit; the program with its parameters as they were given, and inputs that had one value; whether observations have known
-    uncertainties; predictions, in columns."""
+    uncertainties; predictions, in columns; intervals of parameters."""
 
     fit: Fitted
     program: Program
@@ -38,6 +39,7 @@ class Answered(NamedTuple):
     fixed: Mapping[str, Any]
     known: bool
     predicted: Mapping[str, Sequence[Any]] | None = None
+    intervals: Intervals | None = None
 
 
 def written(told: Answered, options: ResultOptions) -> Iterator[str]:
@@ -52,15 +54,15 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
         case "csv" | "tsv":
             yield table(told, number, "\t" if options.form == "tsv" else ",")
         case "markdown":
-            yield from markdown_table(HEAD, rows(told.fit))
+            yield from markdown_table(head(told), rows(told))
             yield "\n"
             yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
             if told.predicted is not None:
                 yield "\n"
                 yield from markdown_table(tuple(told.predicted), predicted_cells(told.predicted, lambda x: f"{x:.6g}"))
         case "latex":
-            cells = [[latex_text(c) for c in row] for row in rows(told.fit)]
-            yield from booktabs("lrr", HEAD, [cells])
+            cells = [[latex_text(c) for c in row] for row in rows(told)]
+            yield from booktabs("l" + "r" * (len(head(told)) - 1), [*map(latex_text, head(told))], [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
             if told.predicted is not None:
                 body = [[latex_text(c) for c in row] for row in predicted_cells(told.predicted, lambda x: f"{x:.6g}")]
@@ -128,6 +130,9 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
     width = max(len(left) for left, right in lines if right) if any(right for _, right in lines) else 0
     yield "".join(f"{left:{width}}{right}\n" if right else f"{left}\n" for left, right in lines)
     yield "".join(f"# {name} = {x}\n" for name, x in figures(told, number))
+    if ends := told.intervals:
+        for name, i in ends.of.items():
+            yield f"# {ends.chance} {ends.kind} interval of {name} = {number(i.low)} to {number(i.high)}\n"
     names = fit.reported_names
     if 1 < len(names) <= MOST_CORRELATED:
         yield "# correlation coefficients:\n"
@@ -209,6 +214,8 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
         "converged": fit.converged, "evaluations": fit.evaluations, "solver": fit.solver,
         "held": {n: known(x) for n, x in fit.held.items()},
         "undetermined": [{n: known(x) for n, x in d.moves.items()} for d in fit.undetermined],
+        **({} if told.intervals is None else {"interval": told.intervals.kind, "coverage": told.intervals.coverage, "intervals": {
+            n: [json_number(i.low, number), json_number(i.high, number)] for n, i in told.intervals.of.items()}}),
         **({} if told.predicted is None else {"predicted": {
             n: [json_tensor(x, number) if np.ndim(x) else known(x) for x in column] for n, column in told.predicted.items()}}),
     }
@@ -217,22 +224,38 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
 def table(told: Answered, number: Number, separator: str) -> str:
     """A row for each parameter, with its correlation coefficients."""
     fit, s = told.fit, told.fit.start
-    head = ["param", "value", "uncertainty", "start", "low", "high", *(f"corr_{n}" for n in fit.reported_names)]
+    ends = told.intervals and told.intervals.of
+    head = ["param", "value", "uncertainty", "start", "low", "high", *ENDS[:2 * bool(told.intervals)],
+            *(f"corr_{n}" for n in fit.reported_names)]
     correlation = np.full((len(fit.names), len(fit.reported)), math.nan)
     correlation[fit.reported] = fit.correlation
     entries = zip(fit.names, fit.values, fit.uncertainties, s.values, s.low, s.high, correlation, strict=True)
-    body = [[n, *map(number, (x, u, at, low, high)), *map(number, row)] for n, x, u, at, low, high, row in entries]
+    between = {n: ends.get(n, NO_ENDS)[:2] if ends is not None else () for n in fit.names}
+    body = [[n, *map(number, map(float, (x, u, at, low, high))), *map(number, between[n]), *map(number, row)]
+            for n, x, u, at, low, high, row in entries]
     return csv_text(head, *body, separator=separator)
 
 
-HEAD = ("Parameter", "Estimate", "Standard uncertainty")
+ENDS = ("interval_low", "interval_high")
+NO_ENDS = Between(math.nan, math.nan)
 
 
-def rows(fit: Fitted) -> Iterator[list[str]]:
+def head(told: Answered) -> list[str]:
+    """The head of a table for a report."""
+    between = [f"{told.intervals.chance} interval"] if told.intervals else []
+    return ["Parameter", "Estimate", "Standard uncertainty", *between]
+
+
+def rows(told: Answered) -> Iterator[list[str]]:
     """Parameters for a report, each rounded by its uncertainty."""
+    fit = told.fit
     for name, x, u in zip(fit.names, fit.values, fit.uncertainties, strict=True):
         if math.isfinite(u) and u > 0:
             value, width, exponent = pair(float(x), float(u))
-            yield [name, value + exponent, width + exponent]
+            row = [name, value + exponent, width + exponent]
         else:
-            yield [name, f"{x:.6g}", worth(fit, name, u)]
+            row = [name, f"{x:.6g}", worth(fit, name, u)]
+        if told.intervals:
+            between = told.intervals.of.get(name)
+            row.append(f"{between.low:.6g} to {between.high:.6g}" if between else "")
+        yield row

@@ -126,7 +126,8 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal(TABLE_OPTIONS, ROWS, {"data": ()})),
     "fit": (
         Refusal("f_scale", "needs a robust loss: --loss huber", {"loss": "linear"}),
-        Refusal("coverage", "is of bands: add --predict or --plot", {"predict": None, "plot": None})),
+        Refusal("coverage", "is of bands and intervals: add --predict, --interval or --plot",
+                {"predict": None, "plot": None, "interval": None})),
     "fit without a table": (Refusal(but(ROW_OPTIONS, "jobs"), ROWS),),
     "check": (Refusal("symbol returns time_limit", "says more of ⟦--against⟧, which is not given", {"against": None}),),
     "draw": (

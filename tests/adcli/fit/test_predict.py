@@ -91,7 +91,7 @@ def test_a_fitted_program_is_read_by_eval_and_propagate(tmp_path: Path) -> None:
     (("--predict", "q=1"), 2, "no input 'q'"),
     (("--predict", "a=1"), 2, "no input 'a'"),
     (("--predict", "nowhere.csv"), 2, "nowhere.csv"),
-    (("--coverage", "0.9"), 2, "--coverage is of bands: add --predict or --plot"),
+    (("--coverage", "0.9"), 2, "--coverage is of bands and intervals: add --predict, --interval or --plot"),
     (("--predict", "x=1", "--coverage", "2"), 2, "a probability must lie between 0 and 1"),
     (("--predict", "samples/adsorption.csv", "--rename", "x=z"), 5, "no column 'x'"),
 ])
