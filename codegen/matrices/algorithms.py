@@ -35,10 +35,10 @@ def copied(n, width, row, step, m, a):    # to rows of whole registers, the rest
         for j in range(whole, n):
             a[i*width + j] = m[i*row + j*step]
 
-def updated(low, high, room, m, row, step, k, turn, first, width, x):    # rows of x, less LANES others with factors in m
+def updated(low, high, room, m, row, step, k, turn, first, width, b, x):    # rows of x, less LANES of b with factors in m
     for j in range(first, width, LANES):
         for c in unrolled(LANES):
-            u[c] = x[(k + turn*c)*width + j:]
+            u[c] = b[(k + turn*c)*width + j:]
         for i in range(low, min(high, j + room)):
             v = x[i*width + j:]
             for c in unrolled(LANES):
@@ -80,7 +80,7 @@ def eliminated(n, width, a, columns, b):    # by blocks of columns; the sign of 
                 for k in range(first, i):
                     v = v - a[i*width + k]*a[k*width + j:]
                 a[i*width + j:] = v
-        updated(end, n, n, a, width, 1, first, 1, first + LANES, width, a)
+        updated(end, n, n, a, width, 1, first, 1, first + LANES, width, a, a)
     return sign
 
 def substituted(n, row, step, turn, divides, m, width, x):    # by blocks of rows, from the last up with a turn of -1
@@ -101,7 +101,7 @@ def substituted(n, row, step, turn, divides, m, width, x):    # by blocks of row
             start = first if turn > 0 else n - 1 - first
             low = end if turn > 0 else 0
             high = n if turn > 0 else n - end
-            updated(low, high, n, m, row, step, start, turn, 0, width, x)
+            updated(low, high, n, m, row, step, start, turn, 0, width, x, x)
 
 def replaced(n, columns, room, row, step, turn, m, x, c):    # x after both substitutions with a turn of 0, by groups of columns
     for first in range(0, columns, room):
@@ -199,13 +199,87 @@ def cholesky(n, row, step, m, x, a, c):    # its transpose first, along rows
                 for j in range(first, width, LANES):
                     a[i*width + j:] = a[i*width + j:] - ratio*a[k*width + j:]
         if end < n:
-            updated(end, n, LANES, a, 1, width, first, 1, first + LANES, width, a)
+            updated(end, n, LANES, a, 1, width, first, 1, first + LANES, width, a, a)
     if good:
         for i in range(0, n):
             for j in range(0, i + 1):
                 x[i*n + j] = a[j*width + i]
             for j in range(i + 1, n):
                 x[i*n + j] = 0.0
+    else:
+        undefined(n*n, x)
+
+def less(n, width, m, b, x):    # x without the product of m and b
+    whole = n//LANES*LANES
+    for k in range(0, whole, LANES):
+        updated(0, n, width, m, width, 1, k, 1, 0, width, b, x)
+    for i in range(0, n):
+        for k in range(whole, n):
+            ratio = m[i*width + k]
+            for j in range(0, width, LANES):
+                x[i*width + j:] = x[i*width + j:] - ratio*b[k*width + j:]
+
+def cleared(count, x):
+    for k in range(0, count, LANES):
+        x[k:] = 0.0
+
+def expm(n, row, step, m, x, a, c):    # as `decompositions.exponential`; a is for seven matrices
+    width = (n + LANES - 1)//LANES*LANES
+    size = n*width
+    cleared(7*size, a)
+    copied(n, width, row, step, m, a)
+    good = regular(n, row, step, m, 0)
+    norm = 0.0
+    for j in range(0, n):
+        total = 0.0
+        for i in range(0, n):
+            total = total + fabs(a[i*width + j])
+        norm = total if total > norm else norm
+    norm = norm/PADE_NORM
+    u[0] = 2.0
+    v[0] = 1
+    for k in unrolled(0, 9):
+        u[k + 1] = u[k]*u[k]
+        v[k + 1] = v[k]*2
+    halvings = 0 if norm < 1.0 else 1
+    scale = 1.0 if norm < 1.0 else 0.5
+    finite = norm - norm == 0.0
+    for turned in unrolled(0, 10):
+        k = 9 - turned
+        halvings = halvings if norm < u[k] else halvings + v[k]
+        scale = scale if norm < u[k] else scale/u[k]
+        norm = norm if norm < u[k] else norm/u[k]
+    halvings = halvings if finite else 0
+    scale = scale if finite else 1.0
+    for k in range(0, size, LANES):
+        a[k:] = scale*a[k:]
+    less(n, width, a, a, at(a, size))
+    less(n, width, at(a, size), at(a, size), at(a, 2*size))
+    less(n, width, at(a, size), at(a, 2*size), at(a, 3*size))
+    for odd in unrolled(0, 2):
+        for k in range(0, size, LANES):
+            a[4*size + k:] = PADE[odd + 12]*a[3*size + k:] + PADE[odd + 10]*a[2*size + k:] + PADE[odd + 8]*a[size + k:]
+            a[5*size + odd*size + k:] = PADE[odd + 6]*a[3*size + k:] + PADE[odd + 4]*a[2*size + k:] + PADE[odd + 2]*a[size + k:]
+        for i in range(0, n):
+            a[5*size + odd*size + i*width + i] = a[5*size + odd*size + i*width + i] - PADE[odd]
+        less(n, width, at(a, 3*size), at(a, 4*size), at(a, 5*size + odd*size))
+    cleared(size, at(a, 4*size))
+    less(n, width, a, at(a, 6*size), at(a, 4*size))
+    for k in range(0, size, LANES):
+        a[k:] = a[5*size + k:] + a[4*size + k:]
+        a[size + k:] = a[4*size + k:] - a[5*size + k:]
+    sign = eliminated(n, width, a, width, at(a, size))
+    if good and sign != 0 and regular(n, width, 1, a, 1):
+        substituted(n, width, 1, 1, 0, a, width, at(a, size))
+        substituted(n, width, 1, -1, 1, a, width, at(a, size))
+        for turn in range(0, halvings):
+            cleared(size, a)
+            less(n, width, at(a, size), at(a, size), a)
+            for k in range(0, size, LANES):
+                a[size + k:] = a[k:]
+        for i in range(0, n):
+            for j in range(0, n):
+                x[i*n + j] = 0.0 - a[size + i*width + j]
     else:
         undefined(n*n, x)
 """
@@ -273,7 +347,7 @@ def solve(n, columns, row, step, m, b, x, a, c):
 
 def det(n, row, step, m, a, c):
     eliminate()
-    product = 1.0 if sign > 0 else -1.0
+    product = 1.0 if sign > 0 else 0.0 - 1.0
     for i in unrolled(0, n):
         product = product*u[i*n + i]
     product = 0.0 if sign == 0 else product

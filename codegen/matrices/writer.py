@@ -10,15 +10,18 @@ import operator
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from adcli.codegen.loops.addresses import Addresses, Environment
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.matrices.algorithms import ALGORITHMS, TINY
 from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.rows.instructions import bits
+from adcli.lang.evaluate.decompositions import PADE, PADE_NORM
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
-from adcli.lang.operations.matrix import FACTORED, NUMBERS, MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import NUMBERS, MatrixOperation, matrix_extent, trailing
 
 MOST_TINY = 4
 """Rows of a matrix that is computed without loops."""
@@ -32,7 +35,7 @@ ARITHMETIC = {ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), as
               ast.FloorDiv: ("sdiv", operator.floordiv), ast.Div: ("div", operator.truediv)}
 COMPARISONS = {ast.Gt: ("sgt", "ogt", operator.gt), ast.Lt: ("slt", "olt", operator.lt), ast.Eq: ("eq", "oeq", operator.eq),
                ast.NotEq: ("ne", "une", operator.ne)}
-REGISTERS = ("p", "u", "v")
+REGISTERS = ("p", "u", "v", "PADE")
 """Names of values in registers, each with a number that is known when the text is written."""
 IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
 IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
@@ -58,15 +61,21 @@ class Translator(FunctionWriter):
     """Writes an algorithm as a function for registers of some lanes, or without loops for so many `rows`; `known` are the values
     of its names where the text has come to."""
 
-    def __init__(self, name: str, prefix: str, lanes: int, rows: int = 0) -> None:
+    def __init__(self, name: str, prefix: str, env: Environment, rows: int = 0) -> None:
         super().__init__({})
-        self.name, self.prefix, self.lanes, self.rows = name, prefix, lanes, rows
+        self.name, self.prefix, self.lanes, self.rows, self.precision = name, prefix, env.lanes, rows, env.precision
+        lanes = env.lanes
         each = ", ".join(f"i64 {k}" for k in range(lanes))
         self.known = CONSTANTS | {x.removeprefix("%"): (x, kind) for x, kind in parameters(name)} | {
             "LANES": (f"{lanes}", "i64"), "LANE": (f"<{each}>", self.register("i64")),
-            "ZEROS": ("zeroinitializer", self.register("double"))}
+            "ZEROS": ("zeroinitializer", self.register("double")), "PADE_NORM": self.real(PADE_NORM)}
+        self.known |= {f"PADE.{k}": self.real(x) for k, x in enumerate(PADE)}
         if rows:
             self.known["n"] = f"{rows}", "i64"
+
+    def real(self, x: float) -> Typed:
+        """A number of the precision."""
+        return bits(float(np.array(x, self.precision.code))), "double"
 
     def register(self, kind: str) -> str:
         return f"<{self.lanes} x {kind}>"
@@ -167,7 +176,7 @@ class Translator(FunctionWriter):
             case ast.Constant(bool() as value):
                 return str(value).lower(), "i1"
             case ast.Constant(value):
-                return repr(value), "double" if isinstance(value, float) else "i64"
+                return self.real(value) if isinstance(value, float) else (f"{value!r}", "i64")
             case ast.Name(name):
                 return self.known[name]
             case ast.Subscript(ast.Name(name), k) if name in REGISTERS:
@@ -188,9 +197,8 @@ class Translator(FunctionWriter):
                 for other in others:
                     whole = self.put(f"{word} i1 {whole}, {self.value(other)[0]}")
                 return whole, "i1"
-            case ast.UnaryOp(ast.USub(), operand):
-                text, kind = self.value(operand)
-                return f"-{text}", kind
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
+                return f"-{value}", "i64"
             case ast.Compare(left, [op], [right]):
                 one, two, kind = self.both(left, right)
                 of_numbers, of_reals, known = COMPARISONS[type(op)]
@@ -210,6 +218,8 @@ class Translator(FunctionWriter):
             return self.put(f"call double @{LIBRARY[name]}(double {given[0]})"), "double"
         if name == "min":
             return self.put(f"call i64 @llvm.smin.i64(i64 {given[0]}, i64 {given[1]})"), "i64"
+        if name == "at":
+            return self.put(f"getelementptr double, ptr {given[0]}, i64 {given[1]}"), "ptr"
         if name == "every":
             bits = self.put(f"bitcast {self.register('i1')} {given[0]} to i{self.lanes}")
             return self.put(f"icmp eq i{self.lanes} {bits}, -1"), "i1"
@@ -230,7 +240,7 @@ def functions(env: Environment, prefix: str, names: Iterable[str]) -> list[str]:
             found[name] = None
             waiting += [x.func.id for x in ast.walk(FUNCTIONS[name]) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)]
     return [in_numbers(env, line) for name in found for rows in range(MOST_TINY + 1) if not rows or name in UNROLLED
-            for line in Translator(name, prefix, env.lanes, rows).written(env.stack)]
+            for line in Translator(name, prefix, env, rows).written(env.stack)]
 
 
 def in_numbers(env: Environment, line: str) -> str:
@@ -253,7 +263,7 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
     f = Addresses(env, e, Schedule(box, e.args, (), ()))
-    if op.name in FACTORED:   # by a callback
+    if op.name not in FUNCTIONS:   # by a callback
         return f
     if not stays:
         f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())

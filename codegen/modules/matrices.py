@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from adcli.codegen.loops.frames import FunctionWriter
 from adcli.lang.evaluate import FLOAT
+from adcli.lang.evaluate.decompositions import SMALL_EXPONENT
 from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
@@ -102,6 +103,8 @@ def costs(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> list[float]
     n = number(matrix_extent(e), sizes)
     columns = [number(x, sizes) for x in trailing(e)[1:]]
     points = float(prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges]))
+    if op.name == "expm" and n <= SMALL_EXPONENT:
+        return [inf, points * (10 * n**3 + 20)]
     if op.name in FACTORED:
         rows = prod([number(x, sizes) for x in operand_shape(e)[:-1]])
         return [points * (10 * rows * n * n + 1000), inf]

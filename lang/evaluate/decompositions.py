@@ -1,9 +1,9 @@
 """Operations on matrices that NumPy computes at every size: eigenvalues, orthogonal factors, exponentials, and sorting.
 
 In doubles they are LAPACK's, with the signs that `adcli.lang.operations.matrix` fixes; the exponential is by N. Higham, The
-scaling and squaring method for the matrix exponential revisited (2005). In other arithmetics with an order they are Jacobi's
-rotations, the Gram-Schmidt process done twice, and Taylor's series (Golub and Van Loan, Matrix Computations, 4th edition,
-8.5, 5.2 and 9.3).
+scaling and squaring method for the matrix exponential revisited (2005), of small matrices in the order of compiled code. In
+other arithmetics with an order they are Jacobi's rotations, the Gram-Schmidt process done twice, and Taylor's series (Golub and
+Van Loan, Matrix Computations, 4th edition, 8.5, 5.2 and 9.3).
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from functools import cmp_to_key, partial
 from typing import Any
 
 import numpy as np
+from adcli.lang.evaluate import small_matrices
 
 Functions = Mapping[str, Callable[..., Any]]
 Rows = list[list[Any]]
@@ -26,6 +27,8 @@ PADE = [math.factorial(26 - k) * math.factorial(13) / (math.factorial(26) * math
 """Coefficients of the numerator of the diagonal approximant of exp of degree 13."""
 PADE_NORM = 5.37
 """1-norm up to which that approximant is exact to a rounding error."""
+SMALL_EXPONENT = 32
+"""Rows, at most, of a matrix whose exponential compiled code computes itself."""
 
 
 # ---------------------------------------------------------------- doubles
@@ -86,18 +89,38 @@ def exponentials(m: np.ndarray) -> np.ndarray:
 
 
 def exponential(a: np.ndarray) -> np.ndarray:
-    norm = float(np.abs(a).sum(axis=0).max(initial=0.0))
-    halvings = max(0, math.frexp(norm / PADE_NORM)[1])
+    """Of the negative powers -A², -A⁴ and -A⁶, so that all products are taken away from what is there."""
+    small = len(a) <= SMALL_EXPONENT
+    less = less_small if small else lambda x, m, b: x - m @ b
+    norm, zero, one = column_norm(a) / a.dtype.type(PADE_NORM), np.zeros_like(a), np.eye(len(a), dtype=a.dtype)
+    halvings = max(0, math.frexp(float(norm))[1])
     a = np.ldexp(a, -halvings)
-    square, one = a @ a, np.eye(len(a), dtype=a.dtype)
-    even, odd = PADE[12] * one, PADE[13] * one
-    for k in range(10, -1, -2):
-        even, odd = even @ square + PADE[k] * one, odd @ square + PADE[k + 1] * one
-    odd = a @ odd
-    found = np.linalg.solve(even - odd, even + odd)
+    second = less(zero, a, a)
+    fourth = less(zero, second, second)
+    sixth = less(zero, second, fourth)
+    even, odd = (less(PADE[k + 6] * sixth + PADE[k + 4] * fourth + PADE[k + 2] * second - PADE[k] * one, sixth,
+                      PADE[k + 12] * sixth + PADE[k + 10] * fourth + PADE[k + 8] * second) for k in (0, 1))
+    odd = less(zero, a, odd)
+    found = small_matrices.solution((even + odd)[None], (odd - even)[None])[0] if small else \
+        np.linalg.solve(even + odd, odd - even)
     for _ in range(halvings):
-        found = found @ found
-    return found
+        found = less(zero, found, found)
+    return 0.0 - found
+
+
+def column_norm(a: np.ndarray) -> Any:
+    """The greatest sum of the absolute values of a column, added from the top."""
+    total = np.zeros(a.shape[1:], a.dtype)
+    for row in np.abs(a):
+        total = total + row
+    return total.max(initial=0)
+
+
+def less_small(x: np.ndarray, m: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """x - m·b, term by term in the order of compiled code."""
+    for k in range(len(b)):
+        x = x - m[:, k, None] * b[k]
+    return x
 
 
 STACKED: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -51,7 +51,7 @@ FORMS = {**dict.fromkeys(("solve", "solve_lower", "solve_upper", "cholesky", "in
 """The extents of the first operand and of the result; that of a solve has the dimensions of its right-hand side."""
 NUMBERS = frozenset(name for name, (_, made) in FORMS.items() if not made)
 FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "singular_values", "svd_u", "svd_v", "expm", "sort", "sort_order")
-"""The operations that NumPy computes at every size."""
+"""The operations that NumPy computes at every size, but for exponentials of small matrices."""
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
 

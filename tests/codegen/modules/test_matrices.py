@@ -19,11 +19,12 @@ L = cholesky(P)
 l = 0.5*logdet(P) + x(0)
 V = inverse(A)
 D = det(A)
+E = expm(A)
 Y = solve(S, c)
 z(m) = logdet(S(k(m)))
 w(2*t) = solve_lower(S(t), c(t))
 u = solve_upper(transpose(L), b)
-output x, X, L, l, V, D, Y, z, w, u
+output x, X, L, l, V, D, E, Y, z, w, u
 """
 
 
