@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 from adcli.input.points import parts
 from adcli.input.programs import read_source
 from adcli.lang.ir.errors import AdError
-from adcli.readers.front import foreign
+from adcli.readers.front import foreign, functions
 
 LONGEST = 1 << 16
 """Bytes of a program that is read for its names: more would not be parsed while somebody waits for a word."""
@@ -61,8 +61,12 @@ def files(context: click.Context, text: str) -> Items:
 
 
 def program(context: click.Context, text: str) -> Items:
-    """A file, unless -e gives the program already."""
-    return [] if context.params.get("expressions") else files(context, text)
+    """A file, or behind its colon a function in it, unless -e gives the program already."""
+    if context.params.get("expressions"):
+        return []
+    path, colon, begun = text.rpartition(":")
+    named = functions(os.path.expanduser(path), context.params.get("language")) if colon else []
+    return [CompletionItem(f"{path}:{name}") for name in named if name.startswith(begun)] or files(context, text)
 
 
 def inputs(context: click.Context, text: str) -> Items:

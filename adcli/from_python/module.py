@@ -330,6 +330,11 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     raise AdError("the shapes of the arrays cannot be found", source=source, help="annotate them: x: Float[Array, \"n d\"]")
 
 
+def names(text: str) -> list[str]:
+    """The public functions of a file."""
+    return [s.name for s in ast.parse(text).body if isinstance(s, ast.FunctionDef) and not s.name.startswith("_")]
+
+
 def chosen(source: Source, tree: ast.Module, name: str | None) -> ast.FunctionDef:
     """The function that is meant: by its name, or the one public function there is."""
     functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}

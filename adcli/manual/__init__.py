@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adcli.manual.markdown import Block, blocks, table
 
-TOPICS = ("verbs", "language", "tensors", "functions", "points", "rows", "clusters", "matrices", "emit", "pictures",
+TOPICS = ("verbs", "language", "tensors", "functions", "sources", "points", "rows", "clusters", "matrices", "emit", "pictures",
           "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python",
           "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
 """The chapters, in the order in which they are read."""

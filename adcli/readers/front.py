@@ -54,6 +54,16 @@ def read(source: Source, asked: AskedSource, at: Sequence[str] = ()) -> Source:
     return made
 
 
+def functions(path: str, language: str | None) -> list[str]:
+    """The functions of a file in another language; none where it cannot be read."""
+    asked = foreign(path, language)
+    if asked is None or not os.path.isfile(asked.path):
+        return []
+    with open(asked.path, encoding="utf-8", errors="replace") as file:
+        found: list[str] = import_module(f"adcli.{READERS[asked.language].module}").names(file.read())
+    return found
+
+
 def known_of(at: Sequence[str]) -> tuple[dict[str, object], dict[str, int]]:
     """What a point says of its inputs: numbers, and how many dimensions lists and arrays have."""
     values: dict[str, object] = {}

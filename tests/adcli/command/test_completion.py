@@ -24,6 +24,7 @@ def completed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WHERE", str(tmp_path))
     (tmp_path / "f.ad").write_text("v = x*y + z\n")
+    (tmp_path / "model.py").write_text("def fall(t, k=2.0):\n    return k*t\n\n\ndef _own(x):\n    return x\n")
     (tmp_path / "wrong.ad").write_text("v = x*(\n")
     (tmp_path / "long.ad").write_text("v = x*y\n" + "#" * LONGEST)
     (tmp_path / "data").mkdir()
@@ -45,6 +46,7 @@ LINES = [
     # line, what is appended to the word at the cursor: "a" with a space after it, "a~" without one
     ("gr|", "ad"), ("show --stage re|", "verse"), ("show --stage=re|", "verse"), ("help exi|", "t-codes"),
     ("grad --sta|", "tus"), ("grad f.ad --mode reverse --da|", "ta"), ("grad f|", "FILE"), ("grad |", "FILE"),
+    ("grad model.py:|", "fall"), ("grad model.py:fall --at |", "t=~ k=~"), ("grad model.py --of |", "fall"),
     ("grad f.ad |", ""), ("grad -e x |", ""), ("eval f.ad --data r|", "FILE"), ("eval f.ad --data=r|", "FILE"),
     ("eval f.ad -o |", "FILE"), ("fmt f.ad --output d|", "FILE"), ("grad f.ad --wrt |", "x~ y~ z~"),
     ("grad f.ad --wrt x|", "~"), ("grad f.ad --wrt x,|", "y~ z~"), ("grad f.ad --wrt x,z,|", "y"),
@@ -58,7 +60,7 @@ LINES = [
     (f"vjp {PROGRAM} --of v,|", "w"), (f"vjp {PROGRAM} --cotangent v=1,|", "w=~"),
     (f"jvp {PROGRAM} --tangent |", "A=~ x=~ k=~"), (f"hvp {PROGRAM} --wrt k,A,|", "x"),
     (f"eval {PROGRAM} --at A=[[1,2],[3,|", ""), (f"eval {PROGRAM} --at A=[[1,2],[3,4]],|", "x=~ k=~"),
-    (f"eval {PROGRAM} --at A=@|", r"a\ b.npy data/~ f.ad long.ad pipe wrong.ad"), (f"eval {PROGRAM} --at x=1,A=@d|", "ata/~"),
+    (f"eval {PROGRAM} --at A=@|", r"a\ b.npy data/~ f.ad long.ad model.py pipe wrong.ad"), (f"eval {PROGRAM} --at x=1,A=@d|", "ata/~"),
     (f"eval {PROGRAM} --at 'A=@a|", " b.npy"), ("eval f.ad --at @.|", "hidden"), ("eval f.ad --at @nowhere/|", ""),
     ("propagate f.ad --correlation |", "x:~ y:~ z:~"), ("propagate f.ad --covariance |", "x=~ y=~ z=~"),
     ("propagate f.ad --correlation x:y=0.5,x:|", "y=~ z=~"),
@@ -117,6 +119,7 @@ def test_bash_itself(tmp_path):
     cases = [("grad f.ad --at x=2,", "2,", "2,y= nospace"), ("grad f.ad --of v:x,", "x,", "x,x x,y nospace nospace"),
              ("grad f.ad --data r", "r", "default"), ("grad wrong.ad --wrt ", "", "")]
     (tmp_path / "f.ad").write_text("v = x*y\n")
+    (tmp_path / "model.py").write_text("def fall(t, k=2.0):\n    return k*t\n\n\ndef _own(x):\n    return x\n")
     (tmp_path / "wrong.ad").write_text("v = x*(\n")
     script = [SHELLS["bash"].source_template, f'adcli() {{ {shlex.quote(sys.executable)} -m adcli "$@"; }}',
               'compopt() { options+=("$2"); }']

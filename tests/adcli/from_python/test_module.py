@@ -5,6 +5,7 @@ import builtins
 import contextlib
 import importlib
 import json
+import math
 import re
 import types
 from collections.abc import Iterator, Mapping
@@ -172,3 +173,39 @@ def test_the_text_and_the_places_have_one_tree(case: str) -> None:
     assert source is not None and isinstance(source.origin, TextOrigin)
     assert source.origin.pairs(source.text)   # zip raises where the numbers of parts differ
     assert format_tree(parse_tree(source)) == source.text
+
+
+# ---------------------------------------------------------------- JAX
+
+def of_jax() -> dict[str, Any]:
+    """The modules of the corpus as JAX has them."""
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    import jax.scipy.special
+    import jax.scipy.stats
+    names = {"fabs": jnp.abs, "pow": jnp.power, "lgamma": jax.scipy.special.gammaln, "erf": jax.scipy.special.erf}
+    shim = types.SimpleNamespace(**{n: getattr(jnp, n) for n in dir(math) if hasattr(jnp, n)} | names)
+    return {"jax": jax, "jax.numpy": jnp, "numpy": jnp, "math": shim, "scipy": jax.scipy, "scipy.special": jax.scipy.special,
+            "scipy.stats": jax.scipy.stats, "jax.scipy.special": jax.scipy.special}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("case", [*POINTS][::3])   # of which all hold; a minute of JAX would say no more
+def test_the_derivatives_are_those_of_jax(case: str) -> None:
+    jax = pytest.importorskip("jax")
+    point = POINTS[case]
+    read, f = program(case, point), original(case, of_jax())
+    rng = np.random.default_rng(5)
+    near = {name: x if isinstance(x, int) else (np.asarray(x) * (1 + 0.01 * rng.random(np.shape(x)))) for name, x in point.items()}
+    names = [name for name, x in near.items() if not isinstance(x, int)]
+    found = read.jacobian(wrt=",".join(names))(**near)
+
+    def results(*args: Any) -> list[Any]:
+        made = f(**{**near, **dict(zip(names, args, strict=True))})
+        return list(made.values()) if isinstance(made, dict) else list(made) if isinstance(made, tuple) else [made]
+    given = [jax.numpy.asarray(near[name], float) for name in names]
+    for output, value, rows in zip(read.outputs, results(*given), jax.jacfwd(results, range(len(names)))(*given), strict=True):
+        np.testing.assert_allclose(found[output], value, rtol=1e-12, atol=1e-13)
+        for name, expected in zip(names, rows, strict=True):
+            np.testing.assert_allclose(found[f"d{output}_d{name}"], expected, rtol=1e-10, atol=1e-12)

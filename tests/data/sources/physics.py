@@ -2,7 +2,6 @@
 import math
 
 import numpy as np
-from scipy import constants  # noqa: F401  # unused by what is read
 
 G = 6.674e-11          # m³/(kg s²)
 EARTH = 5.972e24       # kg
