@@ -10,6 +10,7 @@ from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
+from adcli.fit.links import apart, is_function, linked
 from adcli.fit.losses import Loss
 from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
@@ -99,13 +100,14 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     observed, sigmas = request.by_output([r.name for r in program.results])
     program = chosen(program, list(observed))
     cost = cost_of(request.loss, request.prior)
-    given = begins_of(request.params, program)
+    given, links = begins_of(request.params, program)
+    program = linked(program, links)
     begins = cost.parameters(program, given) if cost else parameters(program, given)
     program = with_inputs(program, begins)
     absolute = request.is_absolute(any(s is not None for s in sigmas.values()), cost)
     o = observations(with_inputs(program, cost.names) if cost else program, begins, request, observed, sigmas)
     require_numbers(o)
-    key = tuple(observed), tuple(begins)
+    key = tuple(observed), tuple(begins), tuple(f"{n}={e}" for n, e in links.items())
     if key not in kept:
         kept[key] = task_of(program, "jacobian", list(begins))
     fit = planned(task := kept[key], begins, o, request.jobs)
@@ -181,12 +183,21 @@ def by_output(what: str, given: Any, outputs: Sequence[str]) -> dict[str, Any]:
     return dict(given)
 
 
-def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
-    """Starts and bounds of `params`: names, starts, (start, low, high), or a text as --params has it."""
+def begins_of(params: Any, program: Program) -> tuple[dict[str, Begin | None] | None, dict[str, str]]:
+    """Starts and bounds of `params`: names, starts, (start, low, high), or a text as --params has it; those that are functions of
+    others, texts."""
+    if isinstance(params, str):
+        text, links = apart(params)
+        return (starts(text or "", ranks(program.params)) if "=" in params else dict.fromkeys(listed(params))), links
+    pairs = params.items() if isinstance(params, Mapping) else ()
+    links = {n: x for n, x in pairs if isinstance(x, str) and is_function(x, params)}
+    return starts_in({n: x for n, x in params.items() if n not in links} if links else params, program), links
+
+
+def starts_in(params: Any, program: Program) -> dict[str, Begin | None] | None:
+    """Starts and bounds by name."""
     if params is None:
         return None
-    if isinstance(params, str):
-        return starts(params, ranks(program.params)) if "=" in params else dict.fromkeys(listed(params))
     if not isinstance(params, Mapping):
         if not isinstance(params, list | tuple) or not all(isinstance(name, str) for name in params):
             raise AdError("params are names, or starts by name", help="write params={'a': 1.0, 'b': (2.0, 0, 10)} or 'a=1,b=2'")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import click
@@ -9,17 +10,20 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
+from adcli.fit.compare import comparison, rival
 from adcli.fit.data import Begin, Comparison, Observations, parameters, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
+from adcli.fit.links import apart, linked
 from adcli.fit.losses import LOSSES, Loss
 from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, cost_of, objective, require_scatter, with_inputs
-from adcli.fit.observed import EVALUATIONS, FitOptions, fixed_inputs, grid, no_target, observations
+from adcli.fit.observed import EVALUATIONS, FitOptions, Tables, fixed_inputs, grid, no_target, observations
 from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
 from adcli.fit.summary import FORMATS, Answered, written
-from adcli.input.points import ranks
+from adcli.input.points import ranks, unknown_name
+from adcli.input.programs import is_formula, read_source
 from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS
 from adcli.input.values import listed
 from adcli.lang.ir import Program
@@ -74,6 +78,9 @@ class LossText(OneOf):
              " and of new observations.")
 @option(WHAT, "--interval", type=OneOf("interval", KINDS),
         help="Also intervals of the parameters: by the t-distribution, or by the profile of the cost, which --plot then draws.")
+@option(WHAT, "--against", multiple=True, metavar="PROGRAM",
+        help="Another model of the same data, a file or a formula: also a table of AIC, AICc, BIC and the F or likelihood ratio"
+             " test; --params has the parameters of all; repeatable.")
 @option(WHAT, "--coverage", metavar="P", help="The probability that bands and intervals hold (default: 0.95).")
 @plot_option("the data, the curve with its bands and the residuals")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines); program,"
@@ -94,19 +101,21 @@ def command(options: FitOptions) -> int:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
     try:
-        asked = posed(options, options.source)
+        tables, source = Tables(options), options.source
+        asked = posed(options, source, tables)
         found = answered(asked, options)
         if found is None:
             return 1
         coverage = COVERAGE if options.coverage is None else probability(options.coverage)
         ends = intervals(found, options.interval, coverage, bool(options.plot)) if options.interval else None
         predicted = predicted_rows(asked, found, options, coverage) if options.predict else None
+        rivals = compared(asked, found, source, options, tables) if options.against else None
     except BadTable as fault:
         say(fault)
         return 5
     fixed = fixed_inputs(asked.program, asked.begins, options)
     known = any(t.sigma is not None for t in asked.wanted)
-    told = Answered(found, asked.program, asked.begins, fixed, known, predicted, ends)
+    told = Answered(found, asked.program, asked.begins, fixed, known, predicted, ends, rivals)
     with packed_destination(options.output) as out:
         write_points(out, written(told, options))
     if options.plot:
@@ -132,11 +141,18 @@ class PosedFit(NamedTuple):
     fit: Fit
 
 
-def posed(options: FitOptions, source: Source) -> PosedFit:
+def posed(options: FitOptions, source: Source, tables: Tables) -> PosedFit:
     """The fit of the program with this text. BadTable where a row is bad."""
-    program = chosen(parse_source(source), options.outputs)
+    program = read = chosen(parse_source(source), options.outputs)
     cost = cost_of(options.loss, options.prior)
-    given = None if options.params is None else starts(options.params, ranks(program.params))
+    text, links = apart(options.params)
+    program = linked(program, {n: e for n, e in links.items() if not options.against or any(p.name == n for p in program.params)})
+    given = None if options.params is None else starts(text or "", ranks(program.params))
+    if given is None and (at := {part.partition("=")[0].strip() for spec in options.at for part in spec.split(",")}):
+        given = {p.name: None for p in program.params if not p.active and not p.var.integer and p.name not in at}
+    if given is not None and options.against:   # of which each model has some
+        own = {p.name for p in program.params} | {*(cost.names if cost else ())}
+        given = {name: begin for name, begin in given.items() if name in own}
     begins = cost.parameters(program, given) if cost else parameters(program, given)
     program = with_inputs(program, begins)
     whole = with_inputs(program, cost.names) if cost else program
@@ -144,11 +160,11 @@ def posed(options: FitOptions, source: Source) -> PosedFit:
     wanted = [Comparison(v, v) for v in outputs] if options.y is None else targets(options.y, outputs)
     absolute = absolute_sigma(options, wanted, cost)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
-    task = prepared(request, options, program if cost else None)
+    task = prepared(request, options, None if program is read else program)
     reporter = Reporter(task, options, options.jobs)
     reporter.begin()
     try:
-        o = observations(whole, begins, wanted, options)
+        o = observations(whole, begins, wanted, options, tables)
     except BadTable as fault:
         if options.y is None and any(f"no column '{v}'" in fault.message for v in outputs):
             raise no_target() from None
@@ -157,6 +173,30 @@ def posed(options: FitOptions, source: Source) -> PosedFit:
     if cost:
         fit = fit._replace(objective=objective(task.primal, cost, list(begins), o, options.jobs))
     return PosedFit(program, begins, wanted, absolute, task, reporter, o, fit)
+
+
+def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions,
+             tables: Tables) -> tuple[list[str], list[list[str | float]]]:
+    """The table of --against. AdError where a parameter is one of no model, or another model has no fit; BadTable where a row is
+    bad."""
+    rivals, known = [rival(model_name(source), asked.fit, found)], {*asked.begins}
+    for text in options.against:
+        other = read_source(None, (text,)) if is_formula(text) else read_source(text, ())
+        posed_other = posed(replace(options, of=None, uncertainties=None), other, tables)
+        fitted = answered(posed_other, options)
+        if fitted is None or not fitted.converged:
+            raise AdError(f"the fit of {model_name(other)} has not converged", help="give starts nearer to its solution")
+        rivals.append(rival(model_name(other), posed_other.fit, fitted))
+        known |= {*posed_other.begins}
+    for name in starts(apart(options.params)[0] or "", {}) if options.params else ():
+        if name not in known:
+            raise unknown_name("parameter", name, sorted(known))
+    return comparison(rivals)
+
+
+def model_name(source: Source) -> str:
+    """A file, or the text of -e on one line."""
+    return "; ".join(source.text.split("\n")).strip("; ") if source.name == "-e" else source.name
 
 
 def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:

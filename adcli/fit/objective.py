@@ -45,13 +45,13 @@ ASIDE = 0.1
 
 # ---------------------------------------------------------------- expressions
 
-def expression(text: str, option: str) -> Program:
-    """The expression of an option, whose inputs are the names in it. AdError where it is none."""
+def expression(text: str, option: str, name: str = "adcli_value") -> Program:
+    """The expression of an option, whose inputs are the names in it, as an output. AdError where it is none."""
     try:
-        program = parse(f"adcli_value = {text}", option)
+        program = parse(f"{name} = {text}", option)
     except AdError as fault:
         raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
-    if [r.name for r in program.results] != ["adcli_value"] or has_tensors(program):
+    if [r.name for r in program.results] != [name] or has_tensors(program):
         raise AdError(f"⟦{option}⟧ '{text}' is not an expression of numbers")
     return program
 

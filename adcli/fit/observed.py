@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,9 @@ from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.streams import say
-from adcli.rows.sample_columns import whole_table
+from adcli.rows.sample_columns import SampleTable, whole_table
 from adcli.rows.stream import given_tables
-from adcli.tables.sources import Location, locations
+from adcli.tables.sources import locations
 from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 
@@ -48,6 +49,7 @@ class FitOptions(ResultOptions):
     predict: str | None = None
     coverage: str | None = None
     interval: str | None = None
+    against: tuple[str, ...] = ()
     plot: str | None = None
 
 
@@ -56,8 +58,20 @@ def no_target() -> AdError:
                    help="name a column: --y y, or --y 0 where the output is the residual")
 
 
-def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison],
-                 options: FitOptions) -> Observations:
+class Tables:
+    """The tables of rows, each read once."""
+
+    def __init__(self, options: FitOptions) -> None:
+        self.options = options
+
+    @cached_property
+    def whole(self) -> list[tuple[str, SampleTable]]:
+        """Names and contents. BadTable where one cannot be read."""
+        return [(there.name, whole_table(there.opened(), self.options)) for there in given_tables(self.options)]
+
+
+def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison], options: FitOptions,
+                 tables: Tables) -> Observations:
     """Everything that is fitted to. BadTable where a row is bad."""
     others = [p for p in program.params if p.name not in begins]
     fixed = fixed_inputs(program, begins, options)
@@ -69,7 +83,7 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     found: dict[str, Any] = {}
     faults: dict[int, BadTable] = {}
     places = Places(np.arange(1))
-    if there := given_tables(options):
+    if there := tables.whole:
         found, faults, places = table_columns(there, free, columns, fixed, options, tensors)
     elif options.y is None:
         raise no_target()
@@ -172,8 +186,9 @@ def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequen
     return o
 
 
-def table_columns(there: Sequence[Location], free: Sequence[Param], others: Sequence[Param], fixed: Collection[str],
-                  options: FitOptions, tensors: bool) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
+def table_columns(there: Sequence[tuple[str, SampleTable]], free: Sequence[Param], others: Sequence[Param],
+                  fixed: Collection[str], options: FitOptions,
+                  tensors: bool) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
     """The columns of inputs, and those that are compared with by `column`; the bad rows; where rows come from."""
     if options.on_error == "mark":
         raise AdError("a fit writes no rows that could be marked", help="write --on-error skip")
@@ -181,11 +196,11 @@ def table_columns(there: Sequence[Location], free: Sequence[Param], others: Sequ
     parts: list[list[Any]] = [[] for _ in params]
     faults: dict[int, BadTable] = {}
     sizes: list[tuple[str, int]] = []
-    for location in there:
-        found, bad = whole_table(location.opened(), options).read(params, fixed)
+    for name, table in there:
+        found, bad = table.read(params, fixed)
         before = sum(size for _, size in sizes)
         faults |= {before + row: fault for row, fault in bad.items()}
-        sizes.append((location.name, len(found[0]) if found else 0))
+        sizes.append((name, len(found[0]) if found else 0))
         for part, values in zip(parts, found, strict=True):
             part.append(objects(values) if tensors else np.asarray(values, np.float64))
     keys = [*(p.name for p in free), *(column(p.name) for p in others)]

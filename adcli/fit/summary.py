@@ -31,7 +31,8 @@ MOST_CORRELATED = 20
 
 class Answered(NamedTuple):
     """A fit; the program with its parameters as they were given, and inputs that had one value; whether observations have known
-    uncertainties; predictions, in columns; intervals of parameters."""
+    uncertainties; predictions, in columns; intervals of parameters;
+    head and rows of a table of models."""
 
     fit: Fitted
     program: Program
@@ -40,6 +41,7 @@ class Answered(NamedTuple):
     known: bool
     predicted: Mapping[str, Sequence[Any]] | None = None
     intervals: Intervals | None = None
+    comparison: tuple[list[str], list[list[str | float]]] | None = None
 
 
 def written(told: Answered, options: ResultOptions) -> Iterator[str]:
@@ -47,6 +49,10 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
     number = number_format(options.fmt, options.hexadecimal)
     if told.predicted is not None and options.form in ("text", "csv", "tsv"):
         yield csv_text(told.predicted, *predicted_cells(told.predicted, number), separator="\t" if options.form == "tsv" else ",")
+        return
+    if told.comparison is not None and options.form in ("csv", "tsv"):
+        title, body = told.comparison
+        yield csv_text(title, *model_cells(body, number), separator="\t" if options.form == "tsv" else ",")
         return
     match options.form:
         case "json":
@@ -57,6 +63,9 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield from markdown_table(head(told), rows(told))
             yield "\n"
             yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+            if told.comparison is not None:
+                yield "\n"
+                yield from markdown_table(told.comparison[0], model_cells(told.comparison[1], lambda x: f"{x:.6g}"))
             if told.predicted is not None:
                 yield "\n"
                 yield from markdown_table(tuple(told.predicted), predicted_cells(told.predicted, lambda x: f"{x:.6g}"))
@@ -64,6 +73,9 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             cells = [[latex_text(c) for c in row] for row in rows(told)]
             yield from booktabs("l" + "r" * (len(head(told)) - 1), [*map(latex_text, head(told))], [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+            if told.comparison is not None:
+                cells = [[latex_text(c) for c in row] for row in model_cells(told.comparison[1], lambda x: f"{x:.6g}")]
+                yield from ("\n", *booktabs("l" + "r" * (len(cells[0]) - 1), [*map(latex_text, told.comparison[0])], [cells]))
             if told.predicted is not None:
                 body = [[latex_text(c) for c in row] for row in predicted_cells(told.predicted, lambda x: f"{x:.6g}")]
                 yield from ("\n", *booktabs("r" * len(told.predicted), [latex_text(n) for n in told.predicted], [body]))
@@ -72,6 +84,13 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
         case _:
             columns = columns_of(options.output)
             yield from (fitted(part, columns, program=True) for part in text(told, number, columns))
+
+
+def model_cells(body: Sequence[Sequence[str | float]], number: Number) -> list[list[str]]:
+    """The rows of a table of models."""
+    def cell(x: str | float) -> str:
+        return x if isinstance(x, str) else "" if math.isnan(x) else number(x)
+    return [[str(name), f"{free:.0f}", *map(cell, rest)] for name, free, *rest in body]
 
 
 def fitted_program(told: Answered) -> Program:
@@ -133,6 +152,14 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
     if ends := told.intervals:
         for name, i in ends.of.items():
             yield f"# {ends.chance} {ends.kind} interval of {name} = {number(i.low)} to {number(i.high)}\n"
+    if told.comparison is not None:
+        title, body = told.comparison
+        cells = [title, *model_cells(body, lambda x: f"{x:.6g}")]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(title))]
+        yield "# models, each tested against the first, which supposes that one is a case of the other:\n"
+        for row in cells:
+            line = "  ".join(f"{c:{'<' if not k else '>'}{widths[k]}}" for k, c in enumerate(row))
+            yield f"# {line.rstrip()}\n"
     names = fit.reported_names
     if 1 < len(names) <= MOST_CORRELATED:
         yield "# correlation coefficients:\n"
@@ -216,6 +243,9 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
         "undetermined": [{n: known(x) for n, x in d.moves.items()} for d in fit.undetermined],
         **({} if told.intervals is None else {"interval": told.intervals.kind, "coverage": told.intervals.coverage, "intervals": {
             n: [json_number(i.low, number), json_number(i.high, number)] for n, i in told.intervals.of.items()}}),
+        **({} if told.comparison is None else {"models": [
+            {n: x if isinstance(x, str) else known(x) for n, x in zip(told.comparison[0], row, strict=True)}
+            for row in told.comparison[1]]}),
         **({} if told.predicted is None else {"predicted": {
             n: [json_tensor(x, number) if np.ndim(x) else known(x) for x in column] for n, column in told.predicted.items()}}),
     }
