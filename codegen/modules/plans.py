@@ -36,6 +36,8 @@ from adcli.lang.sizes.binding import bind, number, shapes
 from adcli.lang.sizes.in_bounds import prove, require_words
 from adcli.lang.sizes.step_order import prove_steps
 
+USUAL_STEPS = 64
+"""As many steps a loop is supposed to take at most that is left when it has ended."""
 OF_A_CALL = 20.0
 """Instructions of a call in a loop, beside those of its nest."""
 WORTH_THREADS = 5.5e-4
@@ -130,6 +132,7 @@ class PlanAtSizes:
     def loop(self, step: ModuleStep, loop: StepLoop) -> tuple[float, float]:
         """The same of a recurrence, by the middle one of its steps, for all steps."""
         low, high = number(loop.low, self.sizes), number(loop.high, self.sizes)
+        count = min(high - low, USUAL_STEPS) if loop.leaves else high - low
         taken = shared = 0.0
         middle, *ends = [{**self.sizes, loop.step: t} for t in ((low + high) // 2, low, high - 1)]
         for inner in step.each if low < high else ():
@@ -137,9 +140,9 @@ class PlanAtSizes:
                 self.costs(inner, sizes)
             k = self.module.choosers.index(inner)
             best, instructions = self.choose(k, self.costs(inner, middle, high - low))
-            taken += (instructions + OF_A_CALL) * (high - low)
+            taken += (instructions + OF_A_CALL) * count
             if inner.schedules:
-                shared += self.share_step(k, inner.schedules[best], [middle, *ends], high - low) * (high - low)
+                shared += self.share_step(k, inner.schedules[best], [middle, *ends], high - low) * count
         return taken, shared
 
     def costs(self, step: ModuleStep, sizes: Mapping[str, int], steps: int = 1) -> list[float]:

@@ -17,6 +17,7 @@ from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
+from adcli.lang.ir.affine import Index, affine, substituted
 
 EVERYTHING = 1 << 62
 """More than any index."""
@@ -101,7 +102,8 @@ def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
 
 
 def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> FunctionWriter:
-    """The function of a recurrence: its steps in turn, at each of them the calls."""
+    """The function of a recurrence: its steps in turn, at each of them the calls. One that has ended (`until`) is left where
+    nobody reads behind it what later steps would copy; as many more steps are taken as fill the rings of what is read."""
     f = FunctionWriter(env.sizes)
     low, high = f.number(loop.low)[0], f.number(loop.high)[0]
     leads = f.put(f"icmp eq i64 %filling, {LEADS}")
@@ -110,16 +112,32 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
         if call.copies is not None:
             f.say(f"call void @{call.copies}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     f.close_condition()
-    f.open_loop(None, low, high, 1, ())
-    now = f.frames[-1].index
+    carried = f.open_loop(None, low, high, 1, [("i64", high)] if loop.leaves else ())
+    now, level = f.frames[-1].index, len(f.frames) - 1
     if loop.down:
-        last = f.put(f"sub i64 {high}, 1")
-        now = f.put(f"sub i64 {last}, {f.put(f'sub i64 {now}, {low}')}")
+        last = f.place(level, f"sub i64 {high}, 1")
+        now = f.place(level, f"sub i64 {last}, {f.place(level, f'sub i64 {now}, {low}')}")
     f.say(f"store i64 {now}, ptr {f.cell(env.sizes[loop.step])}")
     for call in calls:
         run(f, env, call, str(ALONE), leads)
-    f.close_loop([])
+    if loop.leaves:
+        behind = f.put(f"add i64 {f.frames[-1].index}, {1 + (loop.copies or 0)}")
+        end = f.put(f"select i1 {has_ended(f, env, loop, now)}, i64 {behind}, i64 {high}")
+        end = f.put(f"call i64 @llvm.smin.i64(i64 {carried[0]}, i64 {end})")
+        f.close_loop([end], f.put(f"icmp sge i64 {f.put(f'add i64 {f.frames[-1].index}, 1')}, {end}"))
+    else:
+        f.close_loop([])
     return f
+
+
+def has_ended(f: FunctionWriter, env: Environment, loop: StepLoop, now: str) -> str:
+    """True if a loop has ended behind the step `now`."""
+    e = next(e for e in loop.equations if e.outs[0] is loop.until)
+    (at,), step = e.op.write, Index(loop.step)
+    f.bound[step] = now, len(f.frames) - 1
+    place = f.number(substituted(at, {loop.step: affine(step)}))[0]
+    found = f.put(f"getelementptr {env.scalar}, ptr {tensor_at(f, env, e.outs[0])}, i64 {place}")
+    return f.put(f"fcmp ogt {env.scalar} {f.put(f'load {env.scalar}, ptr {found}')}, 0.5")
 
 
 def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], together: StepCall, group: RowBlocks,

@@ -51,8 +51,16 @@ class StepLoop:
     """Initial number of each history that has one."""
     until: Var | None = None
     """The history that is 1 behind the step after which others copy: see `Recurrence.until`."""
+    copies: int | None = None
+    """How many steps behind that one change anything that somebody reads behind the loop; None where all do, as of a history
+    that is read as a whole."""
     stored: bool = False
     """True if all histories lie in memory, because the loop goes on there after some of its steps."""
+
+    @property
+    def leaves(self) -> bool:
+        """True if it ends where nobody reads what later steps would copy."""
+        return self.until is not None and self.copies is not None and not self.stored
 
     @property
     def own(self) -> list[Var]:
@@ -296,7 +304,9 @@ def step_loop(e: Equation[Recurrence], outside: Collection[Atom], name: str) -> 
     homes = {v: many[-1] for many in versions.values() for v in many}
     numbers = {out: a.value for out, a in zip(e.outs, e.args, strict=False) if out in histories and isinstance(a, Lit)}
     until = None if op.until is None else e.outs[op.until]
-    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until)
+    kept = [out for out in histories if out in outside]
+    copies = max((rings[out][1] for out in kept), default=0) if rings.keys() >= {*kept} else None
+    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until, copies)
 
 
 def at_step(s: Equation[Boxed], step: Index, name: str) -> Equation:
