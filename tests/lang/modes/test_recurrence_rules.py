@@ -144,3 +144,12 @@ def test_a_history_under_a_condition_exists_where_that_holds(derive, step, read,
     for c, want in ((1.0, taken), (-1.0, left)):
         got = evaluate(derived, {"x": x, "c": c, "w": 2.0})["dv_dx"]
         assert np.array_equal(np.broadcast_to(got, (2,)), want), (c, got)
+
+
+def test_what_conditions_alone_read_has_no_adjoint() -> None:
+    """The history that says how far a loop is has no derivative, nor has what it is made of."""
+    text = ("input x0(N)\nx(0, i) = x0(i)\nfor t in 0:T until d(t) < 1 "
+            "{ x(t + 1, i) = sin(x(t, i)); d(t) +=! (x(t + 1, i) - x(t, i))**2 }\ns +=! x(T, i)\noutput s")
+    swept = print_program(adjoint_program(parse(text))).split("d_ds\n")[1].split(" down {")[1]
+    assert "d_dx" in swept
+    assert "d(t)" not in swept and "d_dd" not in swept
