@@ -4,8 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.input.nested import arrays_of
@@ -14,6 +15,9 @@ from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.operations.precision import PRECISIONS, SINGLE, Precision
 from adcli.output.layout import Row
 from adcli.task.tasks import Task
+
+if TYPE_CHECKING:
+    from adcli.task.derive import ShortProgram
 
 Remark = Callable[[object], object]
 """Sink of notes."""
@@ -140,7 +144,7 @@ class TensorEvaluator:
 
 def computation(task: Task, jobs: int | None, remark: Remark | None) -> TensorEvaluator:
     """The results of a task with tensors as a function of a complete point."""
-    return callable_program(task, without_zeros(task), task.derivation.wrt, jobs, remark)
+    return callable_program(task, without_zeros(task), task.derivation.wrt, jobs, remark, task.short)
 
 
 def without_zeros(task: Task) -> Program:
@@ -152,14 +156,20 @@ def without_zeros(task: Task) -> Program:
     return task.derivation.along(task.request, present).program
 
 
-def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None,
-                     remark: Remark | None) -> TensorEvaluator:
-    """The results of a derivative, and the status."""
+def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None, remark: Remark | None,
+                     short: ShortProgram | None = None) -> TensorEvaluator:
+    """The results of a derivative, and the status; with the steps of loops that are taken, as a `short` one has them."""
     from adcli.lang.passes.status import with_status
-    from adcli.task.native import native
+    from adcli.task.native import native, with_steps
     store = task.slot.store if task.slot else task.store
-    kernel = native(with_status(program, task.primal, wrt), store, task.request.precision, task.tier == "auto", task.request.fast)
-    return TensorEvaluator(kernel, [*(r.name for r in program.results), kernel.program.results[-1].name], jobs, remark)
+    code = partial(native, store=store, precision=task.request.precision, hasty=task.tier == "auto", fast=task.request.fast)
+    whole = with_status(program, task.primal, wrt)
+    names = [r.name for r in whole.results]
+    if short is None:
+        return TensorEvaluator(code(whole), names, jobs, remark)
+    shorter = replace(task, worked=short.worked)
+    few = with_status(without_zeros(shorter), shorter.primal, wrt)
+    return TensorEvaluator(with_steps(short.counted, whole, few, code), names, jobs, remark)
 
 
 def all_values(program: Program, at: Mapping[str, Any], precision: str = "double") -> dict[Var, Any]:

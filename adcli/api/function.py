@@ -21,8 +21,9 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, h
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
-from adcli.task.derive import chosen, derived
-from adcli.task.native import compiled
+from adcli.task.derive import DerivedProgram, ShortProgram, chosen, derived
+from adcli.task.derive import short as short_program
+from adcli.task.native import compiled, with_steps
 from adcli.task.request import NO_TEXT, Request
 from adcli.task.verbs import VERBS
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from adcli.codegen.builtins.direct import Quick
 
+Short = Callable[[], ShortProgram | None]
+"""The program with the steps that are taken of its loops, worked out when it is asked for."""
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
 
@@ -96,11 +99,13 @@ class Function(Inspection, Solving, Batching):
     """
 
     __slots__ = ("__weakref__", "_arrays", "_calls", "_fast", "_inputs", "_kernel", "_matrix", "_numbers",
-                 "_origin", "_outputs", "_precision", "_program", "_solvers", "_status", "_tensors")
+                 "_origin", "_outputs", "_precision", "_program", "_short", "_solvers", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
-                 precision: str = "double", fast_math: bool = False) -> None:
+                 precision: str = "double", fast_math: bool = False,
+                 short: Short | None = None) -> None:
         self._program = program
+        self._short = short and functools.cache(short)   # of a derivative, or a status
         self._fast = fast_math
         self._precision = sys.intern(precision)   # once in a pickle, also of a Function that comes out of one
         self._matrix = matrix
@@ -195,15 +200,21 @@ class Function(Inspection, Solving, Batching):
     def only(self, of: OneOrMore) -> Function:
         """Function with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
         from adcli.lang.simplify.simplify import prune
-        return Function(prune(self._kept(of)), None, self._origin, self._precision, self._fast)
+        return self._changed(lambda made: prune(chosen(made.program, names(of))), self._origin, self._short)
 
     def derive(self, verb: str, wrt: OneOrMore = None, of: OneOrMore = None, **options: Any) -> Function:
         """Apply a verb of the table of verbs to the program, with the options of a request; also called by its name."""
         row = VERBS[one_of("verb", verb, CALLED)]
         listed = options.get("zeros") is False
-        made = derived(Request(verb, NO_TEXT, names(of), names(wrt), listed=listed, **options), self._program)
+        request = Request(verb, NO_TEXT, names(of), names(wrt), listed=listed, **options)
+        made = derived(request, self._program)
         matrix = row.matrix and (row.matrix, tuple(made.wrt))
-        return Function(made.program, matrix, Origin(made.primal, made.wrt), self._precision, self._fast)
+
+        def short() -> ShortProgram | None:
+            before = self._short() if self._short else short_program(made.primal)
+            return before and before.derived(request)
+
+        return Function(made.program, matrix, Origin(made.primal, made.wrt), self._precision, self._fast, short)
 
     def __getattr__(self, name: str) -> Any:
         """A verb that was added to the table."""
@@ -211,12 +222,21 @@ class Function(Inspection, Solving, Batching):
             return functools.partial(self.derive, name)
         raise AttributeError(f"'Function' object has no attribute '{name}'", name=name, obj=self)
 
-    def _kept(self, of: OneOrMore) -> Program:
-        return chosen(self._program, names(of))
-
     def _with_levels(self) -> Function:
         """Function with the number of its status as one more result."""
-        return Function(_with_levels(self._program, self._origin), precision=self._precision, fast_math=self._fast)
+        return self._changed(lambda made: _with_levels(made.program, Origin(made.primal, made.wrt)), None,
+                             self._short or (lambda: short_program(self._program)))
+
+    def _changed(self, change: Callable[[DerivedProgram], Program], origin: Origin | None, before: Short | None) -> Function:
+        """Function of what a change makes of its program, and of the one `before` with the steps that are taken."""
+        primal, wrt = self._origin or (self._program, [])
+        made = change(DerivedProgram(primal, self._program, wrt))
+
+        def short() -> ShortProgram | None:
+            found = before() if before else None
+            return found and replace(found, worked=replace(found.worked, program=change(found.worked)))
+
+        return Function(made, None, origin, self._precision, self._fast, before and short)
 
     # -- values
 
@@ -319,8 +339,16 @@ class Function(Inspection, Solving, Batching):
         if self._kernel is None:
             with COMPILING:   # what is imported meanwhile is imported as a whole, too, when this process forks
                 if self._kernel is None:
-                    self._kernel = compiled(self._program, precision=self._precision, fast=self._fast)
+                    self._kernel = self._code()
         return self._kernel
+
+    def _code(self) -> Any:
+        """The code of the program, with the steps that are taken of loops that end early where that has a use."""
+        code = functools.partial(compiled, precision=self._precision, fast=self._fast)
+        short = (self._short or (lambda: short_program(self._program)))()
+        if short is None or not (self._short or short.counted.matrices):
+            return code(self._program)
+        return with_steps(short.counted, self._program, short.worked.program, code)
 
     # -- travel
 
@@ -385,11 +413,11 @@ def _restored(packed: PackedProgram, matrix: MatrixColumns | None, origin: tuple
     return Function(_unpacked(packed), matrix, origin and Origin(origin[0].program, origin[1]), precision, fast_math)
 
 
-def _with_levels(program: Program, origin: Origin | None) -> Program:
+def _with_levels(program: Program, origin: Origin) -> Program:
     """A program with the status of its results, as a number, for one more."""
     from adcli.lang.passes.status import with_status
     from adcli.lang.simplify.simplify import simplify
-    return simplify(with_status(program, *(origin or (program, []))))
+    return simplify(with_status(program, *origin))
 
 
 def _some(names: Sequence[str]) -> str:

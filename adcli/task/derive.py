@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from adcli.lang.derive.derivatives import DerivationStep, requested
 from adcli.lang.ir import Program, has_tensors
@@ -10,6 +11,9 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.task.request import Request, Signature, columns
 from adcli.task.verbs import VERBS, Asked
+
+if TYPE_CHECKING:
+    from adcli.lang.passes.steps_taken import CountedSteps
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,27 @@ class DerivedProgram:
         """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""
         nonzero = [p.seed for p in self.program.params if p.seed and seeds[p.name]]
         return replace(self, program=VERBS[request.verb].derive(Asked(request, self.primal, self.wrt, nonzero, [])))
+
+
+@dataclass(frozen=True)
+class ShortProgram:
+    """A program whose loops that end early have `counted` steps, and the derivative of it that is `worked` out."""
+
+    counted: CountedSteps
+    worked: DerivedProgram
+
+    def derived(self, request: Request) -> ShortProgram:
+        """Its derivative."""
+        return replace(self, worked=derived(request, self.worked.program))
+
+
+def short(program: Program, wrt: Sequence[str] = ()) -> ShortProgram | None:
+    """The program with the steps that are taken of its loops that end early; None where there are none to be counted."""
+    if not has_tensors(program):
+        return None
+    from adcli.lang.passes.steps_taken import counted_steps
+    counted = counted_steps(program)
+    return None if counted is None else ShortProgram(counted, DerivedProgram(counted.program, counted.program, [*wrt]))
 
 
 def derived(request: Request, program: Program | None = None) -> DerivedProgram:

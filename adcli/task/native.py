@@ -16,10 +16,14 @@ from adcli.lang.ir.records import paused
 from adcli.lang.operations.precision import PRECISIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from adcli.codegen.machine.kernel import EntryPoint, Kernel
+    from adcli.codegen.modules.counted import CountedKernel
     from adcli.codegen.modules.module import TensorModule
     from adcli.codegen.modules.runtime import TensorKernel
     from adcli.lang.ir import Program
+    from adcli.lang.passes.steps_taken import CountedSteps
 
 
 def compiled(program: Program, keep: bool = False, precision: str = "double", fast: bool = False) -> Any:
@@ -31,6 +35,13 @@ def compiled(program: Program, keep: bool = False, precision: str = "double", fa
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.tiers import native as of_numbers
     return of_numbers(for_machine(program), store=store, precision=precision, fast=fast)
+
+
+def with_steps(counted: CountedSteps, program: Program, short: Program, code: Callable[[Program], TensorKernel]) -> CountedKernel:
+    """A program with loops that end early, made callable: with the steps that are taken, which are inputs of the `short` one.
+    `code` makes programs callable."""
+    from adcli.codegen.modules.counted import CountedKernel
+    return CountedKernel(program, counted, lambda: code(program), lambda: code(short), lambda: code(counted.counter))
 
 
 HASTE = {True: 0, False: 2}

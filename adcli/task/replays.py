@@ -195,7 +195,7 @@ def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
 def entry_of(kernel: TensorKernel) -> dict[str, Any] | None:
     """What a run needs with the shapes that a kernel has planned first. Code that calls back into Python, for operations on
     matrices, is not for this."""
-    if kernel.caller is not None or not kernel.plans:
+    if not kernel.plans or kernel.caller is not None:
         return None
     from adcli.task.native import code_words
     shapes, plan = next(iter(kernel.plans.items()))

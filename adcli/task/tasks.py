@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from adcli.input.settings import ResultOptions
     from adcli.lang.ir.affine import Affine
-    from adcli.task.derive import DerivedProgram
+    from adcli.task.derive import DerivedProgram, ShortProgram
 
 
 class Slot(NamedTuple):
@@ -68,6 +68,15 @@ class Task:
         """The programs themselves."""
         from adcli.task.derive import derived
         return self.worked or derived(self.request)
+
+    @cached_property
+    def short(self) -> ShortProgram | None:
+        """The programs with the steps that are taken of loops that end early; None where there are none."""
+        from adcli.task.derive import short
+        found = short(self.primal)
+        found = found and found.derived(self.request)
+        own = [r.name for r in self.program.results]   # solvers have programs of their own
+        return found if found and [r.name for r in found.worked.program.results] == own else None
 
     @property
     def primal(self) -> Program:

@@ -166,10 +166,11 @@ output h, z
 @pytest.mark.parametrize(("down", "read"), [(False, "h(T, n)"), (False, "h(T, n) - h(T - 2, n)"), (True, "h(0, n)"),
                                             (True, "h(0, n) - h(1, n)"), (False, "h(T, n) - g(T - 1, n)")])
 def test_no_step_is_taken_behind_the_one_that_ends_a_loop(down: bool, read: str) -> None:
-    """Wherever that is, the results have the bits of copies, and nothing is read any more: what later steps would is outside."""
+    """Wherever that is, the results have the bits of copies, and nothing is read that later steps would read: it is outside."""
     here, behind, way = ("t + 1", "t", " down") if down else ("t", "t + 1", "")
-    text = (f"input u(K, N), int32 k(T), c\nh({'T' if down else 0}, n) = u(0, n) where n in 0:N\nfor t in 0:T{way} until e(t) > c "
-            f"{{ g(t, n) = 0.5*h({here}, n) + u(k(t), n); h({behind}, n) = g(t, n) + 0.1*h({here}, n); e(t) max=! g(t, n) }}\n"
+    text = (f"input u(K, N), int32 k(T), c\nh({'T' if down else 0}, n) = u(0, n) where n in 0:N\n"
+            f"for t in 0:T{way} until e(t) > c {{ g(t, n) = 0.5*h({here}, n) + u(k(t), n)\n"
+            f"h({behind}, n) = g(t, n) + 0.1*h({here}, n); e(t) max=! g(t, n) }}\n"
             f"y(n) = {read} where n in 0:N\noutput y")
     program, run, steps = parse(text), compile_tensors(parse(text)), 9
     at = {"u": GIVEN["x"], "k": np.arange(steps)[::-1 if down else 1] % 3, "c": 0.0}
