@@ -30,6 +30,8 @@ HEADING, BREAK = "## ", "␤"
 MARKS = (HEADING, "$ ", "! ", "= ", "< ", "> ", "| ")
 LONGEST = 60
 """Lines of a file that are shown."""
+COUNTS = re.compile(r"^(# SLSQP:) .*", re.M)
+"""What depends on the processor, by how its BLAS adds up: … stands for it."""
 
 
 def sessions(path: Path) -> dict[str, str]:
@@ -58,7 +60,7 @@ def carried_out(line: str) -> str:
         given = Path(words.pop()).read_bytes()
         words.pop()
     ended = adcli(*words, stdin=given)
-    said = f"$ {line}\n{shown(ended.out)}{shown(ended.err, '! ')}" + f"= {ended.code}\n" * bool(ended.code)
+    said = f"$ {line}\n{COUNTS.sub(r'\1 …', shown(ended.out))}{shown(ended.err, '! ')}" + f"= {ended.code}\n" * bool(ended.code)
     for name, data in there().items():
         if data != before.get(name):
             text = data.decode()

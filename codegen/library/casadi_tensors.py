@@ -94,7 +94,7 @@ class FixedSizes:
         return made, every
 
 
-class Computed(NamedTuple):
+class ComputedProgram(NamedTuple):
     """A program, the names of its weights of outputs, and the products of its elements `left` and `right`, which are numbered
     behind them and may have products before as factors."""
 
@@ -109,7 +109,7 @@ class SummedResults:
     """Programs, and the elements of their results and products that are added up for each entry of all matrices: `numbers` from
     one of `starts` to the next."""
 
-    programs: Sequence[Computed]
+    programs: Sequence[ComputedProgram]
     starts: list[int] = field(default_factory=lambda: [0])
     numbers: list[int] = field(default_factory=list)
 
@@ -151,7 +151,7 @@ def functions(here: FixedSizes, name: str) -> Iterator[External[SummedResults]]:
     given = [column(g, range(*span)) for g, span in spans.items()]
     y = (0, here.outputs)
     value, weights = CasadiMatrix("out_y", here.outputs, 1, ()), column("adj_y", range(*y))
-    sums = SummedResults([Computed(program)])
+    sums = SummedResults([ComputedProgram(program)])
     yield External(name, given, [sums.column("y", y)], sums, [default(program, names) for names in groups.values()])
 
     made, every = here.entries(jacobian_entries)
@@ -162,7 +162,7 @@ def functions(here: FixedSizes, name: str) -> Iterator[External[SummedResults]]:
     swept = adjoint_program(program, [p.name for p in here.varying.params])
     seeds = {p.seed: p.name for p in swept.params if p.seed}
     adjoints = simplify(replace(swept, results=swept.results[len(program.results):]))
-    sums = SummedResults([Computed(adjoints, [seeds[r.name] for r in program.results])])
+    sums = SummedResults([ComputedProgram(adjoints, [seeds[r.name] for r in program.results])])
     yield External(f"adj1_{name}", [*given, value, weights], [sums.column(f"adj_{g}", s) for g, s in spans.items()], sums)
 
     made, every = here.entries(hessian_entries)
@@ -178,9 +178,9 @@ def functions(here: FixedSizes, name: str) -> Iterator[External[SummedResults]]:
     yield External(f"jac_adj1_{name}", [*given, value, weights, *unused], blocks, sums)
 
 
-def computed(made: EntryProgram, every: EveryPlace) -> Computed:
+def computed(made: EntryProgram, every: EveryPlace) -> ComputedProgram:
     """The entries of a matrix."""
-    return Computed(made.values, made.weights, every.left.tolist(), every.right.tolist())
+    return ComputedProgram(made.values, made.weights, every.left.tolist(), every.right.tolist())
 
 
 # ---------------------------------------------------------------- their code
@@ -230,7 +230,7 @@ class Point:
         self.body += [f"%ended.{k} = call i32 {own}({', '.join(args)})", f"%failed.{k} = icmp ne i32 %ended.{k}, 0",
                       f"br i1 %failed.{k}, label %failed, label %after.{k}", f"after.{k}:"]
 
-    def multiply(self, k: int, part: Computed, first: int) -> None:
+    def multiply(self, k: int, part: ComputedProgram, first: int) -> None:
         """Put the products of a program's elements, which begin at `first`, behind them."""
         own = f"@{self.name}.{k}"
         self.texts += [f"{own}.{what} = {array('i32', values)}" for what, values in (("left", part.left), ("right", part.right))]
