@@ -38,10 +38,11 @@ def probability(r: random.Random) -> float:
 FUNCTIONS = {
     "cosm1": Truth(lambda x: mpmath.cos(x) - 1, lambda r: (magnitude(r, -9, 0.3),)),
     "silu": Truth(lambda x: x / (1 + mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
-    "logsigmoid": Truth(lambda x: -mpmath.log(1 + mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
+    "logsigmoid": Truth(lambda x: -mpmath.log1p(mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
     "logit": Truth(lambda p: mpmath.log(p / (1 - p)), lambda r: (probability(r),)),
     "gelu": Truth(lambda x: x * mpmath.ncdf(x), lambda r: (magnitude(r, -9, 1.5),)),
-    "normal_logcdf": Truth(lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2), lambda r: (magnitude(r, -9, 1.5),)),
+    "normal_logcdf": Truth(lambda x: mpmath.log(mpmath.ncdf(x)) if x < 0 else mpmath.log1p(-mpmath.ncdf(-x)),
+                           lambda r: (magnitude(r, -9, 1.5),)),
     "erfcinv": Truth(lambda x: mpmath.erfinv(1 - x), lambda r: (2 * probability(r),)),
     "log1mexp": Truth(lambda x: mpmath.log1p(-mpmath.exp(x)), lambda r: (magnitude(r, -9, 2.3, (-1,)),)),
     "log_diff_exp": Truth(lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y)),
@@ -49,24 +50,23 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_values_and_derivatives(name: str, order: int) -> None:
-    """Relative to the derivative, beside what a rounding of the argument changes in it."""
+def test_values_and_derivatives(name: str) -> None:
+    """Relative to the derivative, beside what a rounding of the argument changes in it. Differences are taken over 1e-45."""
     truth, r = FUNCTIONS[name], random.Random(name)
     at = [truth.drawn(r) for _ in range(POINTS)]
     names = [f"x{k}" for k in range(len(at[0]))]
+    program = parse(f"v = {name}({', '.join(names)})\n")
     for k, x in enumerate(names):
-        program = parse(f"v = {name}({', '.join(names)})\n")
-        derived = gradient(program, [x], order=order) if order else program
-        found = values(derived, [dict(zip(names, point, strict=True)) for point in at], "native")
-        for point, got in zip(at, found, strict=True):
-            with mpmath.workdps(200):
-                given = [mpmath.mpf(z) for z in point]
-                slopes = [mpmath.diff(lambda z, k=k, given=given: truth.of(*given[:k], z, *given[k + 1:]), given[k], n)
-                          for n in (order, order + 1)]
-                allowed = EPSILON * (ROUNDINGS * abs(slopes[0]) + abs(given[k] * slopes[1]))
-                assert abs(got[derived.results[-1].name] - slopes[0]) <= allowed, (x, point)
+        with mpmath.workdps(45):
+            given = [[mpmath.mpf(z) for z in point] for point in at]
+            slopes = [[*mpmath.diffs(lambda z, k=k, of=of: truth.of(*of[:k], z, *of[k + 1:]), of[k], 4)] for of in given]
+        for order in range(4):
+            derived = gradient(program, [x], order=order) if order else program
+            found = values(derived, [dict(zip(names, point, strict=True)) for point in at], "native")
+            for point, got, (want, steeper) in zip(at, found, (each[order:order + 2] for each in slopes), strict=True):
+                allowed = EPSILON * (ROUNDINGS * abs(want) + abs(point[k] * steeper))
+                assert abs(got[derived.results[-1].name] - want) <= allowed, (x, order, point)
 
 
 SIGNED = [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (-4.0 + np.pi, 2 * np.pi), (6.0, 3.0), (1e-300, -1e300)]
