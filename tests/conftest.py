@@ -68,6 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             hypothesis.seed(drawn(item.nodeid.partition("[")[0]).getrandbits(64))(test)
 
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")   # as the command has it
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)   # the processes that tests start have compiled modules, as those of users
 sys.dont_write_bytecode = False
 jit.object_code = lru_cache(1000)(jit.object_code)

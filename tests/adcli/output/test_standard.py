@@ -91,7 +91,7 @@ def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("streams")
     (folder / "p.csv").write_text("x,y\n1,2\n3,4\n")
     (folder / "cases.json").write_text(json.dumps([(LINES[name], state) for name, state in CASES]))
-    environment = {**os.environ, "ADCLI_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "ADCLI_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", RUNNER, str(ROOT)], cwd=folder, check=True, timeout=400, env=environment)
     return dict(zip(CASES, json.loads((folder / "found.json").read_text()), strict=True))
 
