@@ -25,7 +25,6 @@ from random_steps import random_steps
 from session_seed import drawn, fixed, half
 
 CASES = {case["name"]: case["at"] for case in json.loads((DATA / "tensors" / "models.json").read_text(encoding="utf-8"))["cases"]}
-MODELS = {name: parse((ROOT / f"tests/programs/models/{name}.ad").read_text(encoding="utf-8")) for name in sorted(CASES)}
 DECOMPOSED = {"log_euclidean_mean", "rate_matrix", "robust_components", "spectral_penalty", "variable_projection", "wasserstein"}
 """Models with operations that are not written out number by number."""
 M = np.array([[4.0, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 5]])
@@ -120,6 +119,10 @@ MORE = {
 }
 
 
+def model(name: str) -> Program:
+    return parse((ROOT / f"tests/programs/models/{name}.ad").read_text(encoding="utf-8"))
+
+
 def declared(text: str, at: Mapping[str, Any]) -> Program:
     return parse("input " + ", ".join(f"{name}(N)" if np.ndim(x) else name for name, x in at.items() if name != "z")
                  + (", z(M)\n" if "z" in at else "\n") + text)
@@ -169,9 +172,9 @@ def test_what_a_triangular_system_does_not_read_has_no_entry() -> None:
         assert found == (tuple([3 * i + j for i in range(3) for j in range(3) if i == j or (i > j) == below]),) * 3
 
 
-@pytest.mark.parametrize("name", drawn("patterns").sample(sorted(MODELS.keys() - DECOMPOSED), 12))
+@pytest.mark.parametrize("name", drawn("patterns").sample(sorted(CASES.keys() - DECOMPOSED), 12))
 def test_patterns_of_models(name: str) -> None:
-    agree(MODELS[name], CASES[name], second=name != "tridiagonal")   # which has elements that the result does not depend on
+    agree(model(name), CASES[name], second=name != "tridiagonal")   # which has elements that the result does not depend on
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -211,7 +214,7 @@ def test_a_loop_of_many_steps() -> None:
     rows = jacobian_elements(with_outputs(chain, ["y"]), {"u0": np.ones(200), "T": 50}, ["u0"])
     assert rows == ((0,), *[tuple(range(max(i - 50, 0), min(i + 51, 200))) for i in range(1, 199)], (199,))
     at = CASES["lotka_volterra"] | {"T": 10_000}
-    assert hessian_elements(MODELS["lotka_volterra"], at, ["x0", "a"]) == ((0, 1), (0, 1))
+    assert hessian_elements(model("lotka_volterra"), at, ["x0", "a"]) == ((0, 1), (0, 1))
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
