@@ -8,7 +8,7 @@ from typing import Any
 
 from adcli.from_python.expressions import Expressions
 from adcli.from_python.frame import ZERO, first_of, stacked
-from adcli.from_python.values import Array, PythonRange, Several, known, whole
+from adcli.from_python.values import Array, Several, known, whole
 from adcli.lang.ir.affine import Affine, affine, floor, product
 from adcli.lang.tree.nodes import Call, Node, Op
 from adcli.readers.draft import number
@@ -262,30 +262,3 @@ class Arrays(Expressions):
             return stacked([stacked([known(int(i == j), span) for j in range(n.number)]) for i in range(n.number)])
         return Array((n, n), lambda at: Op("select", [Op("eq", [whole(x, span).element(()) for x in at], *span),
                                                       number(1, span), number(0, span)], *span))
-
-    def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
-        """A comprehension over a range of sizes as an array of its elements; None where the elements can be written out."""
-        g = node.generators[0]
-        if g.ifs or not isinstance(g.target, ast.Name):
-            return None
-        over = self.value(g.iter)
-        if isinstance(over, Array) and over.shape and over.shape[0].number is None:
-            source, extent, low = over, over.shape[0], ZERO
-        elif isinstance(over, PythonRange) and (over.high - over.low).number is None and over.step == 1:
-            source, extent, low = None, over.high - over.low, over.low
-        else:
-            return None
-        outer, name = self.values, g.target.id
-        span = self.span(node)
-
-        def part(at: Affine) -> Array:
-            lines = len(self.lines)
-            item = whole(low + at, span) if source is None else first_of(source, at)
-            found = self.within({**outer, name: item}, self.arm)
-            made = found.number(node.elt)
-            if len(self.lines) > lines:
-                raise self.fault(node.elt, "a sum inside of a comprehension cannot be read",
-                                 "use np.sum, np.dot or @ of whole arrays")
-            return made
-        first = part(affine("?"))
-        return Array((extent, *first.shape), lambda at: part(at[0]).element(at[1:]))

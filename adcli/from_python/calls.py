@@ -95,7 +95,7 @@ class PythonCalls(MatrixFunctions):
         """The lines of a function in the place of its call."""
         for p, v in values.items():
             if isinstance(v, Array) and v.variable is None and v.items is None and v.constant is None:
-                v.pending = v.pending or (p, self.span(node))
+                v.pending = v.pending or (p, self.span(node), self)
         frame = self.within({**(f.around or {}), **values}, True)
         self.reading.calls.append("")
         try:

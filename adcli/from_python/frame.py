@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
 from adcli.from_python.reading import PythonReading
-from adcli.from_python.values import Absent, Array, Defined, KnownDict, Several, at_place, known, of_variable, scalar
+from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, Several, at_place, known, of_variable, scalar
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.tree.nodes import Call, Node, Op, Token
@@ -19,12 +19,26 @@ class PythonFrame:
     """Names with their values, and the lines that are made. In an arm of an `if` a name makes a line only once it is read."""
 
     def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop],
-                 arm: bool = False) -> None:
-        self.reading, self.values, self.lines, self.arm = reading, values, lines, arm
+                 arm: bool = False, steps: tuple[tuple[Index, Affine], ...] = ()) -> None:
+        self.reading, self.values, self.lines, self.arm, self.steps = reading, values, lines, arm, steps
+        self.conditional = False
 
     def within(self, values: dict[str, Any], arm: bool) -> Self:
         """A frame beside this one whose lines follow those of this one."""
-        return type(self)(self.reading, values, self.lines, arm)
+        made = type(self)(self.reading, values, self.lines, arm, self.steps)
+        made.conditional = self.conditional
+        return made
+
+    def turn(self, t: Index, extent: Affine) -> Self:
+        """The frame of one turn of a loop over a size, whose lines are those of every turn."""
+        made = type(self)(self.reading, dict(self.values), [], True, (*self.steps, (t, extent)))
+        made.conditional = self.conditional
+        return made
+
+    @property
+    def around(self) -> list[Affine]:
+        """The turns of the loops that a line is in, which are its first subscripts."""
+        return [affine(t) for t, _ in self.steps]
 
     def span(self, node: ast.AST) -> Span:
         return self.reading.span(node)
@@ -65,6 +79,10 @@ class PythonFrame:
         """A comprehension as an array of its elements; None where they can be written out."""
         raise NotImplementedError
 
+    def turns(self, value: Any, node: ast.AST) -> Indexed | None:
+        """What is iterated over, where its length is a size."""
+        raise NotImplementedError
+
     def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
         """The value of a call of a function of the file."""
         raise NotImplementedError
@@ -73,43 +91,62 @@ class PythonFrame:
         """Assign to an element."""
         raise NotImplementedError
 
+    def run(self, todo: list[Any]) -> Any:
+        """Do statements, the last of the list first; gives what is returned."""
+        raise NotImplementedError
+
     def result(self, function: ast.FunctionDef) -> Any:
         """The value that a function returns."""
         raise NotImplementedError
 
     # Values into lines.
 
+    def put(self, variable: Variable, shape: Sequence[Affine], value: Callable[[tuple[Affine, ...]], Node], span: Span,
+            symbol: str = "=", over: Sequence[Index] = (), extents: Sequence[Affine] = ()) -> Array:
+        """A line for all elements of a variable, in every turn; what is `over` more indices is put together."""
+        at = [Index("i") for _ in shape]
+        variable.shape = (*(x for _, x in self.steps), *shape)
+        ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
+        ranges |= {i: (ZERO, x) for i, x in zip([*at, *over], [*shape, *extents], strict=True)}
+        places = (*self.around, *map(affine, at))
+        self.lines.append(DraftLine([variable], [value(places[len(self.steps):])], span, places or None, symbol, ranges))
+        return self.placed(variable, shape, span)
+
+    def placed(self, variable: Variable, shape: Sequence[Affine], span: Span) -> Array:
+        """A variable as it is read in this turn."""
+        around = self.around
+        if not around:
+            return of_variable(variable, span)
+        return Array(tuple(shape), lambda at: Ref(variable, span, [*around, *at]), variable=variable)
+
     def line(self, hint: str, value: Array, span: Span) -> Array:
         """A line that assigns a value, and the value by its name."""
-        at = [Index("i") for _ in value.shape]
-        variable = Variable(hint, value.shape)
-        places = tuple(map(affine, at))
-        ranges = {i: (ZERO, extent) for i, extent in zip(at, value.shape, strict=True)}
-        self.lines.append(DraftLine([variable], [value.element(places)], span, places if at else None, "=", ranges))
-        made = of_variable(variable, span, value.loose)
-        made.truth, made.whole, made.known = value.truth, value.whole, value.known
+        made = self.put(Variable(hint), value.shape, value.element, span)
+        made.truth, made.whole, made.known, made.loose = value.truth, value.whole, value.known, value.loose
         return made
 
     def reduced(self, symbol: str, shape: Sequence[Affine], element: Callable[[Sequence[Affine], Sequence[Affine]], Node],
                 over: Sequence[Affine], span: Span) -> Array:
         """A line that puts together the elements over some dimensions; it gets its name with its value's, or none."""
-        at, inner = [Index("i") for _ in shape], [Index("j") for _ in over]
-        variable, places = Variable("", shape), tuple(map(affine, at))
-        ranges: dict[Index, Range] = {i: (ZERO, x) for i, x in zip([*at, *inner], [*shape, *over], strict=True)}
-        value = element(places, [affine(i) for i in inner])
-        self.lines.append(DraftLine([variable], [value], span, places if at else None, symbol, ranges))
-        return of_variable(variable, span)
+        inner = [Index("j") for _ in over]
+        return self.put(Variable(""), shape, lambda at: element(at, list(map(affine, inner))), span, symbol, inner, over)
 
     def called(self, name: str, args: Sequence[Array], shape: Sequence[Affine], span: Span) -> Array:
-        """A line that calls an operation on whole tensors."""
-        variable = Variable("", shape)
-        refs: list[Node] = [Ref(self.tensor(a, span), span) for a in args]
-        self.lines.append(DraftLine([variable], [Call(name, refs, *span)], span))
-        return of_variable(variable, span)
+        """A line that calls an operation on whole tensors, in a loop on those of a turn."""
+        variable = Variable("", (*(x for _, x in self.steps), *shape))
+        ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
+        call = Call(name, [self.operand(a, span) for a in args], *span)
+        self.lines.append(DraftLine([variable], [call], span, tuple(self.around) or None, "=", ranges))
+        return self.placed(variable, shape, span)
+
+    def operand(self, a: Array, span: Span) -> Node:
+        """A whole tensor as an operation takes it, with the subscripts of its turn."""
+        v = self.tensor(a, span)
+        return Ref(v, span, self.around if len(v.shape) > len(a.shape) else None)
 
     def tensor(self, a: Array, span: Span) -> Variable:
         """The variable that is an array, made where there is none."""
-        if a.variable is None or a.pending:
+        if a.variable is None or a.pending or len(a.variable.shape) not in (len(a.shape), len(a.shape) + len(self.steps)):
             a.variable = self.line("", self.one_array(a, span), span).variable
         assert a.variable is not None
         return a.variable
@@ -118,15 +155,16 @@ class PythonFrame:
         """An array whose elements are found by any subscript: one that is written out gets a line for each element."""
         if a.items is None or not a.shape:
             return a
-        variable = Variable("", a.shape)
-        self.elements(variable, a, (), span)
-        a.items, a.variable = None, variable
-        a.element = lambda at: Ref(variable, span, at)
+        variable = Variable("", (*(x for _, x in self.steps), *a.shape))
+        self.elements(variable, a, tuple(self.around), span)
+        placed = self.placed(variable, a.shape, span)
+        a.items, a.variable, a.element = None, variable, placed.element
         return a
 
     def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...], span: Span) -> None:
         if a.items is None and not a.shape:
-            self.lines.append(DraftLine([variable], [a.element(())], span, at))
+            ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
+            self.lines.append(DraftLine([variable], [a.element(())], span, at, "=", ranges))
             return
         for k in range(a.shape[0].number or 0):
             part = a.items[k] if a.items is not None else first_of(a, affine(k))
@@ -137,9 +175,9 @@ class PythonFrame:
         if not isinstance(value, Array):
             return value
         if value.pending:
-            hint, place = value.pending
+            hint, place, owner = value.pending
             value.pending = None
-            made = self.line(hint, value, place)
+            made = owner.line(hint, value, place)
             value.element, value.variable, value.items = made.element, made.variable, None
         return at_place(value, span)
 
@@ -156,11 +194,12 @@ class PythonFrame:
         if v is not None and not v.hint:
             v.hint = name
             return value
-        if value.whole is not None or value.items is not None or (value.truth and value.known is not None):
+        of_no_tensor = value.truth and (value.known is not None or value.shape or self.steps)
+        if value.whole is not None or value.items is not None or of_no_tensor:
             return value
         if self.arm:
             made = at_place(value, span)
-            made.element, made.variable, made.pending = value.element, None, (name, span)
+            made.element, made.variable, made.pending = value.element, None, (name, span, self)
             return made
         return self.line(name, value, span)
 

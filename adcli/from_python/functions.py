@@ -7,7 +7,7 @@ from typing import Any
 
 from adcli.from_python.arrays import Arrays
 from adcli.from_python.frame import ZERO, stacked, truth_as_number
-from adcli.from_python.values import Array, Defined, KnownDict, PythonRange, Several, known, whole
+from adcli.from_python.values import Array, Defined, Indexed, KnownDict, PythonRange, Several, known, whole
 from adcli.lang.tree.nodes import Call
 
 
@@ -46,12 +46,20 @@ class Functions(Arrays):
     def call_dict(self, node: ast.Call, **items: Any) -> KnownDict:
         return KnownDict(items)
 
-    def call_enumerate(self, node: ast.Call, x: Any, start: Any = None) -> Several:
+    def call_enumerate(self, node: ast.Call, x: Any, start: Any = None) -> Several | Indexed:
         first = 0 if start is None else self.as_whole(start, node, "a start").number or 0
         span = self.span(node)
+        if (over := self.turns(x, node)) is not None:
+            return Indexed(over.extent, lambda t: Several([whole(t + first, span), over.item(t)]))
         return Several([Several([known(k, span), item]) for k, item in enumerate(self.each_of(x, node), first)])
 
-    def call_zip(self, node: ast.Call, *args: Any) -> Several:
+    def call_zip(self, node: ast.Call, *args: Any) -> Several | Indexed:
+        over = [self.turns(a, node) for a in args]
+        sizes = [o for o in over if o is not None]
+        if len(sizes) == len(args) > 0:
+            for o in sizes[1:]:
+                self.equal(sizes[0].extent, o.extent, node)
+            return Indexed(sizes[0].extent, lambda t: Several([o.item(t) for o in sizes]))
         return Several([Several(list(items)) for items in zip(*(self.each_of(a, node) for a in args), strict=False)])
 
     def call_reversed(self, node: ast.Call, x: Any) -> Several:

@@ -10,7 +10,6 @@ from adcli.from_python.functions import Functions
 from adcli.from_python.values import Absent, Array, Several, known, scalar, whole
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.tree.nodes import Call, Op
-from adcli.readers.draft import Ref
 
 
 class MatrixFunctions(Functions):
@@ -54,7 +53,7 @@ class MatrixFunctions(Functions):
             return self.apply(lambda y: Call("hypot", y, *span), a.items, node)
         if len(a.shape) > 2:
             raise self.fault(node, "the norm of an array with three dimensions cannot be read")
-        return scalar(Call("norm", [Ref(self.tensor(a, span), span)], *span), loose=a.loose)
+        return scalar(Call("norm", [self.operand(a, span)], *span), loose=a.loose)
 
     def matrix(self, name: str, args: Sequence[Any], shape: Callable[[list[Array]], Sequence[Affine]], node: ast.Call) -> Array:
         arrays = [self.ranked(self.as_array(a, node), 2 if k == 0 else 1, node) for k, a in enumerate(args)]
@@ -63,7 +62,7 @@ class MatrixFunctions(Functions):
             self.equal(arrays[0].shape[-1], arrays[1].shape[0], node)
         span = self.span(node)
         if name in ("det", "logdet"):
-            return scalar(Call(name, [Ref(self.tensor(arrays[0], span), span)], *span))
+            return scalar(Call(name, [self.operand(arrays[0], span)], *span))
         return self.called(name, arrays, shape(arrays), span)
 
     def call_solve(self, node: ast.Call, A: Any, b: Any) -> Array:

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import stacked
-from adcli.from_python.values import Absent, Array, Defined, KnownDict, Several, scalar
-from adcli.lang.ir.affine import affine
+from adcli.from_python.loops import Loops
+from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, PythonRange, Several, known, scalar, whole
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.errors import AdError
 from adcli.readers.draft import number
 
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
-MOST_TURNS = 10_000
-"""Turns of a `while` whose condition is known at each of them."""
+FEW_TURNS = 64
+"""Turns of a loop that are written out without a look for anything better."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +38,7 @@ class LoopEnd:
 Todo = ast.stmt | Turn | LoopEnd
 
 
-class PythonStatements(PythonCalls):
+class PythonStatements(Loops):
     """What the statements of a function do."""
 
     def result(self, function: ast.FunctionDef) -> Any:
@@ -85,6 +86,7 @@ class PythonStatements(PythonCalls):
         found = []
         for arm in (s.body, s.orelse):
             frame = self.within(dict(self.values), True)
+            frame.conditional = True
             found.append(frame.run([*todo, *reversed(arm)]))
         yes, no = (self.undefined(x, s) for x in found)
         if yes is None or no is None:
@@ -106,10 +108,11 @@ class PythonStatements(PythonCalls):
         arms = []
         for arm in (s.body, s.orelse):
             frame = self.within(dict(self.values), True)
+            frame.conditional = True
             frame.run([*reversed(arm)])
             arms.append(frame.values)
         changed = [n for n in dict.fromkeys([*arms[0], *arms[1]]) if arms[0].get(n) is not arms[1].get(n)]
-        if len(changed) > 1 and c.variable is None:
+        if len(changed) > 1 and c.variable is None and not self.steps:
             c = self.line("case", c, self.span(s.test))
         for name in changed:
             yes, no = (a.get(name, Absent("is assigned in one arm of an 'if' only")) for a in arms)
@@ -122,10 +125,36 @@ class PythonStatements(PythonCalls):
         """A loop written out: each turn is done before what follows."""
         if s.orelse:
             raise self.fault(s, "'else' of a loop cannot be read")
-        items = self.each(s.iter)
+        over = self.value(s.iter)
+        size = self.turns(over, s.iter)
+        if size is not None:
+            if leaves(s.body) or returns(s.body):
+                raise self.fault(s, "a loop over a size cannot be left early",
+                                 "keep what it found in a variable: r = a if c else r")
+            self.over_size(s, size)
+            return
+        if isinstance(over, PythonRange) and self.many(over, s):
+            return
+        items = self.each_of(over, s.iter)
         todo.append(LoopEnd(True))
         for item in reversed(items):
             todo += [LoopEnd(False), *reversed(s.body), Turn(s.target, item, s)]
+
+    def many(self, over: PythonRange, s: ast.For) -> bool:
+        """Try a loop of many turns as one of the language; False where it has to be written out."""
+        low, high = over.low.number, over.high.number
+        turns = 0 if low is None or high is None else len(range(low, high, over.step))
+        if turns < FEW_TURNS or leaves(s.body) or returns(s.body):
+            return False
+        values, lines = dict(self.values), list(self.lines)
+        try:
+            self.over_size(s, Indexed(affine(turns), lambda t: whole(over.low + t * over.step, self.span(s))))
+        except AdError:
+            self.values.clear()
+            self.values.update(values)
+            self.lines[:] = lines
+            return False
+        return True
 
     def statement(self, s: ast.stmt) -> None:
         match s:
@@ -150,14 +179,37 @@ class PythonStatements(PythonCalls):
                 raise self.fault(s, f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
 
     def augmented(self, s: ast.AugAssign) -> None:
+        if self.added_to_element(s):
+            return
         read = ast.copy_location(reading_of(s.target), s.target)
         left, right = self.value(read), self.value(s.value)
         if isinstance(left, Several) and isinstance(right, Several):
             self.unpack(s.target, Several([*left.items, *right.items], left.kind), s)
             return
         a, b = self.as_array(left, s.target), self.as_array(right, s.value)
+        if isinstance(s.target, ast.Name) and a.whole is not None and a.whole.number == 0 and isinstance(s.op, ast.Add):
+            self.bind(s.target.id, b, s)
+            return
         made = self.matrix_product(a, b, s) if isinstance(s.op, ast.MatMult) else self.binary(type(s.op), a, b, s)
         self.unpack(s.target, made, s)
+
+    def added_to_element(self, s: ast.AugAssign) -> bool:
+        """y[i] += e of an array whose elements are assigned in a loop is a sum."""
+        t = s.target
+        base = self.values.get(t.value.id) if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name) else None
+        if not isinstance(base, Array) or base.opened is None or not isinstance(s.op, ast.Add | ast.Sub):
+            return False
+        assert isinstance(t, ast.Subscript)
+        value = self.number(s.value)
+        if isinstance(s.op, ast.Sub):
+            value = self.binary(ast.Sub, known(0, self.span(s)), value, s)
+        self.store_element(base, self.places(t, base), value, s, "+=")
+        return True
+
+    def places(self, target: ast.Subscript, base: Array) -> list[Affine]:
+        """The subscripts of an element."""
+        parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
+        return [self.inside(self.affine(p, "a subscript"), e, target) for p, e in zip(parts, base.shape, strict=False)]
 
     def expression(self, node: ast.expr) -> None:
         """An expression that stands alone: a docstring, or a list that gets longer."""
@@ -187,6 +239,11 @@ class PythonStatements(PythonCalls):
         if any(isinstance(p, ast.Slice) for p in parts):
             raise self.fault(target, "a slice as a target cannot be read", "assign the elements in a loop over range")
         places = [self.affine(p, "a subscript") for p in parts]
+        if isinstance(base, Array) and base.items is None and base.shape and isinstance(target.value, ast.Name):
+            if base.opened is None:
+                base = self.values[target.value.id] = self.opened(target.value.id, base, node)
+            self.store_element(base, self.places(target, base), self.as_array(value, node), node)
+            return
         items = base if isinstance(base, Several) or base.items is not None else None
         if items is None or any(x.number is None for x in places):
             raise self.fault(target, "this element cannot be assigned",

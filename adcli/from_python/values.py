@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from adcli.lang.ir.affine import Affine, affine
@@ -22,7 +22,8 @@ Element = Callable[[Sequence[Affine]], Node]
 class Array:
     """Numbers, or truth values. `whole` is a whole number that is known as a sum of sizes and indices, `known` any known number;
     `items` are the parts along the first dimension where these are written out. `loose` are inputs it depends on whose rank
-    nobody has said. A `pending` one is a line as soon as it is read by its name, which that is."""
+    nobody has said. A `pending` one is a line of a frame as soon as its name is read; `opened` says where elements
+    are assigned."""
 
     shape: tuple[Affine, ...]
     element: Element
@@ -31,8 +32,9 @@ class Array:
     known: float | bool | None = None
     items: list[Array] | None = None
     loose: frozenset[str] = frozenset()
-    pending: tuple[str, Span] | None = None
+    pending: tuple[str, Span, Any] | None = None
     variable: Variable | None = None
+    opened: Any = None
 
     @property
     def constant(self) -> int | float | bool | None:
@@ -96,10 +98,11 @@ class Absent:
 
 
 @dataclass(slots=True, eq=False)
-class Unread:
-    """A default value that is not a number."""
+class Indexed:
+    """What is iterated over, of a length that is a size: the item of each turn."""
 
-    parts: list[Any] = field(default_factory=list)
+    extent: Affine
+    item: Callable[[Affine], Any]
 
 
 def scalar(node: Node, truth: bool = False, loose: frozenset[str] = frozenset()) -> Array:
@@ -144,4 +147,5 @@ def moved(node: Node, span: Span) -> Node:
 def at_place(a: Array, span: Span) -> Array:
     """A value as it is read at a place: the leaves that are its name stand there."""
     element = a.element
-    return Array(a.shape, lambda at: moved(element(at), span), a.truth, a.whole, a.known, a.items, a.loose, None, a.variable)
+    return Array(a.shape, lambda at: moved(element(at), span), a.truth, a.whole, a.known, a.items, a.loose,
+                 variable=a.variable, opened=a.opened)

@@ -70,9 +70,12 @@ class DraftLoop:
     step: Index
     low: Affine
     high: Affine
-    lines: list[DraftLine]
+    body: list[DraftLine | DraftLoop]
     span: Span
-    until: Node | None = None
+
+    @property
+    def lines(self) -> list[DraftLine]:
+        return [line for each in self.body for line in each.lines]
 
 
 @dataclass(slots=True, eq=False)
@@ -130,5 +133,4 @@ def leaves(*roots: Node) -> Iterator[Token]:
 
 def read_in(line: DraftLine | DraftLoop) -> set[Variable]:
     """The variables that a line reads."""
-    extra = [line.until] if isinstance(line, DraftLoop) and line.until is not None else []
-    return {t.variable for each in line.lines for t in leaves(*each.values, *extra) if isinstance(t, Ref)}
+    return {t.variable for each in line.lines for t in leaves(*each.values) if isinstance(t, Ref)}

@@ -168,7 +168,7 @@ class DraftTree:
         d = self.draft
         made: list[Statement] = [*self.declarations(), *map(self.function, d.functions)]
         for line in d.lines:
-            made.append(self.loop(line) if isinstance(line, DraftLoop) else self.line(line, {}))
+            made.append(self.loop(line, {}) if isinstance(line, DraftLoop) else self.line(line, {}))
         end = d.lines[-1].span if d.lines else (0, 0)
         return [*made, DeclareOutputs([Token("NAME", name, *end) for name, _ in d.outputs], *end)]
 
@@ -197,12 +197,11 @@ class DraftTree:
         value = None if f.value is None else self.node(f.value, {})
         return Def(name, tokens[0], tokens[1], [self.line(line, {}) for line in f.lines], value, f.span[0], *f.span)
 
-    def loop(self, s: DraftLoop) -> For:
-        names = {s.step: self.letters[0]}
-        body = [self.line(line, names) for line in s.lines]
-        until = None if s.until is None else self.node(s.until, names)
+    def loop(self, s: DraftLoop, around: dict[Index, str]) -> For:
+        names = around | {s.step: next(c for c in self.letters if c not in around.values())}
+        body = [self.loop(x, names) if isinstance(x, DraftLoop) else self.line(x, names) for x in s.body]
         bounds = [self.affine(x, s.span, names) for x in (s.low, s.high)]
-        return For(Token("NAME", names[s.step], *s.span), bounds[0], bounds[1], False, until, False, body, s.span[0], *s.span)
+        return For(Token("NAME", names[s.step], *s.span), bounds[0], bounds[1], False, None, False, body, s.span[0], *s.span)
 
     def line(self, line: DraftLine, around: dict[Index, str]) -> Statement:
         letters = (c for c in self.letters if c not in around.values())
@@ -261,7 +260,7 @@ def inferred(line: DraftLine, i: Index) -> bool:
     found = Counter[bool]()
     for t in leaves(*line.values):
         if isinstance(t, Ref) and t.subscripts is not None:
-            for x, extent in zip(t.subscripts, t.variable.shape, strict=True):
+            for x, extent in zip(t.subscripts, t.variable.shape, strict=False):   # of an operand, the leading ones
                 if i in x.indices():
                     found[x.index is i and extent == high and low == Affine()] += 1
     return found[True] > 0 and not found[False]

@@ -191,13 +191,13 @@ def of_jax() -> dict[str, Any]:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("case", [*POINTS][::3])   # of which all hold; a minute of JAX would say no more
+@pytest.mark.parametrize("case", [*POINTS][::3])   # all hold, in a minute
 def test_the_derivatives_are_those_of_jax(case: str) -> None:
     jax = pytest.importorskip("jax")
     point = POINTS[case]
     read, f = program(case, point), original(case, of_jax())
     rng = np.random.default_rng(5)
-    near = {name: x if isinstance(x, int) else (np.asarray(x) * (1 + 0.01 * rng.random(np.shape(x)))) for name, x in point.items()}
+    near = {name: x if isinstance(x, int) else np.asarray(x) * (1 + 0.01 * rng.random(np.shape(x))) for name, x in point.items()}
     names = [name for name, x in near.items() if not isinstance(x, int)]
     found = read.jacobian(wrt=",".join(names))(**near)
 
