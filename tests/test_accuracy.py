@@ -10,9 +10,10 @@ from accuracy import EPSILON, beyond
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Primitive
+from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import values
-from one_operation import REAL, program
+from one_operation import REAL, orders, program
 
 MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40,
               1.4616321449683622, 1.61, 2.37, 5.3, 10.4, 19.5, 25.03, 80.1, 350.2, 701.3, 1.7e4, 1e9, 1e16, 1e100, 1e300)
@@ -20,12 +21,14 @@ MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 **
 MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.3, 25.03, 350.2, 1.7e4, 1e12, 1e75)
 """The same for several arguments: no product of a few of them leaves the range of doubles."""
 PAIRS = 12
-STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2), "derfcx": (0, 3)}
+STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2), "derfcx": (0, 3),
+          **{name: orders(name, (0, 2)) for name in DERIVATIVES}}
 
 
 def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:
     if len(names) == 1:
-        return [{names[0]: x if i % 2 or "x >" in op.defined else -x} for i, x in enumerate(MAGNITUDES)]
+        ordinary = [x for x in MAGNITUDES if "sinc" not in op.name or x < 1e15]   # beyond it all doubles are whole
+        return [{names[0]: x if i % 2 or "x >" in op.defined else -x} for i, x in enumerate(ordinary)]
     r = random.Random(op.name)   # the same in every run: how far off each row is was measured here, not proven
     chosen = [r.sample(MODERATE, len(names)) for _ in range(PAIRS)]
     return [{n: x * r.choice((1, -1)) for n, x in zip(names, xs, strict=True)} for xs in chosen]

@@ -18,6 +18,7 @@ from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, evaluation_program
 from adcli.lang.printing.printer import print_program
@@ -40,14 +41,14 @@ from laws import check_operations, exposed, near
 from loop_programs import LOOPS
 from multiple_precision import mpmath_arithmetic
 from native_programs import long_program
-from one_operation import REAL, SPECIAL, program
+from one_operation import REAL, SPECIAL, orders, program
 from places import DATA
 from random_programs import mixed_points, sample
 from session_seed import drawn, session_seed
 
 STATIC = {"pown": [(-3,), (-1,), (0,), (1,), (2,), (7,), (65,)], "polygamma": [(0,), (1,), (2,)],
           "dpow": [*itertools.product(range(3), repeat=2)], "dxlogy": [(0,), (1,), (2,), (3,)],
-          "derfcx": [(0,), (1,), (2,), (3,)]}
+          "derfcx": [(0,), (1,), (2,), (3,)], **{name: orders(name, (0, 1, 2)) for name in DERIVATIVES}}
 """The constants of operations that have some."""
 FEW = [0.0, -0.0, 1.0, -2.0, 1e300, -math.inf, math.nan]
 COMPOSED = 12

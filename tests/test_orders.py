@@ -7,9 +7,10 @@ import math
 
 import pytest
 from adcli.lang.ir import SINGULAR, SMOOTH, Primitive
+from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import MODES
-from one_operation import REAL, program
+from one_operation import REAL, orders, program
 from orders import Orders, alike, elements, of_elements
 from session_seed import drawn, half
 
@@ -19,7 +20,8 @@ BEYOND = [INF, -INF, 1e-300, -1e-300, 1e300, 40.0, -800.0]
 OVERFLOWS = {"hypot", "unit", "atan2", "div"}
 """Rows whose derivatives have powers of a reciprocal as factors, so beside 1e-300 intermediate products are out of range."""
 STATICS = {"pown": [(-2,), (-1,), (0,), (1,), (2,), (70,)], "polygamma": [(0,), (1,)], "dxlogy": [(0,), (2,)],
-           "derfcx": [(0,), (2,)], "dpow": [(0, 0), (1, 0), (0, 1), (2, 1)]}
+           "derfcx": [(0,), (2,)],
+           **{name: orders(name, (0, 1)) for name in DERIVATIVES}, "dpow": [(0, 0), (1, 0), (0, 1), (2, 1)]}
 CASES = [(op, static, count) for op in REAL if op.name != "stop" for static in STATICS.get(op.name, [()])
          for count in ((2, 3) if op.variadic else (op.arity,))]
 MOST = 90

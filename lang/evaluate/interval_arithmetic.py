@@ -53,6 +53,7 @@ from adcli.lang.evaluate.intervals import (
     rising,
     sub,
 )
+from adcli.lang.evaluate.special_intervals import SPECIAL
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
@@ -464,7 +465,7 @@ def doubles(x: Interval, exactly: bool) -> list[float]:
 def interval_arithmetic() -> Arithmetic:
     """Intervals at the precision that python-flint's context has at the time."""
     functions: dict[str, Callable[..., Any]] = {name: decorated(name, f) for name, f in
-                                                 (MONOTONE | NOT_MONOTONE | exponentials(REACH)).items()}
+                                                 (MONOTONE | NOT_MONOTONE | SPECIAL | exponentials(REACH)).items()}
     functions |= INTERVAL_COMPARISONS | {
         "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
     return Arithmetic(functions, lambda x: meant(x, functions, constant))

@@ -14,6 +14,7 @@ from typing import Any
 from adcli.lang.evaluate import CHOICES, COMPARISONS, FLOAT, RING, Arithmetic
 from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
 from adcli.lang.evaluate.intervals import EITHER, INF, Interval, arb, ctx, point_of
+from adcli.lang.evaluate.special_intervals import SPECIAL
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
@@ -22,7 +23,7 @@ LONGEST = 1 << 15
 """Working precision in bits beyond which nothing is computed: no angle that a double can be needs more."""
 DIRECT = {*COMPARISONS, *RING, *CHOICES, "div", "fma", "copysign"}
 """Operations that need no enclosure."""
-ALONE = {"pown", "digamma", "polygamma", "normal_pdf", "normal_cdf", "normal_quantile", "erfinv", "erfcx", "derfcx"}
+ALONE = {"pown", "digamma", "polygamma", "normal_pdf", "normal_cdf", "normal_quantile", "erfinv", "erfcx", "derfcx", *SPECIAL}
 """Functions that floats have by their definitions only, which are approximations for doubles."""
 LIFTED = [name for name in interval_arithmetic().functions
           if name not in DIRECT and (name in FLOAT.functions or name in ALONE)]

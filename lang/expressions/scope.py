@@ -20,6 +20,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_functions import DERIVED
+from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.tree.nodes import (
     LIST,
@@ -357,7 +358,7 @@ class Scope(ABC):
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
         known = [n for n in (*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS, *self.context.functions, *self.context.library())
-                 if n not in (*HIDDEN, *DERIVED) and "#" not in n]
+                 if n not in (*HIDDEN, *DERIVED, *DERIVATIVES) and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
     def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:

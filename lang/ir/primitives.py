@@ -64,6 +64,7 @@ from adcli.lang.ir.special_functions import (
     polygamma_value,
     power_partial,
 )
+from adcli.lang.ir.special_rows import enter as enter_special_rows
 
 NAN, INF = math.nan, math.inf
 LN2 = Rounded(math.log(2), ("log", 2.0))
@@ -534,5 +535,6 @@ dxlogy: Fn = row("dxlogy", "rrr>r", lambda t, z, x, y, n: dxlogy_map(t, y, n),
                  status=(at(SINGULAR, lambda z, x, y, n: y == 0),), vanishes=True, factored=True, defined="x == 0 or y > 0",
                  about="derivative of x*log(y), n times by y")
 
+enter_special_rows(row, TABLE)
 OPERATORS.update({name: TABLE[name] for name in
                   ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not")})

@@ -14,7 +14,7 @@ from adcli.lang.lower.program import functions
 from adcli.lang.syntax.parse import parse_tree
 
 FOLDER = Path(room.__path__[0])
-FILES = ("elementary.ad", "probability.ad", "densities.ad", "learning.ad")
+FILES = ("elementary.ad", "probability.ad", "densities.ad", "learning.ad", "special.ad")
 
 
 class Prelude(Mapping[str, Template]):

@@ -120,14 +120,12 @@ EXPRESSIONS = defined("""
     cospi(x) = cos(pi * x)
     tanpi(x) = tan(pi * x)
     Sinc(x) = x == 0 ? 1 : sin(x) / x
-    sinc(x) = x == 0 ? 1 : sin(pi * x) / (pi * x)
     radians deg2rad(x) = x * pi / 180
     degrees rad2deg(x) = x * 180 / pi
     haversine hav(x) = sin(x / 2)**2
     versin(x) = 2 * sin(x / 2)**2
     exp10 pow10(x) = 10**x
     dexp(x) = exp(x) | in Fortran ; exp(-x) | in R, for positive arguments
-    exprel(x) = x == 0 ? 1 : expm1(x) / x
     cube(x) = x**3
     inv_square(x) = 1 / x**2
     root(x, n) = x**(1 / n)
@@ -178,10 +176,9 @@ EXPRESSIONS = defined("""
     trigamma(x) = polygamma(1, x)
     polygamma psi(x) = digamma(x)
     psi(#n, x) = polygamma(n, x)
-    beta(a, b) = exp(lgamma(a) + lgamma(b) - lgamma(a + b)) | for positive arguments
-    lbeta betaln(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b)
-    binom binomial choose comb nchoosek(n, k) = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) | for k from 0 to n
-    lchoose(n, k) = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    betaln logbeta log_beta(a, b) = lbeta(a, b) | for positive arguments
+    binom binomial comb nchoosek(n, k) = choose(n, k) | for k from 0 to n
+    logabsbinomial binomial_coefficient_log(n, k) = lchoose(n, k) | for k from 0 to n
     poch rising_factorial(x, n) = gamma(x + n) / gamma(x)
     norm_cdf(x, m) = normal_cdf(x - m)
     normcdf pnorm norm_cdf normal_cdf(x, m, s) = normal_cdf((x - m) / s)

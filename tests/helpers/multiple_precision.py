@@ -134,5 +134,59 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "normal_pdf": real(mp.npdf), "normal_cdf": real(lambda x: complement(-x / mp.sqrt(2)) / 2), "erfinv": real(mp.erfinv),
         "normal_quantile": real(quantile), "erfcx": real(lambda x: scaled_complement(x, 0)),
         "derfcx": real(scaled_complement)}
+    def sinc(x: Any, n: Any) -> Any:
+        """The n-th derivative of sin(πx)/(πx), by parts, or near 0 an integral."""
+        if mp.isinf(x):
+            return mp.zero
+        if not x and int(n) % 2:
+            return mp.zero
+        if int(n) and (not x or mp.mag(x) < -mp.prec):
+            return mp.pi ** n * (mp.cospi(n / 2) / (n + 1) - mp.pi * x * mp.sinpi(n / 2) / (n + 2))
+        with mp.workprec(2 * mp.prec + int(n) * (20 + max(0, -2 * mp.mag(x) if x else 0))):
+            value, y = mp.sincpi(x), mp.pi * x
+            for k in range(1, int(n) + 1):
+                wave = (mp.sinpi, mp.cospi, lambda t: -mp.sinpi(t), lambda t: -mp.cospi(t))[k % 4](x)
+                value = (wave - k * value) / y
+            return value * mp.pi ** n
+
+    def exprel(x: Any, n: Any) -> Any:
+        if mp.isinf(x):
+            return mp.inf if x > 0 else mp.zero
+        if not x or mp.mag(x) < -mp.prec:
+            return 1 / mp.mpf(n + 1) + x / (n + 2)
+        with mp.workprec(2 * mp.prec + int(n) * (20 + max(0, -mp.mag(x)))):
+            value, growing = functions["expm1"](x) / x, exponential(x)
+            for k in range(1, int(n) + 1):
+                value = growing if growing == mp.inf else (growing - k * value) / x
+            return value
+
+    def lbeta(a: Any, b: Any) -> Any:
+        if not (a >= 0 and b >= 0):
+            return mp.nan
+        if mp.isinf(a) or mp.isinf(b):
+            return mp.nan if not a or not b else -mp.inf
+        if not a or not b:
+            return mp.inf
+        least, most = min(a, b), max(a, b)
+        if mp.mag(most) - max(0, 2 * mp.mag(least)) > 2 * mp.prec:
+            return mp.loggamma(least) - least * mp.log(most)
+        with mp.workprec(2 * mp.prec + 20 + abs(mp.mag(a) - mp.mag(b))):
+            return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+
+    def polygamma_gap(n: Any, m: Any, a: Any, b: Any) -> Any:
+        if not (a > 0 and b > 0):
+            return mp.nan
+        if m:
+            return -polygamma(n + m, a + b)
+        if mp.isinf(b) or mp.isinf(a):
+            return mp.zero if mp.isinf(a) and not (mp.isinf(b) and not n) else -mp.inf if not n else mp.psi(int(n), a)
+        closer = mp.mag(a) - mp.mag(b) if b else mp.inf
+        if closer > mp.prec:
+            return -b * mp.psi(int(n) + 1, a)
+        with mp.workprec(mp.prec + 20 + max(0, int(closer))):
+            return mp.psi(int(n), a) - mp.psi(int(n), a + b)
+
+    functions |= {"sinc": real(lambda x: sinc(x, 0)), "dsinc": real(sinc), "exprel": real(lambda x: exprel(x, 0)),
+                  "dexprel": real(exprel), "lbeta": real(lbeta), "polygamma_gap": real(polygamma_gap)}
     functions = {**COMPARISONS, **RING, **CHOICES, **functions}
     return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -12,7 +12,7 @@ from session_seed import drawn
 REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
 """Every row with a real value."""
 
-SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dpow"}
+SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dpow", "lbeta", "dsinc"}
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
@@ -39,6 +39,11 @@ def program(op: Primitive, static: float | Sequence[float] = 2.0, count: int | N
     z = Var("z", truth=op.truth)
     equations.append(Equation((z,), op, tuple(args)))
     return Program(tuple(params), tuple(equations), (Result("z", z),))
+
+
+def orders(name: str, each: Sequence[float]) -> list[tuple[float, ...]]:
+    """Constants for a row of derivatives: each for all of them alike."""
+    return [(n,) * len(TABLE[name].static) for n in each]
 
 
 def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:

@@ -22,7 +22,8 @@ CLAIMS = {"root": "exact", "stationary": "exact", "zero factor": "exact", "under
 
 CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"], "pown": ["x**2", "x**3", "x**40", "x**-7"],
          "dpow": ["dpow(x, y, 1, 0)", "dpow(x, y, 0, 1)", "dpow(x, y, 2, 1)"], "dxlogy": ["dxlogy(x, y, 0)", "dxlogy(x, y, 1)"],
-         "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"]}
+         "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"], "dsinc": ["dsinc(x, 1)"], "dexprel": ["dexprel(x, 1)"],
+         "polygamma_gap": ["polygamma_gap(0, 0, x, y)"]}
 
 
 def calls(op):
@@ -41,6 +42,8 @@ def test_a_zero_is_what_it_is_said_to_be(name):
         names = [p.name for p in program.params]
         derived = gradient(program, names, None, "reverse")
         for values in (((x,) for x in POINTS) if len(names) == 1 else PAIRS):
+            if name == "sinc" and abs(values[0]) > 1e15:
+                continue                                         # a root, as all doubles there
             at = dict(zip(names, values, strict=True))
             explainer = Explainer(program, at, names)
             found = {"v": (explainer.number(program.results[0].atom), Question(program.results[0].atom))}

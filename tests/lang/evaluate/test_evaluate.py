@@ -31,14 +31,15 @@ def test_special_functions_against_multiple_precision(name, low, high):
     mp, r = mpmath_arithmetic(40), fixed("test_special_functions_against_multiple_precision", name)
     f = program(TABLE[name])
     at = [{p.name: r.uniform(low, high) for p in f.params} for _ in range(200)]
-    if name == "dpow":   # a number only where the base is positive
-        at = [{**x, "x0": abs(x["x0"])} for x in at]
+    if name in ("dpow", "lbeta"):   # numbers only where the base is positive, or both are
+        at = [{k: y if (name, k) == ("dpow", "x1") else abs(y) for k, y in x.items()} for x in at]
     for point, got in zip(at, values(f, at, "native"), strict=True):
         want = float(evaluate(f, {k: mp.constant(v) for k, v in point.items()}, mp)["z"])
         terms = {"polygamma": 2 * abs(math.pi / math.sin(math.pi * point.get("x1", 1))) ** 3 if low < 0 else 0,
                  "digamma": abs(math.pi / math.sin(math.pi * point.get("x0", 1))) if low < 0 else 2,
+                 "lbeta": 8, "dsinc": math.pi ** 2,
                  "dpow": power_terms(point["x0"], point["x1"], 2, 2) if name == "dpow" else 0}.get(name, 1)
-        allowed = 8 if name == "polygamma" else 4          # a polynomial in a cotangent, and a sum of ten reciprocals
+        allowed = 8 if name in ("polygamma", "lbeta") else 4          # a polynomial in a cotangent, and a sum of ten reciprocals
         assert abs(got["z"] - want) <= allowed * math.ulp(max(abs(want), terms)), (point, got["z"], want)
 
 

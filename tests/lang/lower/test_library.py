@@ -35,6 +35,10 @@ def probability(r: random.Random) -> float:
     return p if r.random() < 0.6 else 1 - p if p > 1e-15 else 0.5 + p
 
 
+def log_beta(a: Any, b: Any) -> Any:
+    return mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b)
+
+
 FUNCTIONS = {
     "cosm1": Truth(lambda x: mpmath.cos(x) - 1, lambda r: (magnitude(r, -9, 0.3),)),
     "silu": Truth(lambda x: x / (1 + mpmath.exp(-x)), lambda r: (magnitude(r, -9, 2),)),
@@ -45,6 +49,9 @@ FUNCTIONS = {
                            lambda r: (magnitude(r, -9, 1.5),)),
     "erfcinv": Truth(lambda x: mpmath.erfinv(1 - x), lambda r: (2 * probability(r),)),
     "log1mexp": Truth(lambda x: mpmath.log1p(-mpmath.exp(x)), lambda r: (magnitude(r, -9, 2.3, (-1,)),)),
+    "sinc": Truth(mpmath.sincpi, lambda r: (magnitude(r, -9, 3),)),
+    "exprel": Truth(lambda x: mpmath.expm1(x) / x, lambda r: (magnitude(r, -9, 2.5),)),
+    "lbeta": Truth(log_beta, lambda r: (magnitude(r, -9, 7, (1,)), magnitude(r, -9, 7, (1,)))),
     "log_diff_exp": Truth(lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y)),
                           lambda r: (lambda x: (x, x - 2.0 ** r.randint(-20, 5)))(r.randint(-64, 64) / 8)),
 }

@@ -1,0 +1,125 @@
+"""Special functions on intervals, by Arb's: rows of `lang/ir/special_rows.py`, which are formulas for doubles only.
+
+A function that rises or falls in each of its arguments is evaluated at two corners; others on balls, which is sharp where
+these are narrow. Constants that say how often a row is differentiated are the first arguments here.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from adcli.lang.evaluate.intervals import (
+    EMPTY,
+    INF,
+    REACH,
+    UNDEFINED,
+    ZERO,
+    Interval,
+    IntervalFunction,
+    clipped,
+    enclosed,
+    exponential,
+    hull,
+    infinity,
+)
+from flint import acb, arb, ctx
+
+IntervalFunctionOfMany = Callable[..., Interval]
+
+
+def corners(f: Callable[..., Any], signs: tuple[int, ...], pole: Interval = UNDEFINED) -> IntervalFunctionOfMany:
+    """A function of positive arguments that rises (1) or falls (−1) in each; `pole` is what it is where one is 0."""
+    def bounds(*xs: Interval) -> Interval:
+        if not all(x.bounded for x in xs):
+            return UNDEFINED
+        if any(x.lo <= 0 for x in xs):
+            return EMPTY if any(x.hi < 0 for x in xs) else pole if all(x.thin for x in xs) else UNDEFINED
+        low, high = ([x.lo if sign * end > 0 else x.hi for x, sign in zip(xs, signs, strict=True)] for end in (1, -1))
+        ends = enclosed(f(*low)), enclosed(f(*high))
+        return UNDEFINED if UNDEFINED in ends else Interval(ends[0].lo, ends[1].hi)
+    return bounds
+
+
+PIECES = 1000
+"""Balls that a wide interval is cut into."""
+
+
+def on_balls(f: Callable[[Any], Any]) -> IntervalFunction:
+    """A smooth function of one number, as Arb has it on balls."""
+    def bounds(x: Interval) -> Interval:
+        if not x.bounded:
+            return UNDEFINED
+        if x.lo is x.hi:
+            return enclosed(f(x.lo))
+        step = (x.hi - x.lo) / PIECES
+        cuts = [x.lo + k * step for k in range(PIECES)] + [x.hi]
+        found = [enclosed(f(a.union(b))) for a, b in pairwise(cuts)]
+        return UNDEFINED if UNDEFINED in found else reduce(hull, found)
+    return bounds
+
+
+def sinc(n: int) -> IntervalFunctionOfMany:
+    """The n-th derivative of sin(πx)/(πx), an integral of πⁿtⁿcos(πxt + nπ/2) over t from 0 to 1."""
+    most = (arb.pi() ** n / (n + 1)).upper()
+    turned = acb(0, arb.pi()) ** n / (n + 1)
+
+    def f(t: Any) -> Any:
+        if not n:
+            return t.sinc_pi() if t == 0 or not t.is_integer() else ZERO
+        y = arb.pi() * t
+        if not abs(y) > n + 4:
+            return (turned * acb(0, y).hypgeom_1f1(acb(n + 1), acb(n + 2))).real
+        sine, cosine = t.sin_pi(), t.cos_pi()
+        value = sine / y
+        for k in range(1, n + 1):
+            value = ((sine, cosine, -sine, -cosine)[k % 4] - k * value) / y
+        return value * arb.pi() ** n
+    ball = on_balls(f)
+    return lambda x: clipped(z, -most, most) if (z := ball(x)) is not UNDEFINED else Interval(-most, most)
+
+
+def exprel(n: int) -> IntervalFunctionOfMany:
+    def f(t: Any) -> Any:
+        if abs(t) < n + 64:
+            return t.hypgeom_1f1(arb(n + 1), arb(n + 2)) / (n + 1)
+        value, growing = t.expm1() / t, t.exp()
+        for k in range(1, n + 1):
+            value = (growing - k * value) / t
+        return value
+    far = exponential(f, ZERO, REACH)
+    return lambda x: far(x)
+
+
+def lbeta(a: Any, b: Any) -> Any:
+    return a.lgamma() + b.lgamma() - (a + b).lgamma()
+
+
+def polygamma_gap(n: int, m: int) -> IntervalFunctionOfMany:
+    def psi(n: int, x: Any) -> Any:
+        return acb(x).polygamma(acb(n)).real if n else x.digamma()
+
+    def f(a: Any, b: Any) -> Any:
+        if abs(b) < a * arb(2) ** -ctx.prec:                     # the mean value theorem: no digits to take away
+            return -b * psi(n + 1, a.union(a + b))
+        return psi(n, a) - psi(n, a + b)
+    sign = 1 if n % 2 else -1
+    if m:
+        sign = 1 if (n + m) % 2 else -1
+        return corners(lambda a, b: -psi(n + m, a + b), (sign, sign))
+    return corners(f, (-sign, sign))
+
+
+def with_orders(f: Callable[..., IntervalFunctionOfMany], positions: tuple[int, ...]) -> IntervalFunctionOfMany:
+    """The row whose arguments at these positions are constants."""
+    def called(*args: Interval) -> Interval:
+        orders = [int(float(args[i].lo)) for i in positions]
+        return f(*orders)(*[a for i, a in enumerate(args) if i not in positions])
+    return called
+
+
+SPECIAL: dict[str, IntervalFunctionOfMany] = {
+    "sinc": sinc(0), "exprel": exprel(0), "lbeta": corners(lbeta, (-1, -1), pole=infinity(INF)),
+    "dsinc": with_orders(sinc, (1,)), "dexprel": with_orders(exprel, (1,)), "polygamma_gap": with_orders(polygamma_gap, (0, 1)),
+}

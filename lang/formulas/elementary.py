@@ -1,0 +1,71 @@
+"""sin(πx)/(πx) and (eˣ − 1)/x with their derivatives, and quotients of gamma functions without loss of digits.
+
+Derivatives of the first two are integrals of tⁿ·cos(πxt + nπ/2) and of tⁿ·exp(xt) over t from 0 to 1: beside 0 their power
+series, further out their recurrence by parts.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+SMALLEST_TERM = 1e-19
+"""Terms of a power series below it, relative to the first, are left out."""
+
+
+def boundary(n: int) -> float:
+    """The argument from which on the recurrence to order n loses no digits."""
+    return 1.0 if n == 0 else 1.5 + n / 2
+
+
+def count_terms(at: float) -> int:
+    """Terms of the exponential series at an argument."""
+    k, term = 0, 1.0
+    while term > SMALLEST_TERM or k < at:
+        k += 1
+        term *= at / k
+    return k
+
+
+def polynomial(coefficients: list[float], x: Any) -> Any:
+    """A polynomial with coefficients of rising powers."""
+    value = x * 0.0 + coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        value = value * x + c
+    return value
+
+
+def sinc(x: Any, n: int, op: Any) -> Any:
+    """The n-th derivative of sin(πx)/(πx)."""
+    near = op.abs(x) * math.pi < boundary(n)
+    inside = op.select(near, x, 0)
+    square, odd = inside * inside * math.pi ** 2, n % 2
+    first = n + odd                                              # the lowest even power that n derivatives leave
+    last = first + count_terms(boundary(n)) // 2 * 2
+    series = polynomial([(-1) ** (k // 2) / ((k + 1) * math.factorial(k - n)) for k in range(first, last + 1, 2)], square)
+    if odd:
+        series = series * (inside * math.pi)
+    far = op.select(near | (op.abs(x) == math.inf), 1, x)
+    whole = op.round(far)
+    sign = 1 - 2 * op.abs(whole - 2 * op.floor(whole / 2))
+    sine, cosine = (sign * f(math.pi * (far - whole)) for f in (op.sin, op.cos))
+    y, value = math.pi * far, None
+    for k in range(n + 1):
+        wave = (sine, cosine, -sine, -cosine)[k % 4]
+        value = wave / y if value is None else (wave - k * value) / y
+    return math.pi ** n * op.select(near, series, op.select(op.abs(x) == math.inf, 0, value))
+
+
+def exprel(x: Any, n: int, op: Any) -> Any:
+    """The n-th derivative of (exp(x) − 1)/x."""
+    size = op.abs(x)
+    near = size < boundary(n)
+    inside = op.select(near, size, 0)
+    count = count_terms(boundary(n)) + 1
+    right = polynomial([1 / (math.factorial(k) * (n + 1 + k)) for k in range(count)], inside)
+    left = op.exp(-inside) * polynomial([math.factorial(n) / math.factorial(n + 1 + k) for k in range(count)], inside)
+    far = op.select(near, 1, x)
+    value, growing = op.expm1(far) / far, op.exp(far)
+    for k in range(1, n + 1):
+        value = (growing - k * value) / far
+    value = op.select(growing == math.inf, growing, op.select(far == -math.inf, 0, value))
+    return op.select(near, op.select(x < 0, left, right), value)

@@ -1,0 +1,82 @@
+"""Rows of special functions: each function with a row of its derivatives, of which a constant says how many.
+
+`family` makes both. The second has the name of the first with a d before it, is read in texts that were derived, and nobody types
+it. The formulas are those of the room `formulas`, which are loaded when code needs them.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from adcli.lang.ir import POLE, Primitive, Status
+from adcli.lang.ir.build import Expr, apply
+
+Fn = Callable[..., Expr]
+Table = dict[str, Primitive]
+ORDERS = (0.0, 2.0)
+DERIVATIVES: list[str] = []
+"""The rows of derivatives."""
+
+
+class Operations:
+    """The operations of the table by name, on expressions."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __getattr__(self, name: str) -> Fn:
+        primitive = self.table[name]
+        return lambda *args: apply(primitive, *args)
+
+
+def order(n: Expr) -> int:
+    count = n.literal.integer
+    assert count is not None
+    return count
+
+
+def formula(place: str) -> Callable[..., Any]:
+    """A formula as file:function, loaded when it is first called."""
+    file, _, name = place.partition(":")
+
+    def called(*args: Any) -> Any:
+        return getattr(import_module(f"adcli.lang.formulas.{file}"), name)(*args)
+    return called
+
+
+def enter(row: Callable[..., Fn], table: Table) -> None:
+    """Enter the rows."""
+    op = Operations(table)
+
+    def family(name: str, place: str, about: str, **columns: Any) -> None:
+        """A function of one number and its derivatives."""
+        value, derived = formula(place), f"d{name}"
+        domain = columns.pop("domain", (-3.0, 3.0))
+        DERIVATIVES.append(derived)
+        repeated: Fn = row(derived, "rr>r", lambda t, z, x, n: t * repeated(x, order(n) + 1), None, static=(1,), args="x, n",
+                           domain=(domain, ORDERS), value=lambda x, n: value(x, order(n), op),
+                           about=f"derivative n of {name}(x)", **columns)
+        row(name, "r>r", lambda t, z, x: t * repeated(x, 1), domain=(domain,), value=lambda x: value(x, 0, op), about=about,
+            **columns)
+
+    family("sinc", "elementary:sinc", "sin(pi*x)/(pi*x), and 1 at 0", saturates=True)
+    family("exprel", "elementary:exprel", "(exp(x) - 1)/x, and 1 at 0", saturates=True)
+    lbeta_rows(row, op)
+
+
+def lbeta_rows(row: Callable[..., Fn], op: Operations) -> None:
+    """The logarithm of the beta function, whose derivatives are differences of polygamma functions."""
+    value, gap_value = formula("beta:lbeta"), formula("beta:polygamma_gap")
+    positive = (0.1, 4.0)
+    DERIVATIVES.append("polygamma_gap")
+    gap: Fn = row("polygamma_gap", "rrrr>r", None, None,
+                  lambda t, z, n, m, a, b: t * gap(order(n) + 1, order(m), a, b),
+                  lambda t, z, n, m, a, b: t * gap(order(n), order(m) + 1, a, b), static=(0, 1), args="n, m, a, b",
+                  domain=(ORDERS, ORDERS, positive, positive), saturates=True, defined="a > 0 and b > 0",
+                  value=lambda n, m, a, b: gap_value(order(n), order(m), a, b, op),
+                  status=(Status(POLE, lambda z, n, m, a, b: a == 0, nan=True),),
+                  about="polygamma(n, a) - polygamma(n, a + b), m times by b")
+    row("lbeta", "rr>r", lambda t, z, a, b: t * gap(0, 0, a, b), lambda t, z, a, b: t * gap(0, 0, b, a),
+        domain=(positive, positive), value=lambda a, b: value(a, b, op), args="a, b", commutes=True, defined="a > 0 and b > 0",
+        status=(Status(POLE, lambda z, a, b: (a == 0) | (b == 0), nan=True),), about="logarithm of the beta function")
