@@ -30,7 +30,7 @@ HEADING, BREAK = "## ", "␤"
 MARKS = (HEADING, "$ ", "! ", "= ", "< ", "> ", "| ")
 LONGEST = 60
 """Lines of a file that are shown."""
-COUNTS = re.compile(r"^(# SLSQP:) .*", re.M)
+COUNTS = re.compile(r"^# SLSQP: .*", re.M)
 """What depends on the processor, by how its BLAS adds up: … stands for it."""
 
 
@@ -60,7 +60,8 @@ def carried_out(line: str) -> str:
         given = Path(words.pop()).read_bytes()
         words.pop()
     ended = adcli(*words, stdin=given)
-    said = f"$ {line}\n{COUNTS.sub(r'\1 …', shown(ended.out))}{shown(ended.err, '! ')}" + f"= {ended.code}\n" * bool(ended.code)
+    out = COUNTS.sub("# SLSQP: …", shown(ended.out))
+    said = f"$ {line}\n{out}{shown(ended.err, '! ')}" + f"= {ended.code}\n" * bool(ended.code)
     for name, data in there().items():
         if data != before.get(name):
             text = data.decode()

@@ -18,7 +18,7 @@ from adcli.fit.losses import LOSSES, Loss
 from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, cost_of, objective, require_scatter, with_inputs
-from adcli.fit.observed import EVALUATIONS, FitOptions, Tables, fixed_inputs, grid, no_target, observations
+from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
 from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
 from adcli.fit.summary import FORMATS, Answered, written
@@ -101,7 +101,7 @@ def command(options: FitOptions) -> int:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
     try:
-        tables, source = Tables(options), options.source
+        tables, source = GivenTables(options), options.source
         asked = posed(options, source, tables)
         found = answered(asked, options)
         if found is None:
@@ -141,7 +141,7 @@ class PosedFit(NamedTuple):
     fit: Fit
 
 
-def posed(options: FitOptions, source: Source, tables: Tables) -> PosedFit:
+def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
     """The fit of the program with this text. BadTable where a row is bad."""
     program = read = chosen(parse_source(source), options.outputs)
     cost = cost_of(options.loss, options.prior)
@@ -176,7 +176,7 @@ def posed(options: FitOptions, source: Source, tables: Tables) -> PosedFit:
 
 
 def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions,
-             tables: Tables) -> tuple[list[str], list[list[str | float]]]:
+             tables: GivenTables) -> tuple[list[str], list[list[str | float]]]:
     """The table of --against. AdError where a parameter is one of no model, or another model has no fit; BadTable where a row is
     bad."""
     rivals, known = [rival(model_name(source), asked.fit, found)], {*asked.begins}

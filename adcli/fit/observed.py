@@ -58,7 +58,7 @@ def no_target() -> AdError:
                    help="name a column: --y y, or --y 0 where the output is the residual")
 
 
-class Tables:
+class GivenTables:
     """The tables of rows, each read once."""
 
     def __init__(self, options: FitOptions) -> None:
@@ -71,7 +71,7 @@ class Tables:
 
 
 def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison], options: FitOptions,
-                 tables: Tables) -> Observations:
+                 tables: GivenTables) -> Observations:
     """Everything that is fitted to. BadTable where a row is bad."""
     others = [p for p in program.params if p.name not in begins]
     fixed = fixed_inputs(program, begins, options)
