@@ -11,8 +11,6 @@ from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.links import apart, is_function, linked
-from adcli.fit.losses import Loss
-from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
 from adcli.fit.predict import predictions, require_predictable
@@ -22,6 +20,8 @@ from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, missing, nearest
+from adcli.numerics.least_squares import NotFinite
+from adcli.numerics.losses import Loss
 from adcli.task.derive import chosen
 from adcli.task.tasks import Task
 

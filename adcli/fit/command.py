@@ -14,8 +14,6 @@ from adcli.fit.compare import comparison, rival
 from adcli.fit.data import Begin, Comparison, Observations, parameters, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.links import apart, linked
-from adcli.fit.losses import LOSSES, Loss
-from adcli.fit.minimum import NotFinite
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, cost_of, objective, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
@@ -29,6 +27,8 @@ from adcli.input.values import listed
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse_source
+from adcli.numerics.least_squares import NotFinite
+from adcli.numerics.losses import LOSSES, Loss
 from adcli.output.streams import packed_destination, say, write_points
 from adcli.propagate.coverage import probability
 from adcli.tables.streams import BadTable

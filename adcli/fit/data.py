@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.fit.minimum import Start
 from adcli.input.nested import arrays_of
 from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Unfit, plural
 from adcli.lang.ir.names import composed, repeated
+from adcli.numerics.least_squares import Start
 from adcli.numerics.vectors import Components
 
 Array = np.ndarray

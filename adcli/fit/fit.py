@@ -11,13 +11,13 @@ import numpy as np
 
 from adcli.codegen.machine.memory import require_room
 from adcli.fit.data import Begin, Observations, Places, components_of, packed, start_of
-from adcli.fit.losses import Loss, Matrix
-from adcli.fit.minimum import RANK, End, Residuals, Start, minimised, of_length_one
 from adcli.fit.row_programs import RowProgram
 from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
+from adcli.numerics.least_squares import RANK, End, Residuals, Start, minimised, of_length_one
 from adcli.numerics.linear import MOST_DENSE, Normal, column_lengths, times
+from adcli.numerics.losses import Loss, Matrix
 from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
 

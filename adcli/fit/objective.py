@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adcli.fit.data import parameters
-from adcli.fit.losses import LOSSES, Loss, Matrix
-from adcli.fit.minimum import Residuals, Start
 from adcli.fit.row_programs import RowProgram, task_of
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors
@@ -24,12 +22,14 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError, Unfit, nearest
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import parse
+from adcli.numerics.least_squares import Residuals, Start
 from adcli.numerics.levenberg import LocalModel
+from adcli.numerics.losses import LOSSES, Loss, Matrix
 from adcli.numerics.vectors import Vector
 
 if TYPE_CHECKING:
     from adcli.fit.data import Begin, Observations
-    from adcli.fit.minimum import End
+    from adcli.numerics.least_squares import End
 
 PREDICTED, OBSERVED, RESIDUAL = WORDS = ("predicted", "observed", "residual")
 """What a loss may name beside inputs, parameters and columns: the output, what it is compared with, and the difference of the

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.fit.fit import Fit, Fitted
-from adcli.fit.losses import Matrix
-from adcli.fit.minimum import RANK, of_length_one
 from adcli.lang.ir import Program, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
+from adcli.numerics.least_squares import RANK, of_length_one
 from adcli.numerics.linear import Normal, column_lengths
+from adcli.numerics.losses import Matrix
 from adcli.numerics.vectors import Vector
 from adcli.propagate.coverage import coverage_factor
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from adcli.fit.fit import Fitted
-from adcli.fit.losses import Loss
-from adcli.fit.minimum import NotFinite, Start, minimised, polished
 from adcli.fit.predict import factor_of
 from adcli.lang.ir.errors import AdError
+from adcli.numerics.least_squares import NotFinite, Start, minimised, polished
+from adcli.numerics.losses import Loss
 from adcli.numerics.vectors import Vector
 
 KINDS = ("t", "profile")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adcli.fit.fit import Fitted, fitted
-from adcli.fit.losses import Loss
-from adcli.fit.minimum import Residuals, Start, ended, lost_beside
 from adcli.fit.notes import connected, said_of
+from adcli.numerics.least_squares import Residuals, Start, ended, lost_beside
+from adcli.numerics.losses import Loss
 
 FREE = Loss()
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.fit.losses import EPS, Loss, Matrix, cost
 from adcli.lang.ir.errors import missing
 from adcli.numerics.levenberg import LocalModel, levenberg
 from adcli.numerics.linear import Normal, column_lengths, entries, over
+from adcli.numerics.losses import EPS, Loss, Matrix, cost
 from adcli.numerics.vectors import Vector, dense
 
 RANK = 1e-13
