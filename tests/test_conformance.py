@@ -227,6 +227,13 @@ u = solve_upper(S, c)
 z(m) = logdet(S(k(m)))
 output x, X, L, V, h, w, u, z
 """
+SEARCHES = """input xs(N), ys(N), x(M), A(T, N)
+y(i) = interp(x(i), xs, ys)
+n(t, i) = search(A(t), x(i))
+h(0) = x(0)
+for t in 0:T { h(t+1) = h(t)/2 + interp(h(t), xs, ys) }
+output y, n, h
+"""
 AWKWARD = """input range(len, bool), min(len), int32 IndexError(len)
 int(0) = min(0)
 for reversed in 0:len { int(reversed+1) = tanh(int(reversed))*range(reversed, 0) }
@@ -263,7 +270,7 @@ def test_tensors_loops_and_matrices(back_end: TensorBackEnd, tmp_path: pathlib.P
     """Programs of other people and of the tests, differentiated in some way, at sizes that fit and at others."""
     r = drawn("tensors", back_end.name)
     loops = r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)
-    texts = [*(made.text for made in loops), loops[0].text.replace(" {", " checkpoint {"), MATRICES, AWKWARD]
+    texts = [*(made.text for made in loops), loops[0].text.replace(" {", " checkpoint {"), MATRICES, SEARCHES, AWKWARD]
     programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
     choices = ((2,), (3,), (5,), (0, 1), (0, 1, 2, 3))
     alike(back_end, programs, [[drawn_point(r, p, sizes) for sizes in choices] for p in programs], tmp_path)

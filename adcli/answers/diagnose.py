@@ -63,7 +63,7 @@ def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     precision = PRECISIONS[task.request.precision]
     at, arithmetic = rounded_point(at, precision), native_arithmetic(precision)
     values = every_value(primal, at, arithmetic)
-    worst, place = worst_operation(primal, values, activity(primal, task.derivation.wrt))
+    worst, place = worst_operation(primal, values, activity(primal, task.derivation.wrt, program))
     if place is None or worst < level == SINGULAR:
         return _in_derivative(program, every_value(program, at, arithmetic), level, primal.source, numbers_of(task))
     return blame(primal, place, values, level, worst, "'" if program is not primal and worst != DOMAIN else "", numbers_of(task))
@@ -205,7 +205,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     from adcli.input.arrays import filled
     from adcli.lang.passes.status_places import places
     from adcli.task.native import native
-    located, known = places(program, wrt)
+    located, known = places(program, wrt, task.program)
     point = {p.name: at[p.name] for p in program.params}
     if any(p.seed for p in program.params):
         point = filled(program, {p.name: at[p.name] for p in program.params if not p.seed}, at)
@@ -250,7 +250,8 @@ def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arith
 TIES = {**dict.fromkeys(("eigenvalues", "eigenvectors"), "{1} of {0}, where two eigenvalues are equal"),
         **dict.fromkeys(("singular_values", "svd_u", "svd_v"), "{1} of {0}, where two singular values are equal or one is 0"),
         **dict.fromkeys(("qr_q", "qr_r"), "{1} of {0}, where a column depends on those before"),
-        **dict.fromkeys(("sort", "sort_order"), "{1} of {0}, where two elements are equal")}
+        **dict.fromkeys(("sort", "sort_order"), "{1} of {0}, where two elements are equal"),
+        "search": "{1} in {0}, where an element is the number that is looked for"}
 """Descriptions of operations on matrices without a derivative; with the matrix and the operation."""
 
 
@@ -260,11 +261,13 @@ def told_matrix(place: Place, found: Numbers, number: Number) -> str:
 
     from adcli.input.nested import element
     from adcli.lang.evaluate.matrices import failed_pivot
-    from adcli.lang.operations.matrix import FORMS
+    from adcli.lang.operations.matrix import FORMS, SEARCH
     e = place.equation
     op = e.op
     matrix, stack = e.args[op.sources[0].arg], np.asarray(found[place.values[0]])
     name = (matrix.name if isinstance(matrix, Var) else None) or "the matrix"
+    if op.name == SEARCH:
+        return TIES[SEARCH].format(name, SEARCH)
     for at in np.ndindex(stack.shape[:-2]):
         lows = [int(found[low]) for low in place.indices]
         where = "".join(f", {r.index.name} = {low + i}" for r, low, i in zip(place.ranges, lows, at, strict=True))

@@ -145,7 +145,8 @@ def not_smooth(row: Primitive, arguments: Sequence[Formula]) -> Iterator[NotSmoo
     for number, entry in enumerate(row.status):
         rule = status_rule(row, number, (), row.arity)
         where = formula_of(rule.equations, rule.value, known_names(row, rule.args, rule.z, arguments))
-        yield NotSmooth(LEVELS[entry.level], written(where), None if entry.needs is None else written(arguments[entry.needs]))
+        level = LEVELS[entry.level] + f" from order {entry.order} on" * bool(entry.order)
+        yield NotSmooth(level, written(where), None if entry.needs is None else written(arguments[entry.needs]))
 
 
 def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[Formula]) -> dict[Atom, Formula]:

@@ -22,7 +22,16 @@ from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, 
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import FACTORED, NUMBERS, Boxed, MatrixOperation, covered_points, matrix_extent, trailing
+from adcli.lang.operations.matrix import (
+    FACTORED,
+    NUMBERS,
+    SEARCH,
+    Boxed,
+    MatrixOperation,
+    covered_points,
+    matrix_extent,
+    trailing,
+)
 from adcli.lang.printing.comprehension_printer import BoxText, ComprehensionText, MatrixText
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
@@ -335,6 +344,9 @@ class MatrixLoops(BoxLoops):
     def arguments(self) -> list[str]:
         """Extents, the matrix and the distances of its elements, right-hand sides, the result, and a place for a matrix."""
         n = self.whole.size(matrix_extent(self.e))[0]
+        if self.op.name == SEARCH:
+            vector, number = self.op.sources
+            return [n, self.start(self.e.args[vector.arg], vector), self.source(number)[0]]
         matrix, *right = [self.start(self.e.args[s.arg], s) for s in self.op.sources]
         given = [n, *([self.whole.product(trailing(self.e)[1:])] if right else [])]
         given += ["1", n] if self.op.transposed else [n, "1"]

@@ -150,5 +150,15 @@ VOID FUNCTION $cholesky(LENGTH n, LENGTH row, LENGTH step, GIVEN A, MADE x)BEGIN
     }
     if (!defined) $undefined(n*n, x);
 }""",
+    "search": """
+REAL FUNCTION $search(LENGTH n, GIVEN x, VALUE q)BEGIN
+    /* the number of elements of an ascending x that are at most q */
+    COUNT found = 0;
+    for (COUNT left = n; left > 0; left = (left - left % 2) / 2) {
+        COUNT half = (left + left % 2) / 2;
+        if (x[found + half - 1] <= q) found += half;
+    }
+    return AS_REAL(found);
+}""",
 }
 """A matrix has its element i, j at i*row + j*step, so that a transposed one needs no copy."""

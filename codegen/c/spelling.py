@@ -143,7 +143,8 @@ def language(precision: Precision) -> Language:
     """C for programs of a precision."""
     real = precision.type
     known = {"VOID FUNCTION": "static void", "INT FUNCTION": "static int", "REAL FUNCTION": "static REAL", "BEGIN": "\n{",
-             "GIVEN ": "const REAL *", "MADE ": "REAL *", "LENGTH ": "ptrdiff_t ", "FLAG ": "int ", "COUNT ": "ptrdiff_t ",
+             "GIVEN ": "const REAL *", "VALUE ": "REAL ", "AS_REAL": "(REAL)",
+             "MADE ": "REAL *", "LENGTH ": "ptrdiff_t ", "FLAG ": "int ", "COUNT ": "ptrdiff_t ",
              "SIGN ": "int ", "FIXED ": "const REAL ", "NUMBER ": "REAL ", "FINITE": "isfinite", "NAN": "(REAL)NAN",
              "INFINITY": "(REAL)INFINITY",
              **{word: number(x, precision)[0] for word, x in (("ZERO", 0.0), ("ONE", 1.0), ("HALF", 0.5))},

@@ -34,7 +34,7 @@ from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, en
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Subscript
-from adcli.lang.operations.matrix import FACTORED, Boxed, MatrixOperation
+from adcli.lang.operations.matrix import FACTORED, SEARCH, Boxed, MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.printing.scalar_printer import ScalarWriter
@@ -315,8 +315,8 @@ class StatementText:
                 return rf"\operatorname{{chol}}({turned})", ATOM
             case "det":
                 return rf"\det {turned}", PRODUCT
-            case name if name in FACTORED:
-                return rf"\operatorname{{{name.replace('_', chr(92) + '_')}}}({first})", ATOM
+            case name if name in FACTORED or name == SEARCH:
+                return rf"\operatorname{{{name.replace('_', chr(92) + '_')}}}({', '.join([first, *right])})", ATOM
             case "logdet":
                 return rf"\log \det {turned}", PRODUCT
             case _:

@@ -209,6 +209,15 @@ def cholesky(n, row, step, m, x, a, c):    # its transpose first, along rows
     else:
         undefined(n*n, x)
 
+def search(n, turns, x, q):    # the number of elements of an ascending x that are at most q
+    found = 0
+    left = n
+    for turn in range(0, turns):
+        half = (left + 1) // 2
+        found = found + half if x[found + half - 1] <= q else found
+        left = left // 2
+    return found
+
 def less(n, width, m, b, x):    # x without the product of m and b
     whole = n//LANES*LANES
     for k in range(0, whole, LANES):

@@ -18,23 +18,23 @@ from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.rows.instructions import bits
 from adcli.lang.evaluate.decompositions import PADE, PADE_NORM
 from adcli.lang.evaluate.small_matrices import SMALL
-from adcli.lang.ir import Equation, Var, shape_of
+from adcli.lang.ir import Equation, Lit, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
-from adcli.lang.operations.matrix import NUMBERS, MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import NUMBERS, SEARCH, MatrixOperation, matrix_extent, trailing
 
 MOST_TINY = 4
 """Rows of a matrix that is computed without loops."""
 FUNCTIONS, UNROLLED = ({f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
                        for text in (ALGORITHMS, TINY))
-RETURNED = {"regular": "i1", "eliminated": "i64", "logdet": "double", "det": "double"}
+RETURNED = {"regular": "i1", "eliminated": "i64", "logdet": "double", "det": "double", "search": "i64"}
 TENSORS = ("m", "a", "b", "c", "x")
 CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
 LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
 ARITHMETIC = {ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
               ast.FloorDiv: ("sdiv", operator.floordiv), ast.Div: ("div", operator.truediv)}
 COMPARISONS = {ast.Gt: ("sgt", "ogt", operator.gt), ast.Lt: ("slt", "olt", operator.lt), ast.Eq: ("eq", "oeq", operator.eq),
-               ast.NotEq: ("ne", "une", operator.ne)}
+               ast.NotEq: ("ne", "une", operator.ne), ast.LtE: ("sle", "ole", operator.le)}
 REGISTERS = ("p", "u", "v", "PADE")
 """Names of values in registers, each with a number that is known when the text is written."""
 IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
@@ -48,7 +48,7 @@ Typed = tuple[str, str]
 
 def parameters(name: str) -> list[Typed]:
     names = [a.arg for a in FUNCTIONS[name].args.args]
-    return [(f"%{x}", "ptr" if x in TENSORS else "i64") for x in names]
+    return [(f"%{x}", "ptr" if x in TENSORS else "double" if x == "q" else "i64") for x in names]
 
 
 def called(name: str, prefix: str, args: Iterable[str], rows: int = 0) -> str:
@@ -275,6 +275,9 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     for g in op.guards:
         f.open_condition(f.put(f"icmp sge i64 {f.number(g)[0]}, 0"))
     f.floor = len(f.frames) - 1
+    if op.name == SEARCH:
+        f.say(f"store {f.scalar} {searched(f, e, prefix)}, ptr {f.address(e.outs[0], box.write, 0)[0]}")
+        return closed(f, op)
     matrix, *right = [f.address(e.args[s.arg], padded(s.subscripts, e.args[s.arg]), 0)[0] for s in op.sources]
     out, n = f.address(e.outs[0], box.write, 0)[0], f.number(matrix_extent(e))[0]
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
@@ -288,6 +291,24 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
         f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")
     else:
         f.say(call)
+    return closed(f, op)
+
+
+def searched(f: Addresses, e: Equation[MatrixOperation], prefix: str) -> str:
+    """The number of elements of a vector that are at most a number; half of them are left in each turn."""
+    vector, number = e.op.sources
+    n, q = f.number(matrix_extent(e))[0], e.args[number.arg]
+    f.env.declare("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)")
+    turns = f.put(f"sub i64 64, {f.put(f'call i64 @llvm.ctlz.i64(i64 {n}, i1 false)')}")
+    value = f.scalars.constant(q.value) if isinstance(q, Lit) else \
+        f.put(f"load {f.scalar}, ptr {f.address(q, number.subscripts, 0)[0]}")
+    start = f.address(e.args[vector.arg], padded(vector.subscripts, e.args[vector.arg]), 0)[0]
+    found = f.put(in_numbers(f.env, called(SEARCH, prefix, [n, turns, start, value])))
+    return f.put(f"sitofp i64 {found} to {f.scalar}")
+
+
+def closed(f: Addresses, op: MatrixOperation) -> Addresses:
+    """The function, with the conditions and the loops around its points ended."""
     for _ in op.guards:
         f.close_condition()
     for r in reversed(op.ranges):

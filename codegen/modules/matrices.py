@@ -19,7 +19,7 @@ from adcli.lang.evaluate.matrices import in_doubles, written_matrices
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value
-from adcli.lang.operations.matrix import FACTORED, MatrixOperation, matrix_extent, operand_shape, trailing
+from adcli.lang.operations.matrix import FACTORED, SEARCH, MatrixOperation, matrix_extent, operand_shape, trailing
 from adcli.lang.sizes.binding import number
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def costs(e: Equation[MatrixOperation], sizes: Mapping[str, int]) -> list[float]
     if op.name in FACTORED:
         rows = prod([number(x, sizes) for x in operand_shape(e)[:-1]])
         return [points * (10 * rows * n * n + 1000), inf]
+    if op.name == SEARCH:
+        return [inf, points * 4 * n.bit_length()]
     products = n * n * (n / 3 + prod(columns))
     return [inf if n <= SMALL else points * (products / 4 + 1000), points * (products + 20) if n <= SMALL else inf]
 

@@ -267,9 +267,10 @@ function $nested(elements, shape) {
 }
 MATRIX_WORDS = {
     **dict.fromkeys(("VOID FUNCTION", "INT FUNCTION", "REAL FUNCTION"), "function"), "BEGIN": " {",
-    **dict.fromkeys(("GIVEN ", "MADE ", "LENGTH ", "FLAG "), ""), **dict.fromkeys(("COUNT ", "SIGN ", "NUMBER "), "let "),
+    **dict.fromkeys(("GIVEN ", "MADE ", "LENGTH ", "FLAG ", "VALUE "), ""),
+    **dict.fromkeys(("COUNT ", "SIGN ", "NUMBER "), "let "),
     "FIXED ": "const ", "FINITE": "Number.isFinite", "NAN": "NaN", "INFINITY": "Infinity", "FABS": "Math.abs",
-    "SQRT": "Math.sqrt", "LOG": "Math.log", "ZERO": "0", "ONE": "1", "HALF": "0.5"}
+    "AS_REAL": "", "SQRT": "Math.sqrt", "LOG": "Math.log", "ZERO": "0", "ONE": "1", "HALF": "0.5"}
 """The words of functions on matrices in this language."""
 
 

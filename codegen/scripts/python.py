@@ -249,6 +249,13 @@ def $sort(a):
 def $sort_order(a):
     # the places of the elements in ascending order
     return np.argsort(a, kind="stable").astype(float)""",
+    "search": """
+def $search(x, q):
+    # the number of elements of an ascending x that are at most q
+    found, left = 0, len(x)
+    while left:
+        found, left = found + (left + 1) // 2 * bool(x[found + (left + 1) // 2 - 1] <= q), left // 2
+    return float(found)""",
     "inverse": """
 def $inverse(a):
     # x with a @ x = 1

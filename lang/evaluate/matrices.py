@@ -17,7 +17,7 @@ from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.matrix import FACTORED, FORMS, NUMBERS, MatrixOperation
+from adcli.lang.operations.matrix import FACTORED, FORMS, NUMBERS, SEARCH, MatrixOperation
 
 INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]
@@ -63,6 +63,8 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
     """The operation on stacks of matrices and right-hand sides, `matrix[k]` and `right[k]` for point k."""
     if op.name in FACTORED:
         return decompositions.in_doubles(op.name, matrix)
+    if op.name == SEARCH and right is not None:
+        return searched(matrix, right)
     m = np.swapaxes(matrix, -1, -2) if op.transposed else matrix
     with np.errstate(all="ignore"):
         if op.name == "cholesky":
@@ -78,6 +80,15 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
             values = UNARY[op.name](m) if columns is None else solved(op.name, m, columns)
         values = values if columns is right else values[..., 0]
     return np.where(good.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
+
+
+def searched(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The numbers of elements of ascending vectors that are at most q, by bisection."""
+    rows, found, left = np.arange(len(q)), np.zeros(len(q), np.int64), x.shape[-1]
+    while left:
+        found += np.where(x[rows, found + (left + 1) // 2 - 1] <= q, (left + 1) // 2, 0)
+        left //= 2
+    return found.astype(x.dtype)
 
 
 def solved(name: str, m: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -124,7 +135,7 @@ UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def failed_pivot(op: MatrixOperation, m: np.ndarray) -> Pivot | None:
     """The pivot for which an operation on a matrix of doubles is not defined; None where it is. A number on the diagonal of a
     triangular matrix is one."""
-    if op.name in FACTORED:
+    if op.name in FACTORED or op.name == SEARCH:
         return None
     if op.name in TRIANGULAR:
         zeros = np.flatnonzero(np.diagonal(m) == 0)
@@ -155,17 +166,30 @@ class Elimination:
             if "no_value" in self.f:
                 raise AdError(f"'{op.name}' is computed as a whole, not number by number")
             return
+        if op.name == SEARCH:
+            return
         self.m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
         self.shape = () if op.name in NUMBERS else operands[-1].shape
 
     def value(self) -> np.ndarray:
         if self.op.name in FACTORED:
             return self.decomposed()
+        if self.op.name == SEARCH:
+            return _array(self.constant(float(self.searched(*self.operands))), ())
         for x in (x for row in self.m for x in row):
             if x != x or x == INF or x == -INF:
                 return self.undefined(x)
         return {"cholesky": self.cholesky, "solve_lower": self.triangular, "solve_upper": self.triangular,
                 "logdet": self.determinant, "det": self.determinant}.get(self.op.name, self.solution)()
+
+    def searched(self, x: np.ndarray, q: Any) -> int:
+        """The number of elements that are at most q, by bisection."""
+        found, left = 0, len(x)
+        while left:
+            middle = x[found + (left + 1) // 2 - 1]
+            found += (left + 1) // 2 if middle == middle and q == q and not self.f["gt"](middle, q) else 0
+            left //= 2
+        return found
 
     def decomposed(self) -> np.ndarray:
         (m,), (extents, made) = self.operands, FORMS[self.op.name]

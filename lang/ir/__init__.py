@@ -180,13 +180,14 @@ class Status:
     """Where a primitive is not smooth: `level` where `condition(z, *args)` holds.
 
     `nan` says that the row's own convention makes a partial NaN there (so the NaN is no surprise); `needs` names an
-    argument that must be active for the entry to count.
+    argument that must be active for the entry to count, `order` the order of derivatives from which on it counts.
     """
 
     level: int
     condition: Callable[..., Any]
     nan: bool = False
     needs: int | None = None
+    order: int = 0
 
 
 LEVELS = ("smooth", "kink", "jump", "singular", "pole", "domain", "indeterminate")

@@ -38,6 +38,7 @@ MATRIX_CALLS = {
     "expm": ("A", "exponential of a matrix"),
     "sort": ("x", "elements of a vector, from the least on"),
     "sort_order": ("x", "places of the elements of a vector from the least on, as real numbers"),
+    "search": ("xs, x", "number of elements of an ascending vector that are at most x"),
     "transpose": ("A", "rows as columns"),
 }
 """The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. The
@@ -57,6 +58,14 @@ TENSOR_CALLS = {
     "eigh": ("A", "eigenvalues and eigenvectors of the symmetric part of a matrix: (w, V) = eigh(A)"),
     "qr": ("A", "factors of a matrix: (Q, R) = qr(A)"),
     "svd": ("A", "singular values and vectors: (U, s, V) = svd(A), A = U·diag(s)·Vᵀ"),
+    "knots_around": ("x, xs", "knots on both sides of x, and how far it is between them: (k, l, t) = knots_around(x, xs)"),
+    "interp": ("x, xs, ys", "linear interpolation of a table, constant outside; interp(x, y, xs, ys, Z) in a matrix"),
+    "hermite": ("x, xs, ys, slopes", "cubic interpolation of a table of values and slopes"),
+    "pchip": ("x, xs, ys", "monotone cubic interpolation of a table"),
+    "pchip_slopes": ("xs, ys", "slopes of monotone cubic interpolation at the knots of a table"),
+    "natural_spline": ("x, xs, ys", "cubic spline through a table, whose second derivative is 0 at the ends"),
+    "natural_slopes": ("xs, ys", "slopes of the natural cubic spline at the knots of a table"),
+    "cubics": ("x, xs, ys, slopes, flat", "cubic interpolation; flat is 1 where second derivatives are continuous, else 0"),
     "pinv": ("A", "pseudoinverse of a matrix of independent columns"),
     "lstsq": ("A, b", "x with the least norm of A·x - b, for a matrix of independent columns"),
 }

@@ -41,6 +41,8 @@ def meaning(value: float) -> Meaning:
 def folded(op: str, value: float, args: tuple[float, ...]) -> float | None:
     """`value`, which double arithmetic makes of op(args), with its meaning where that is another number; None where the
     meaning would be too large."""
+    if op == "stop":
+        return args[0]
     if all(type(x) is not Rounded for x in args) and _exact(op, value, args):
         return value
     size = 1 + sum(x.size for x in args if type(x) is Rounded)

@@ -147,7 +147,9 @@ class UnfoldedCalls(Slices):
 
     def unfolded(self, node: Call, targets: Sequence[Slice | None]) -> list[Slice]:
         """The results of a call, each in the slice that is wanted for it."""
-        scope, known = self.scope, self.context.tensors[node.name]
+        scope, count = self.scope, len(node.args)
+        choices = [d for d in self.context.choices.get(node.name, ()) if len(d.params) == count]
+        known = choices[0] if choices else self.context.tensors[node.name]
         if len(known.params) != len(node.args):
             scope.called_definition(node, [])
         pairs = [self.argument(p, a) for p, a in zip(known.params, node.args, strict=True)]

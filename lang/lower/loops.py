@@ -30,7 +30,7 @@ from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.statements.comprehension import TensorStatement
 from adcli.lang.statements.comprehension_body import Elements, Poisoned, is_integer, shape_of, size_of
 from adcli.lang.statements.index_conditions import pieces_where
-from adcli.lang.statements.matrix_statement import MatrixStatement, is_matrix_call
+from adcli.lang.statements.matrix_statement import MatrixStatement, finds_places, is_matrix_call
 from adcli.lang.tree.nodes import (
     Assign,
     Call,
@@ -450,7 +450,7 @@ def holds_whole_numbers(scope: EquationScope, s: TensorAssign) -> bool:
     before = scope.env.get(s.target.text)
     typed = [s.target, *(c.name for c in s.clauses if c.kind == "shape" and c.name is not None)]
     return (s.symbol.startswith("arg") or any(map(is_integer, typed)) or s.target.text in scope.tensors.whole
-            or (isinstance(before, Var) and before.whole))
+            or (isinstance(before, Var) and before.whole) or finds_places(scope, bare(s.value)))
 
 
 class LoopStatement(TensorStatement):

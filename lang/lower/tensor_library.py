@@ -14,7 +14,21 @@ from adcli.lang.ir.errors import Source
 from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.library import FOLDER
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.tree.nodes import Declare, Def, Node, Statement, Token, Tree, Typed, targets_of
+from adcli.lang.tree.nodes import (
+    Assign,
+    Call,
+    Declare,
+    Def,
+    Node,
+    Statement,
+    TensorAssign,
+    Token,
+    Tree,
+    TupleAssign,
+    Typed,
+    postorder,
+    targets_of,
+)
 
 PATH = FOLDER / "tensors.ad"
 
@@ -30,10 +44,19 @@ def definitions() -> Mapping[str, Sequence[Def]]:
 
 
 def named_in(tree: Tree) -> Mapping[str, Sequence[Def]]:
-    """The definitions of the names that a text has and gives no meaning of its own."""
+    """The definitions of the names that a text has and gives no meaning of its own, after those that they call."""
     names = tree.names & TENSOR_CALLS.keys()
-    names -= {t.text for s in tree.statements for t in own_names(s)} if names else set()
-    return {name: definitions()[name] for name in names}
+    own = {t.text for s in tree.statements for t in own_names(s)} if names else set()
+    needed = {name: called_by(name) for name in names}
+    found = set().union(*[{name, *more} for name, more in needed.items() if own.isdisjoint((name, *more))])
+    return {name: choices for name, choices in definitions().items() if name in found} if found else {}
+
+
+@lru_cache
+def called_by(name: str) -> frozenset[str]:
+    """The functions of the library that one calls, and those that these call."""
+    direct = {n for d in definitions()[name] for s in d.body for n in calls_in(s) if n in TENSOR_CALLS and n != name}
+    return frozenset(direct.union(*map(called_by, direct)))
 
 
 def own_names(s: Statement) -> Iterator[Token]:
@@ -52,6 +75,16 @@ def definition_for(choices: Sequence[Def], ranks: Sequence[int], at: Node) -> De
     """The definition for arguments of so many dimensions, as if it stood in the place of the call."""
     found = next((d for d in choices if [len(p.extents or ()) for p in d.params if isinstance(p, Typed)] == [*ranks]), None)
     return None if found is None else moved(found, at.start, at.end)
+
+
+def calls_in(s: Statement) -> Iterator[str]:
+    """The names of what a statement calls."""
+    values = [s.value] if isinstance(s, TensorAssign) else s.values if isinstance(s, Assign | TupleAssign) else []
+    return (n.name for v in values for n in postorder(v) if type(n) is Call)
+
+
+def takes_numbers(definition: Def) -> bool:
+    return any(isinstance(p, Typed) and not p.extents for p in definition.params)
 
 
 def moved(part: Any, start: int, end: int) -> Any:

@@ -22,7 +22,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.function_calls import UnfoldedCalls
 from adcli.lang.lower.loops import Loop, planned
-from adcli.lang.lower.tensor_library import definition_for
+from adcli.lang.lower.tensor_library import definition_for, takes_numbers
 from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.sizes.ranges import Domain, outside
@@ -451,7 +451,7 @@ class TensorScope(CallingScope):
             shape = calls.shape_of_value(inner)
         except Poisoned:
             return POISON
-        if not shape and call.name in self.context.choices:
+        if not shape and call.name in self.context.choices and not any(map(takes_numbers, self.context.choices[call.name])):
             raise self.unknown(call)
         if not shape:
             return self.value(self.scalar(inner))

@@ -381,13 +381,8 @@ class _Points:
         """The place of element `i` of a sorted vector, for subscripts of `made` and `added`: an integer that is read."""
         places, write, args = self.made_by("sort_order"), (*self.op.write, self.i), len(self.e.args)
         op = Comprehension(ranges=(*self.op.ranges, self.along(self.i)), guards=self.op.guards, write=write, shape=self.op.shape)
-        made = computed(self.b, op, lambda p: apply(TABLE["floor"], p + 0.5), [(places, write)],
-                        self.e.args).atom
-        assert isinstance(made, Var)
-        equation = self.b.equations[-1]
-        whole = Var(None, True, shape=made.shape, whole=True)
-        self.b.equations[-1] = replace(equation, outs=(whole,))
-        self.more = (whole,)
+        made = computed(self.b, op, lambda p: apply(TABLE["floor"], p + 0.5), [(places, write)], self.e.args)
+        self.more = (whole_numbers(self.b, made),)
         return (Read(args, write),)
 
     def along(self, x: Affine) -> Range:
@@ -446,6 +441,13 @@ class _Points:
         op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape,
                            reduction="=" if all_fixed(ranges, write) else "+")
         return computed(self.b, op, body, read, (*self.e.args, *self.more)).atom
+
+
+def whole_numbers(b: Builder, made: Expr) -> Var:
+    """The result of the last equation, as whole numbers, which subscripts may read."""
+    whole = Var(None, True, shape=shape_of(made.atom), whole=True)
+    b.equations[-1] = replace(b.equations[-1], outs=(whole,))
+    return whole
 
 
 def _operation(e: Equation[MatrixOperation]) -> MatrixOperation:

@@ -8,7 +8,7 @@ vector, are left out everywhere. A point writes all elements that stand behind i
 are 0. With no leading subscripts the box has one point.
 
 The list, with M the matrix (`transposed`: its transpose), n rows and n columns, and b a vector of n elements or n rows, S the
-symmetric part of M, and x a vector:
+symmetric part of M, x a vector and q a number:
 
     solve(M, b)          x with M·x = b
     solve_lower(M, b)    the same with what M has on and below its diagonal; all above is not read
@@ -27,6 +27,8 @@ symmetric part of M, and x a vector:
     expm(M)              the exponential 1 + M + M·M/2 + …
     sort(x)              the elements in ascending order, NaN behind all others
     sort_order(x)        p with x(p(i)) = sort(x)(i), real numbers that are whole; equal elements keep their order
+    search(x, q)         the number of elements of an ascending x that are at most q, a whole number, by bisection: k elements of
+                         n ≥ 1 are looked at by the middle one, ⌈k/2⌉, and ⌊k/2⌋ are left; 0 where q is NaN
 
 What is not defined is NaN in all elements: for a singular matrix (a pivot that is 0, or a number on the diagonal of a triangular
 one), one that is not positive definite, or one with an element that is no finite number. `transpose` is no member: it is a
@@ -47,11 +49,14 @@ from adcli.lang.operations.comprehension import Agreement, Comprehension, Range,
 FORMS = {**dict.fromkeys(("solve", "solve_lower", "solve_upper", "cholesky", "inverse", "eigenvectors", "expm"), ("nn", "nn")),
          **dict.fromkeys(("logdet", "det"), ("nn", "")), "eigenvalues": ("nn", "n"), "singular_values": ("mn", "n"),
          **dict.fromkeys(("qr_q", "svd_u"), ("mn", "mn")), **dict.fromkeys(("qr_r", "svd_v"), ("mn", "nn")),
-         **dict.fromkeys(("sort", "sort_order"), ("n", "n")), "transpose": ("mn", "nm")}
+         **dict.fromkeys(("sort", "sort_order"), ("n", "n")), "search": ("n", ""), "transpose": ("mn", "nm")}
 """The extents of the first operand and of the result; that of a solve has the dimensions of its right-hand side."""
+DETERMINANTS = ("logdet", "det")
 NUMBERS = frozenset(name for name, (_, made) in FORMS.items() if not made)
 FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "singular_values", "svd_u", "svd_v", "expm", "sort", "sort_order")
 """The operations that NumPy computes at every size, but for exponentials of small matrices."""
+SEARCH = "search"
+"""The operation whose second operand is a number, and whose result is a whole number."""
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
 

@@ -124,7 +124,7 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     with copy.taken_over(levels):
         uses = dict.fromkeys([r.atom for r in primal.results], ALWAYS)
         equations = [*reached(b, primal.equations, uses, is_looked_at)] if any_noted(primal) else []
-        conditions(levels, equations, activity(primal, wrt) if equations else Activity(set(), set()))
+        conditions(levels, equations, activity(primal, wrt, program) if equations else Activity(set(), set()))
     results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
     for value in dict.fromkeys(results.values()):
         levels.note(DOMAIN, is_nan(b, value), ())
@@ -257,17 +257,21 @@ def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
 # ---------------------------------------------------------------- what is met there
 
 class Activity(NamedTuple):
-    """The values that have derivatives, and those that inputs move: the inputs in `wrt`, or all where no derivative is asked.
+    """The values that have derivatives, of this order, and those that inputs move: the inputs in `wrt`, or all where none is
+    asked.
     What is behind a step function moves with nothing: where it jumps, the step function itself is at a jump."""
 
     active: Set[Atom]
     moving: Set[Atom]
+    order: int = 0
 
 
-def activity(program: Program, wrt: Collection[str]) -> Activity:
-    """The activity from the inputs in `wrt`; where there are none all inputs that are no `param` move something."""
+def activity(program: Program, wrt: Collection[str], derived: Program | None = None) -> Activity:
+    """The activity from the inputs in `wrt`; where there are none all inputs that are no `param` move something. The
+    order is that of the results of `derived`."""
     return Activity(active_values(program, wrt),
-                    active_values(program, wrt or [p.name for p in program.params if p.active], steps=False))
+                    active_values(program, wrt or [p.name for p in program.params if p.active], steps=False),
+                    0 if derived is None else max([len(r.wrt) for r in derived.results], default=0))
 
 
 def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) -> None:
@@ -284,6 +288,8 @@ def conditions(levels: Levels, equations: Iterable[Reached], known: Activity) ->
 def counts(status: Status, e: Equation, still: bool, known: Activity) -> bool:
     """Whether an entry of its row matters to an equation that reaches a result, or does so through `stop` alone."""
     if (still and status.level < POLE) or (status.level <= JUMP and known.moving.isdisjoint(e.args)):
+        return False
+    if status.order > known.order:
         return False
     return status.needs is None or e.args[status.needs] in known.active
 

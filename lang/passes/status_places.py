@@ -23,7 +23,7 @@ from adcli.lang.modes.guards import truth
 from adcli.lang.modes.matrix_rules import matrices
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.operations.elementwise import computed, elementwise, every_element
-from adcli.lang.operations.matrix import NUMBERS, MatrixOperation
+from adcli.lang.operations.matrix import DETERMINANTS, MatrixOperation
 from adcli.lang.passes.status import (
     SELECT,
     Activity,
@@ -55,11 +55,11 @@ class Place(NamedTuple):
 
 
 @paused()
-def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list[Place]]:
+def places(program: Program, wrt: Collection[str] | None, derived: Program | None = None) -> tuple[Program, list[Place]]:
     """A program of the same inputs, and what its results say, in the order of the equations. Without `wrt`, as for a derivative,
     only where a NaN or an infinity is made is asked."""
     b, found = Builder(), _Found()
-    known = None if wrt is None else activity(program, wrt)
+    known = None if wrt is None else activity(program, wrt, derived)
     b.equations.extend(program.equations)
     uses: dict[Atom, Liveness] = {r.atom: Liveness() for r in program.results}
     for each in list(reached(b, program.equations, uses)):
@@ -127,7 +127,7 @@ def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found, known
     if each.use.guard:
         undefined = undefined & b.expr(truth(b, each.use.guard))
     level = select(undefined, DOMAIN, 0)
-    if op.name in MET and (op.name in NUMBERS or (known is not None and may_meet(e, each.use, known))):
+    if op.name in MET and (op.name in DETERMINANTS or (known is not None and may_meet(e, each.use, known))):
         level = select(~undefined & is_special(b, e, each.use), MET[op.name], level)
     lows = tuple([computed(b, Comprehension(), lambda x: x, [r.low]).atom for r in op.ranges])
     found.place("matrix", e, level.atom, (op.ranges, lows), (matrices(b, e),))

@@ -14,12 +14,12 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import TABLE, abs_, select
 from adcli.lang.modes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.modes.guards import Guard, flag, restrict, truth
-from adcli.lang.modes.matrix_rules import made_by, spread
+from adcli.lang.modes.matrix_rules import made_by, spread, whole_numbers
 from adcli.lang.modes.systems import UNWRITTEN, StepSystem
 from adcli.lang.operations.activity import active_values
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, all_fixed, nested_reads
 from adcli.lang.operations.elementwise import computed, elementwise, emit, every_element, filled
-from adcli.lang.operations.matrix import NUMBERS, MatrixOperation, operand_shape
+from adcli.lang.operations.matrix import DETERMINANTS, SEARCH, MatrixOperation, operand_shape
 from adcli.lang.operations.recurrence import Recurrence, amended, step_places, whole_statements, without_onto
 from adcli.lang.passes.status import (
     Activity,
@@ -54,25 +54,27 @@ def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Ite
     whole_loop = whole_statements(e)
     own, statements = amended(whole_loop), [*map(without_onto, whole_loop)]
     found = {out: uses[out] for out in e.outs if out in uses}
-    still, guards = all(use.still for use in found.values()), {use.guard for use in found.values()}
+    moving, guards = {out for out, use in found.items() if not use.still}, {use.guard for use in found.values()}
     common = guards.pop() if len(guards) == 1 else ()
     by_elements = {out: _all_by_elements(b, out, use, common) for out, use in found.items()}
     whole = {out for out, live in by_elements.items() if live is None}
-    reached_outs, unguarded = {*found}, {s: _read_always(s) for s in statements}
+    reached_outs, reads = {*found}, {s: [*inside_of(Builder(), s, Liveness()).operands()] for s in statements}
     before = -1
-    while len(whole) + len(reached_outs) > before:
-        before = len(whole) + len(reached_outs)
+    while len(whole) + len(reached_outs) + len(moving) > before:
+        before = len(whole) + len(reached_outs) + len(moving)
         for s in statements:
             if s.outs[0] in reached_outs:
                 reached_outs.update(a for a in s.args if isinstance(a, Var) and a in e.outs)
             if s.outs[0] in whole:
-                whole.update(a for a in unguarded[s] if a in e.outs)
+                whole.update(a for a, use in reads[s] if a in e.outs and use == Liveness(still=use.still))
+            if s.outs[0] in moving:
+                moving.update(a for a, use in reads[s] if a in e.outs and not use.still)
     live = _live_elements(b, e, statements, [out for out in e.outs if out in reached_outs and out not in whole], by_elements)
-    operands = [(a, Liveness(common, None, still)) for out, a in zip(e.outs, e.args, strict=False)
+    operands = [(a, Liveness(common, None, out not in moving)) for out, a in zip(e.outs, e.args, strict=False)
                 if out in reached_outs and isinstance(a, Var)]
     for s in reversed(statements):
         if s.outs[0] in reached_outs:
-            use = Liveness(common, live.get(s.outs[0]), still)
+            use = Liveness(common, live.get(s.outs[0]), s.outs[0] not in moving)
             s = own.get(s, s)
             b.equations += [s] if s in own.values() else []
             inside = inside_of(b, s, use)
@@ -87,11 +89,6 @@ def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom
     if use.guard == common or shape_of(_by_elements(b, use)):
         return use.live if use.guard == common else _by_elements(b, use)
     return elementwise(b, lambda x, g: x * g, filled(b, out.shape, 1.0), flag(b, use.guard)).atom
-
-
-def _read_always(s: Equation) -> set[Atom]:
-    """The values that a statement reads at every point, whatever it chooses."""
-    return {a for a, use in inside_of(Builder(), s, Liveness()).operands() if use == Liveness(still=use.still)}
 
 
 def _live_elements(b: Builder, e: Equation[Recurrence], statements: Sequence[Equation], some: Sequence[Var],
@@ -151,9 +148,9 @@ def _added(x: Expr, y: Expr) -> Expr:
 # ---------------------------------------------------------------- what is met there
 
 MET = {"logdet": SINGULAR, "det": SINGULAR, "eigenvalues": KINK, "eigenvectors": SINGULAR, "sort": KINK, "sort_order": JUMP,
-       "singular_values": KINK, **dict.fromkeys(("svd_u", "svd_v", "qr_q", "qr_r"), SINGULAR)}
+       "singular_values": KINK, "search": JUMP, **dict.fromkeys(("svd_u", "svd_v", "qr_q", "qr_r"), SINGULAR)}
 """Where operations on matrices have no derivative: at a determinant that is 0, at equal eigenvalues, singular values (or one that
-is 0) and elements, at columns that depend on those before."""
+is 0) and elements, at columns that depend on those before, at a number that is equal to an element."""
 CLOSE = 1e-15
 """Distance of eigenvalues, relative to the greatest absolute value, that rounding may have made."""
 
@@ -161,13 +158,25 @@ CLOSE = 1e-15
 def is_special(b: Builder, e: Equation, use: Liveness) -> Expr:
     """Whether the operation on matrices is at a point where it has no derivative."""
     value, name = e.outs[0], e.op.name
-    if name in ("logdet", "det"):
+    if name in DETERMINANTS:
         zero, other = (-math.inf, 0.0) if name == "logdet" else (0.0, 1.0)
         if not shape_of(value):
             return b.expr(value) == zero
         looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, other), value, use.live).atom
         return any_element(b, looked, lambda x: x == zero)
+    if name == SEARCH:
+        return found_equal(b, e)
     return dependent_columns(b, e) if name.startswith("qr") else equal_neighbours(b, e)
+
+
+def found_equal(b: Builder, e: Equation[MatrixOperation]) -> Expr:
+    """Whether a number is equal to the last element that is at most it."""
+    op, (vector, number) = e.op, e.op.sources
+    at = Comprehension(ranges=op.ranges, guards=op.guards, write=op.write, shape=op.shape)
+    last = whole_numbers(b, computed(b, at, lambda n: select(n > 1, n - 1, 0), [(e.outs[0], op.write)], e.args))
+    read = [(e.args[vector.arg], (*vector.subscripts, Read(len(e.args), op.write))), (e.args[number.arg], number.subscripts)]
+    return computed(b, replace(at, write=(), shape=(), reduction="max"), lambda x, q: select(x == q, 1, 0), read,
+                    (*e.args, last)) > 0
 
 
 def dependent_columns(b: Builder, e: Equation[MatrixOperation]) -> Expr:
@@ -185,7 +194,7 @@ def dependent_columns(b: Builder, e: Equation[MatrixOperation]) -> Expr:
 
 def may_meet(e: Equation[MatrixOperation], use: Liveness, known: Activity) -> bool:
     """Whether inputs move the operand of an operation on matrices, and what they change reaches a result."""
-    return not use.still and not known.moving.isdisjoint(e.args)
+    return e.op.name in DETERMINANTS or (not use.still and not known.moving.isdisjoint(e.args))
 
 
 def equal_neighbours(b: Builder, e: Equation[MatrixOperation]) -> Expr:
@@ -276,7 +285,7 @@ class Inside:
         def inside(values: Set[Atom], steps: bool) -> set[Atom]:
             own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in values]
             return active_values(self.op.body, own, steps=steps)
-        return Activity(inside(outside.active, True), inside(outside.moving, False))
+        return Activity(inside(outside.active, True), inside(outside.moving, False), outside.order)
 
     def may_tie(self, known: Activity) -> bool:
         """Whether this is an extremum of values that inputs move, or the place of one."""
@@ -356,7 +365,7 @@ class OnMatrices:
     def note(self, levels: Levels, known: Activity) -> None:
         """Note that a matrix is singular."""
         level = MET.get(self.e.op.name)
-        if level is not None and (self.e.op.name in NUMBERS or may_meet(self.e, self.use, known)):
+        if level is not None and may_meet(self.e, self.use, known):
             levels.note(level, is_special(levels.b, self.e, self.use), self.use.guard, level == SINGULAR)
 
     def operands(self) -> Iterator[tuple[Var, Liveness]]:
@@ -364,9 +373,9 @@ class OnMatrices:
         use, op = self.use, self.e.op
         for s in op.sources:
             a = self.e.args[s.arg]
-            assert isinstance(a, Var)
-            live = None if use.live is None else spread(self.b, self.e, [(use.live, op.write)], s.subscripts, a.shape)
-            yield a, Liveness(use.guard, live, use.still)
+            if isinstance(a, Var):
+                live = None if use.live is None else spread(self.b, self.e, [(use.live, op.write)], s.subscripts, a.shape)
+                yield a, Liveness(use.guard, live, use.still)
 
 
 def inside_of(b: Builder, e: Equation, use: Liveness) -> Inside | OnMatrices:

@@ -16,7 +16,7 @@ from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.operations.elementwise import compact
-from adcli.lang.operations.matrix import FORMS, NUMBERS, SOLVES, Boxed, MatrixOperation, compacted, reaches
+from adcli.lang.operations.matrix import FORMS, NUMBERS, SEARCH, SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.sizes.ranges import Access, Domain, Given
 from adcli.lang.statements.comprehension import TensorStatement
 from adcli.lang.statements.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
@@ -32,6 +32,11 @@ def is_matrix_call(scope: EquationScope, node: Node) -> bool:
         return False
     c = scope.context
     return not any(node.name in known for known in (c.functions, c.tensors, c.below, c.broken))
+
+
+def finds_places(scope: EquationScope, node: Node) -> bool:
+    """Whether a node calls an operation whose result is a whole number."""
+    return type(node) is Call and node.name == SEARCH and is_matrix_call(scope, node)
 
 
 def apart(scope: EquationScope, node: Call, clauses: Sequence[Clause], key: str,
@@ -76,7 +81,7 @@ class MatrixOperand:
     """A tensor with its leading subscripts, and the extents of the dimensions behind them."""
 
     node: Node
-    atom: Var
+    atom: Atom
     read: Read
     rest: tuple[Affine, ...]
     transposed: bool = False
@@ -104,6 +109,9 @@ class MatrixStatement(TensorStatement):
             raise Poisoned
         return atom
 
+    def holds_whole_numbers(self) -> bool:
+        return finds_places(self.scope, self.call)
+
     def run(self) -> Atom:
         """Emit the statement; the value that the target has then."""
         op, args = self.made()
@@ -111,7 +119,7 @@ class MatrixStatement(TensorStatement):
             return self.emitted(op, [*args], "=", self.before, True)
         if not isinstance(self.before, Var) or reaches(op, op.write, op.shape):
             return self.emitted(op, [*args], "=", None, True)
-        fresh = self.equation(op, args, False, False)
+        fresh = self.equation(op, args, False, self.whole)
         own = by_elements(op, Read(len(args), op.write), turned=False)
         copied, given = compact(own, (*args, fresh))
         return self.emitted(copied, [*given], "=", self.before, True)
@@ -166,6 +174,8 @@ class MatrixStatement(TensorStatement):
             node = self.lifted(node)
         elif type(node) is Call and node.name in self.context.tensors and not shape_of(self.scope.env.get(node.name, POISON)):
             node = self.scope.called(node)
+        elif self.call.name == SEARCH and root is self.call.args[-1] and not self.has_elements(node):
+            return MatrixOperand(root, atom := self.scope.value(node), Read(b.argument(atom), ()), ())
         atom, name = self.tensor(node)
         nodes = node.args if type(node) is Call else []
         if len(nodes) > len(atom.shape):
@@ -176,6 +186,11 @@ class MatrixStatement(TensorStatement):
         b.accesses.append(Access(name, atom.shape, (*lead.subscripts, *rest), (*lead.spans, *rest)))
         self.scope.read(Token("NAME", name, node.start, node.start + len(name)))
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
+
+    def has_elements(self, root: Node) -> bool:
+        """Whether an expression reads tensors."""
+        names = {*names_in(root), *(n.name for n in postorder(root) if type(n) is Call)}
+        return any(shape_of(self.scope.env.get(name, POISON)) for name in names)
 
     def lifted(self, node: Node) -> Node:
         """What stands for a call of an operation on matrices inside of an operand."""
@@ -250,7 +265,7 @@ class MatrixStatement(TensorStatement):
         count = len(operands[0].rest) - self.rank
         for o in operands:
             own = len(o.rest) - count
-            if o.read.subscripts or own < 1 or own > 2 or (o is operands[0] and own != self.rank):
+            if o.read.subscripts or own not in self.ranks(o is operands[0]):
                 raise self.rank_fault(o, count)
         names = [BATCH_INDICES[d] if d < len(BATCH_INDICES) else f"t{d}" for d in range(count)]
         b.indices = {name: Index(name) for name in names}
@@ -263,18 +278,22 @@ class MatrixStatement(TensorStatement):
 
     def check_ranks(self, operands: list[MatrixOperand]) -> None:
         for o in operands:
-            if len(o.rest) not in ((self.rank,) if o is operands[0] else (1, 2)):
+            if len(o.rest) not in self.ranks(o is operands[0]):
                 raise self.rank_fault(o, 0)
+
+    def ranks(self, first: bool) -> tuple[int, ...]:
+        """The numbers of dimensions that an operand may have."""
+        return (self.rank,) if first else (0,) if self.call.name == SEARCH else (1, 2)
 
     def rank_fault(self, o: MatrixOperand, lead: int) -> AdError:
         first = "a matrix" if self.rank == 2 else "a vector"
-        wanted = first if o.node is self.call.args[0] else "a vector or a matrix"
+        wanted = first if o.node is self.call.args[0] else "a number" if self.call.name == SEARCH else "a vector or a matrix"
         what, count = self.context.text(bare(o.node)), len(o.rest)
         said = f"'{self.call.name}' takes {wanted} here, and {what} has {dimensions(count)}"
         if lead:
             said = f"'{self.call.name}' takes {wanted} for each of {dimensions(lead)} before the matrix, and {what} has " \
                    f"{dimensions(count)}"
-        wanted_rest = self.rank if o.node is self.call.args[0] else 1
+        wanted_rest = self.rank if o.node is self.call.args[0] else min(self.ranks(False))
         help = None
         if count < wanted_rest and self.call.name in SOLVES:
             help = f"the matrix comes first: {self.call.name}({', '.join(map(self.context.text, reversed(self.call.args)))})"

@@ -83,6 +83,20 @@ EXPRESSIONS_OF_TENSORS = defined("""
     norm(x) = sqrt(sum(x**2))
 """)
 """Functions of matrices, or of elements, that are expressions here."""
+OF_TABLES = defined("""
+    interp1 approx(a, b, x) = interp(x, a, b) | constant outside
+    interp1d interpolant(a, b) = interp(x, a, b) | at x, constant outside
+    interpolant(f, m, a, b) = interp(x, a, b) | at x, constant outside
+    interp2(a, b, d, x, y) = interp(y, x, b, a, d) | constant outside
+    CubicSpline UnivariateSpline splinefun(a, b) = natural_spline(x, a, b) | at x, its second derivatives 0 at the ends
+    spline(a, b, x) = natural_spline(x, a, b) | with second derivatives 0 at the ends
+    PchipInterpolator Akima1DInterpolator(a, b) = pchip(x, a, b) | at x, monotone
+    pchip_interpolate(a, b, x) = pchip(x, a, b)
+    searchsorted bisect(a, x) = search(a, x) | the number of elements that are at most x
+    bisect_right searchsortedlast searchsorted_right(a, x) = search(a, x)
+    findInterval(x, a) = search(a, x)
+""")
+"""Functions of tables: knots a, values b or d, places x and y."""
 EXPRESSIONS = defined("""
     where ifelse if iif cond(c, x, y) = c ? x : y
     merge(x, y, c) = c ? x : y
@@ -272,7 +286,7 @@ that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
-    "any", "all", "map", "cross", "median", "cov", "interp", "quantile", "percentile", "unwrap",
+    "any", "all", "map", "cross", "median", "cov", "quantile", "percentile", "unwrap",
     "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn", "expi", "exp1",
     "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
     "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",

@@ -141,6 +141,8 @@ def not_a_number(found: ForeignNumber) -> str:
 
 # ---------------------------------------------------------------- an operator left out
 
+INTERPOLANTS = {"CubicSpline": "natural_spline", "PchipInterpolator": "pchip", "interp1d": "interp"}
+"""Functions of SciPy that give functions of x, and what has x as its first argument here."""
 OF_MATRICES = ("solve", "inverse", "inv", "cholesky", "transpose", "softmax", "cumsum", "cumprod")
 """Functions that give tensors."""
 
@@ -155,6 +157,9 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
                        f"write (a, b) = dup({right})", source)
     if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and (left in TABLE or left in ON_PAPER):
         return without_parentheses(unit, index, source)
+    if (of := re.fullmatch(r"(?:\w+\.)*(\w+)\((.*)\)", left, re.DOTALL)) and of[1] in INTERPOLANTS and right[0] == "(":
+        return AdError(f"'{of[1]}' makes no function here", (unit[first].start, unit[last].end),
+                       f"write {INTERPOLANTS[of[1]]}({right[1:-1]}, {of[2]})", source)
     number = foreign_number(source.text, unit[index - 1].start) if unit[index - 1].type == "NUMBER" else None
     if number and not is_product(number.text, whole or source.text):
         span = (unit[index - 1].start, unit[index - 1].start + len(number.text))

@@ -13,7 +13,7 @@ from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import FORMS, SOLVES, Boxed, MatrixOperation, bound_names, trailing
+from adcli.lang.operations.matrix import FORMS, SEARCH, SOLVES, Boxed, MatrixOperation, bound_names, trailing
 from adcli.lang.operations.recurrence import Recurrence, meetings, signature_of, step_offset, surely_met
 
 Require = Callable[[bool, str], None]
@@ -117,12 +117,13 @@ def _check_comprehension(e: Equation, op: Comprehension, sizes: set[str], requir
 def _check_matrix(e: Equation, op: MatrixOperation, sizes: set[str], require: Require) -> None:
     """Raise where an operation on matrices is not complete by itself."""
     require(op.name in MATRIX_CALLS, f"no operation {op.name}")
-    require(len(op.sources) == 1 + (op.name in SOLVES), "a wrong number of sources")
+    require(len(op.sources) == 1 + (op.name in SOLVES or op.name == SEARCH), "a wrong number of sources")
     require(not op.transposed or op.name in SOLVES, "a transposed matrix where none can be")
     _check_box(e, op, sizes, require)
     ranks = [len(shape_of(e.args[s.arg])) - len(s.subscripts) for s in op.sources]
     given, made = map(len, FORMS[op.name])
-    require(ranks[0] == given and all(r in (1, 2) for r in ranks[1:]), "an operand that is no matrix and no vector")
+    others = (0,) if op.name == SEARCH else (1, 2)
+    require(ranks[0] == given and all(r in others for r in ranks[1:]), "an operand that is no matrix and no vector")
     require(len(trailing(e)) == (ranks[1] if op.name in SOLVES else made), "a result of another rank")
     for s in op.sources:
         _check_subscripts(e, op, s.subscripts, sizes, require)
