@@ -142,10 +142,10 @@ class PythonCalls(MatrixFunctions):
             close = alike(name, sorted(known_names))
             raise self.fault(node, f"there is no '{'.'.join(filter(None, (library, name)))}' that can be read",
                              f"did you mean '{close}'?" if close else "`adcli help sources` lists what can")
+        if name in ("clip", "clamp"):
+            return self.clipped(args, named, node)
         arrays = [self.as_array(a, n) for a,
                   n in zip([*args, *named.values()], [*node.args, *node.args, *[node] * 9], strict=False)]
-        if name == "clip" or name == "clamp":
-            return self.clipped(args, named, node)
         if name in ("positive", "float", "float32", "float64", "double"):
             return arrays[0]
         truths = row_of(name, len(arrays)) in TRUTHS

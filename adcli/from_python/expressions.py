@@ -147,7 +147,7 @@ class Expressions(PythonFrame):
 
     def in_library(self, base: LibraryName, node: ast.Attribute) -> Any:
         span = self.span(node)
-        if node.attr == "pi":
+        if node.attr == "pi" and "pi" not in self.reading.top_inputs:
             return Array((), lambda at: Token("NAME", "pi", *span), known=CONSTANTS["pi"])
         if node.attr in CONSTANTS and base.path in ("math", "numpy", "jax.numpy", "torch", "autograd.numpy"):
             return known(CONSTANTS[node.attr], span)

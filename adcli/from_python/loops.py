@@ -1,4 +1,4 @@
-"""Loops whose number of turns is a size: their lines are those of all turns at once, with the turn as an index.
+"""SizeLoops whose number of turns is a size: their lines are those of all turns at once, with the turn as an index.
 
 What a turn reads of the turn before is a history, and the loop then is one of the language. What is only added to is a sum. An
 array whose elements are assigned turn by turn has the subscripts that stand there.
@@ -21,8 +21,8 @@ NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.S
 """What sums and products begin with."""
 
 
-class Loops(PythonCalls):
-    """Loops and comprehensions over sizes."""
+class SizeLoops(PythonCalls):
+    """SizeLoops and comprehensions over sizes."""
 
     def turns(self, value: Any, node: ast.AST) -> Indexed | None:
         """What is iterated over, where its length is a size or a sum of sizes."""

@@ -32,7 +32,6 @@ class PythonFile(PythonReading):
         self.top = {name: s for s in tree.body for name in defined(s)}
         self.found: dict[str, Any] = {}
         self.functions: dict[ast.AST, DraftFunction | None] = {}
-        self.top_inputs: set[str] = set()
         self.definitions: dict[str, DraftFunction] = {}
 
     # Names of the file.
@@ -250,7 +249,7 @@ class PythonProgram(PythonFile):
         pairs = list(self.named(found, node))
         names: dict[str, Array] = {}
         for name, value in pairs:
-            name = name or self.node.name
+            name = self.node.name if name == "" or (name in self.top_inputs and len(pairs) == 1) else name
             called, k = name, 1
             while called in names or called in self.top_inputs:
                 k += 1

@@ -22,7 +22,7 @@ class Again(Exception):
     """A fact has been learned."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Facts:
     """What is known of the inputs: ranks, those that are `guessed` from a use among them, values of those that have to be
     constants, and sizes that others say, by `input.dimension` or the name that an annotation has."""
@@ -54,6 +54,7 @@ class PythonReading:
         self.calls: list[str] = []
         self.count = 0
         self.inputs: dict[str, object] = {}
+        self.top_inputs: set[str] = set()
 
     def offset(self, line: int, column: int) -> int:
         text = self.lines[line - 1]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adcli.from_python.frame import stacked
-from adcli.from_python.loops import Loops
+from adcli.from_python.loops import SizeLoops
 from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, PythonRange, Several, known, scalar, whole
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
@@ -19,26 +18,31 @@ FEW_TURNS = 64
 """Turns of a loop that are written out without a look for anything better."""
 
 
-@dataclass(slots=True, eq=False)
 class Turn:
     """The beginning of a turn of a loop: its variable takes a value."""
 
-    target: ast.expr
-    value: Any
-    node: ast.For
+    def __init__(self, target: ast.expr, value: Any, node: ast.For) -> None:
+        self.target, self.value, self.node = target, value, node
 
 
-@dataclass(slots=True, eq=False)
 class LoopEnd:
     """Where `continue` (the end of a turn) and `break` (that of the loop) go on."""
 
-    end: bool
+    def __init__(self, end: bool) -> None:
+        self.end = end
 
 
-Todo = ast.stmt | Turn | LoopEnd
+class Repeat:
+    """Where the condition of a `while` is asked again."""
+
+    def __init__(self, loop: ast.While) -> None:
+        self.loop = loop
 
 
-class PythonStatements(Loops):
+Todo = ast.stmt | Turn | LoopEnd | Repeat
+
+
+class PythonStatements(SizeLoops):
     """What the statements of a function do."""
 
     def result(self, function: ast.FunctionDef) -> Any:
@@ -69,6 +73,11 @@ class PythonStatements(Loops):
             elif isinstance(s, ast.For):
                 self.loop(s, todo)
             elif isinstance(s, ast.While):
+                if s.orelse:
+                    raise self.fault(s, "'else' of a loop cannot be read")
+                todo += [LoopEnd(True), Repeat(s)]
+            elif isinstance(s, Repeat):
+                turn, s = s, s.loop
                 c = self.truth(s.test)
                 if c.known is None:
                     self.settle_constant(c, s.test)
@@ -76,7 +85,7 @@ class PythonStatements(Loops):
                                      "write for i in range(n) with a number of steps that is enough")
                 self.reading.counted(s)
                 if c.known:
-                    todo += [s, LoopEnd(False), *reversed(s.body)]
+                    todo += [turn, LoopEnd(False), *reversed(s.body)]
             elif isinstance(s, ast.stmt):
                 self.statement(s)
         return None

@@ -18,7 +18,7 @@ from adcli.readers.draft import Ref, Variable, Whole, number
 Element = Callable[[Sequence[Affine]], Node]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Array:
     """Numbers, or truth values. `whole` is a whole number that is known as a sum of sizes and indices, `known` any known number;
     `items` are the parts along the first dimension where these are written out. `loose` are inputs it depends on whose rank
@@ -42,67 +42,60 @@ class Array:
         return self.whole.number if self.whole is not None and self.whole.number is not None else self.known
 
 
-@dataclass(slots=True, eq=False)
 class Several:
     """A list or a tuple."""
 
-    items: list[Any]
-    kind: str = "tuple"
+    def __init__(self, items: list[Any], kind: str = "tuple") -> None:
+        self.items, self.kind = items, kind
 
 
-@dataclass(slots=True, eq=False)
 class KnownDict:
     """A dictionary with known keys."""
 
-    items: dict[Any, Any]
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items = items
 
 
-@dataclass(slots=True, eq=False)
 class PythonRange:
     """range(low, high, step)."""
 
-    low: Affine
-    high: Affine
-    step: int
+    def __init__(self, low: Affine, high: Affine, step: int) -> None:
+        self.low, self.high, self.step = low, high, step
 
 
-@dataclass(slots=True, eq=False)
 class LibraryName:
     """A module, or what stands in one."""
 
-    path: str
+    def __init__(self, path: str) -> None:
+        self.path = path
 
 
-@dataclass(slots=True, eq=False)
 class Defined:
     """A function of the file; `around` are the values of the function that it stands in."""
 
-    node: ast.FunctionDef | ast.Lambda
-    around: dict[str, Any] | None = None
+    def __init__(self, node: ast.FunctionDef | ast.Lambda, around: dict[str, Any] | None = None) -> None:
+        self.node, self.around = node, around
 
 
-@dataclass(slots=True, eq=False)
 class Method:
     """A function of a value: `x.sum`."""
 
-    value: Any
-    name: str
+    def __init__(self, value: Any, name: str) -> None:
+        self.value, self.name = value, name
 
 
-@dataclass(slots=True, eq=False)
 class Absent:
     """A name that has no value here, and why."""
 
-    reason: str
-    help: str = "assign it in both"
+    def __init__(self, reason: str, help: str = "assign it in both") -> None:
+        self.reason, self.help = reason, help
 
 
-@dataclass(slots=True, eq=False)
 class Indexed:
     """What is iterated over, of a length that is a size: the item of each turn."""
 
-    extent: Affine
-    item: Callable[[Affine], Any]
+    def __init__(self, extent: Affine, item: Callable[[Affine], Any]) -> None:
+        self.extent, self.item = extent, item
 
 
 def scalar(node: Node, truth: bool = False, loose: frozenset[str] = frozenset()) -> Array:

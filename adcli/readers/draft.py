@@ -46,7 +46,7 @@ class Whole(Token):
 Range = tuple[Affine, Affine]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class DraftLine:
     """An assignment. `subscripts` are those of the one target, None for a number or a whole
     tensor; `ranges` are those of its indices."""
@@ -63,7 +63,7 @@ class DraftLine:
         return [self]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class DraftLoop:
     """A loop over steps."""
 
@@ -78,7 +78,7 @@ class DraftLoop:
         return [line for each in self.body for line in each.lines]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class DraftFunction:
     """A function of numbers: its value, or lines and the results among their targets."""
 
@@ -90,7 +90,7 @@ class DraftFunction:
     span: Span
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class DraftInput:
     """An input with its default; a fixed one has its only value as its range."""
 
@@ -101,7 +101,7 @@ class DraftInput:
     fixed: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Draft:
     """A program: `outputs` by name, in their order; `sizes` are the names of those in extents."""
 

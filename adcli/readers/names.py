@@ -6,7 +6,6 @@ the program. `LIBRARIES` says which names each library has; the tests compare al
 from __future__ import annotations
 
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.library import prelude
 from adcli.lang.suggest.counterparts import EXPRESSIONS, SYNONYMS
 
 ROWS = SYNONYMS | {"negative": "neg", "where": "select", "bitwise_and": "and", "bitwise_or": "or", "invert": "not"}
@@ -53,6 +52,7 @@ def row_of(name: str, count: int) -> str | None:
     called = ROWS.get(name, name)
     row = TABLE.get(called) if name not in NOT_CALLED else None
     if row is None:
+        from adcli.lang.lower.library import prelude  # most programs call none of its functions
         return called if called in prelude() and len(prelude()[called].params) == count else None
     return called if row.arity == count or (row.variadic and count > row.arity) else None
 

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from adcli.lang.ir.affine import Affine, Index, Product
+from adcli.lang.ir.affine import Affine, Floor, Index, Product
 from adcli.lang.ir.errors import Source, SourceOrigin, Span
-from adcli.lang.ir.names import Names, look
-from adcli.lang.ir.notation import MATRIX_CALLS, TENSOR_CALLS
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.names import RESERVED, Names, look
+from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.printing.format import TreeWriter
 from adcli.lang.tree.nodes import (
     Assign,
@@ -35,6 +34,8 @@ from adcli.lang.tree.nodes import (
 )
 from adcli.readers.draft import Draft, DraftFunction, DraftInput, DraftLine, DraftLoop, Ref, Variable, Whole, leaves, read_in
 
+WORDS = RESERVED - {"pi", "π", "where"}
+"""Words that are no names of inputs and outputs."""
 LETTERS = "ijklmnpqr"
 LINE = 130
 """Characters of a line of inputs."""
@@ -117,40 +118,57 @@ def variables(draft: Draft) -> list[Variable]:
 
 
 def name_all(draft: Draft) -> None:
-    """Give every variable its name."""
-    last: dict[Variable, int] = {v: len(draft.lines) for _, v in draft.outputs}
-    first: dict[Variable, int] = {i.variable: -1 for i in draft.inputs}
+    """Give every variable its name: inputs and outputs theirs, unless that is a word of the language or of a function that the
+    program calls and that a value would hide."""
+    called = {call for line in draft.lines for each in line.lines for call in calls(*each.values)}
+
+    def hidden(name: str, v: Variable) -> bool:
+        return name in WORDS or (name in called and (bool(v.shape) or name in TENSOR_CALLS))
+    for i in draft.inputs:
+        i.variable.name += "_" * hidden(i.variable.name, i.variable)
+    draft.outputs = [(name + "_" * hidden(name, v), v) for name, v in draft.outputs]
+    first, last = lives(draft)
+    names = Names([*(i.variable.name for i in draft.inputs), *(name for name, _ in draft.outputs), *draft.sizes.values()])
+    holders: dict[str, list[Variable]] = {}
+    for name, v in draft.outputs:
+        v.name = name
+        holders[name] = [v]
+    given = {*(i.variable for i in draft.inputs), *(v for _, v in draft.outputs)}
+    for v in (v for v in first if v not in given):
+        v.hint = f"{v.hint or 't'}{'_' * hidden(v.hint, v)}"
+        there = holders.get(v.hint, [])
+        apart = all(not w.shape and (last.get(w, first[w]) <= first[v] or last.get(v, first[v]) <= first[w]) for w in there)
+        free = there and apart and not v.shape
+        v.name = v.hint if free else names.fresh(v.hint, 2 if look(v.hint) in names else None)
+        holders.setdefault(v.name, []).append(v)
+    for f in draft.functions:
+        own = Names()
+        for v in (*f.params, *(v for line in f.lines for v in line.targets)):
+            v.name = own.fresh(v.hint)
+
+
+def lives(draft: Draft) -> tuple[dict[Variable, int], dict[Variable, int]]:
+    """The lines in which variables are assigned, and read for the last time."""
+    last = {v: len(draft.lines) for _, v in draft.outputs}
+    first = {i.variable: -1 for i in draft.inputs}
     for at, line in enumerate(draft.lines):
         for v in read_in(line):
             last[v] = max(last.get(v, at), at)
         for each in line.lines:
             for v in each.targets:
                 first.setdefault(v, at)
-    sizes = draft.sizes.values()
-    called = {*TABLE, *MATRIX_CALLS, *TENSOR_CALLS, *(f.name for f in draft.functions)}
-    names = Names([*(i.variable.name for i in draft.inputs), *(name for name, _ in draft.outputs), *sizes])
-    holders: dict[str, list[Variable]] = {}
-    for name, v in draft.outputs:
-        v.name = name
-        holders[name] = [v]
-    outputs = {v for _, v in draft.outputs}
-    for v in first:
-        v.hint = v.hint or "t"
-        if v.input or v in outputs:
-            continue
-        there = holders.get(v.hint, [])
-        apart = all(not w.shape and (last.get(w, first[w]) <= first[v] or last.get(v, first[v]) <= first[w]) for w in there)
-        if there and apart and not v.shape:
-            v.name = v.hint
-        else:
-            hint = f"{v.hint}_" if v.shape and v.hint in called else v.hint
-            v.name = names.fresh(hint, 2 if look(hint) in names else None)
-        holders.setdefault(v.name, []).append(v)
-    for f in draft.functions:
-        own = Names(p.name for p in f.params)
-        for line in f.lines:
-            for v in line.targets:
-                v.name = own.fresh(v.hint)
+    return first, last
+
+
+def calls(*roots: Node) -> Iterator[str]:
+    """The names of the functions that expressions call."""
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call):
+            yield node.name
+        if isinstance(node, Op | Call):
+            stack += node.args
 
 
 # ---------------------------------------------------------------- the tree
@@ -246,8 +264,11 @@ class DraftTree:
         count = Token("NUMBER", str(c), *span)
         if atom is None:
             return count
-        if isinstance(atom, Product):
-            inner: Node = Op("mul", [self.affine(atom.left, span, names), self.affine(atom.right, span, names)], *span)
+        if isinstance(atom, Floor):
+            whole = self.affine(atom.whole, span, names)
+            inner: Node = Call("floor", [Op("div", [whole, Token("NUMBER", str(atom.divisor), *span)], *span)], *span)
+        elif isinstance(atom, Product):
+            inner = Op("mul", [self.affine(atom.left, span, names), self.affine(atom.right, span, names)], *span)
         else:
             inner = Token("NAME", names[atom] if isinstance(atom, Index) else self.draft.sizes.get(str(atom), str(atom)), *span)
         return inner if c == 1 else Op("mul", [count, inner], *span)

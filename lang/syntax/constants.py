@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
 from adcli.lang.tree.nodes import Assign, Call, Node, Token, bare, postorder
 
@@ -70,6 +69,7 @@ def operate(name: str, args: list[float]) -> float:
 
 def constant_text(text: str) -> float:
     """The value of a constant expression given as text."""
+    from adcli.lang.syntax.parse import parse_tree  # only for a text alone
     tree = parse_tree(normal(f"v = {text}", "number"))
     statement = tree.statements[0]
     if len(tree.statements) > 1:
