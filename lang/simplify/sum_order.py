@@ -16,8 +16,8 @@ FEWEST_POINTS points and makes no tensor that is larger than those that are ther
       s(dst(e), j) +=! x(src(e), d) * W(d, j)      x_W(e, j) +=! x(src(e), d) * W(d, j)
                                                    s(dst(e), j) +=! x_W(e, j)
 
-- a factor made of literals and sizes is applied once to the sum. (Others could be infinite or 0, where a sum of products and a
-  product with a sum have different values.)
+- a factor made of literals and sizes is applied once to the sum, in loops too, where the step is one of these. (Others could
+  be infinite or 0, where a sum of products and a product with a sum have different values.)
 - a value that takes a call of a function, and has fewer indices than the sum, is computed once for each of its own points.
 
 Sums over triangles become loops (`adcli.lang.simplify.running_sums`), and sums of terms that another sum has read that
@@ -40,6 +40,7 @@ from adcli.lang.ir.records import value_record
 from adcli.lang.operations.comprehension import (
     Agreement,
     Comprehension,
+    Range,
     Read,
     all_fixed,
     atoms_in,
@@ -48,7 +49,7 @@ from adcli.lang.operations.comprehension import (
     in_reading_order,
 )
 from adcli.lang.operations.forms import term_form
-from adcli.lang.operations.recurrence import Recurrence, at_one_step
+from adcli.lang.operations.recurrence import Recurrence, at_one_step, signature_of
 from adcli.lang.simplify.running_sums import linear
 from adcli.lang.simplify.sum_parts import (
     NEG,
@@ -91,6 +92,7 @@ def contracted(program: Program) -> Program:
             parts = [sums.read(each) for each in ordered(read, agreed)]
             equations += [as_read(x) for each in parts for x in linear(each, FEWEST_POINTS, agreed)]
         else:
+            read = read if exact or not isinstance(read.op, Recurrence) else without_constants_in_steps(read)
             equations.append(read if exact else sums.read(read))
         changed = changed or equations[-1] is not e
     return replace(program, equations=tuple(equations)) if changed else program
@@ -113,6 +115,43 @@ def statement_as_read(s: Equation, step: Index) -> Equation:
     op = in_reading_order(at_one_step(s.op, step))
     ranges = (s.op.ranges[0], *op.ranges)
     return s if ranges == s.op.ranges else Equation(s.outs, replace(op, ranges=ranges), s.args, s.span, s.group)
+
+
+def without_constants_in_steps(e: Equation[Recurrence]) -> Equation:
+    """A loop whose sums have no constant factors: each such sum is a history of its own."""
+    op, made, statements = e.op, list[Var](), list[Equation]()
+    for s in op.statements:
+        parts = constants_apart(s, op)
+        made += [x.outs[0] for x in parts[:-1]]
+        statements += parts
+    if not made:
+        return e
+    count, outs = len(op.histories), tuple([Var(v.name, True, shape=v.shape) for v in made])
+    loop = replace(op, histories=(*op.histories, *made), statements=tuple(statements), signature=signature_of(count + len(made)))
+    args = (*e.args[:count], *[Lit(0.0)] * len(made), *e.args[count:])
+    return Equation((*e.outs, *outs), loop, args, e.span, e.group)
+
+
+def constants_apart(s: Equation, op: Recurrence) -> list[Equation]:
+    """A statement of a loop, or the sum without its constant factors and their product."""
+    if not isinstance(s.op, Comprehension) or s.op.reduction != "+":
+        return [s]
+    one, steps, at = at_one_step(s.op, op.step), s.op.ranges[0], affine(op.step)
+    parts = SumRewrites(replace(s, op=one), one, {}).without_constants_of_step()
+    if parts is None or len(parts) != 2:
+        return [s]
+    inner, outer = parts
+    history = Var(inner.outs[0].name, True, shape=(op.high, *inner.outs[0].shape))
+    reads = tuple([replace(x, subscripts=(at, *x.subscripts)) if isinstance(x, Read) and outer.args[x.arg] is inner.outs[0] else x
+                   for x in outer.op.sources])
+    args = [history if a is inner.outs[0] else a for a in outer.args]
+    return [over_steps(inner, steps, (history,), inner.args, write=(at, *inner.op.write), shape=history.shape),
+            over_steps(outer, steps, outer.outs, args, sources=reads)]
+
+
+def over_steps(e: Equation, steps: Range, outs: tuple[Var, ...], args: Sequence[Atom], **changes: object) -> Equation:
+    """An equation of one step as a statement of a loop."""
+    return Equation(outs, replace(e.op, ranges=(steps, *e.op.ranges), **changes), tuple(args), e.span, e.group)
 
 
 def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
@@ -260,6 +299,12 @@ class SumRewrites:
             return None
         inner = ProductPart((), (part(inside, box),), box, box & self.out)
         return SplitSum(self.e).equations(ProductPart((), (inner,), self.out, self.out), outside, negated)
+
+    def without_constants_of_step(self) -> list[Equation] | None:
+        """The same of a statement in a loop, where it pays for another one."""
+        cost = Cost.of(self.e, self.op)
+        plain = self.out != self.every and not any(isinstance(s, Read) for s in self.op.write)
+        return self.without_constants() if plain and cost.halves(cost.points(self.out)) else None
 
     def is_constant(self, f: Factor, boxes: Mapping[Atom, int]) -> bool:
         """Whether a factor is the same finite number at all points, whatever the inputs are."""

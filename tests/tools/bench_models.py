@@ -341,8 +341,8 @@ input A(N, N)
 B(i, j) = A(i, j) / 64
 E(0, i, j) = i == j ? 1 : 0 where i in 0:N, j in 0:N
 for k in 0:8 {
-    P(k, i, j) +=! B(i, l) * E(k, l, j)
-    E(k + 1, i, j) = P(k, i, j) / (8 - k) + (i == j ? 1 : 0)
+    E(k + 1, i, j) = i == j ? 1 : 0
+    E(k + 1, i, j) += B(i, l) * E(k, l, j) / (8 - k)
 }
 S(0, i, j) = E(8, i, j)
 for k in 0:6 { S(k + 1, i, j) +=! S(k, i, l) * S(k, l, j) }

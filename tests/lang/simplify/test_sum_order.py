@@ -242,3 +242,19 @@ def test_what_overflows_may_differ():
     point = {"x": np.array([1e300, 1e300]), "y": np.array([1e300, -1e300])}
     assert evaluate(parse(text), point, FLOAT)["s"] == 0
     assert np.isnan(evaluate(parse(text, exact_order=True), point, FLOAT)["s"])
+
+
+@pytest.mark.parametrize(("before", "body", "expected"), [
+    ("", "h(t + 1, n) += W(n, m) * h(t, m) / (3 + t)", ["W_h(t, n) +=! W(n, m) * h(t, m)", "h(t + 1, n) += W_h(t, n) / (t + 3)"]),
+    (" until h(t + 1, 0) > 1", "h(t + 1, n) +=! 0.5 * W(n, m) * h(t, m)",
+     ["W_h(t, n) +=! W(n, m) * h(t, m)", "h_1(t + 1, n) = 0.5 * W_h(t, n)"]),
+    (" down", "h(t, n) +=! -(W(n, m) * h(t + 1, m)) / N", ["W_h(t, n) +=! W(n, m) * h(t + 1, m)", "h(t, n) = -(W_h(t, n) / N)"])])
+def test_a_loop_sums_without_constants(before: str, body: str, expected: list[str]) -> None:
+    start = "4" if "down" in before else "0"
+    text = f"input W(N, N), b(N)\nh({start}, n) = b(n)\nfor t in 0:4{before} {{\n    {body}\n}}\nL +=! h(t, n)**2\noutput L"
+    program, at = parse(text), {"W": np.array([[0.4, -0.2], [0.1, 0.3]]), "b": np.array([0.7, -0.5])}
+    assert all(f"    {line}\n" in print_program(program) for line in expected)
+    found, written = (evaluate(p, at)["L"] for p in (program, parse(text, exact_order=True)))
+    assert found == pytest.approx(written, rel=1e-14)
+    derivative = adcli.compile(text).grad()
+    assert all(np.array_equal(x, derivative(at)[name]) for name, x in adcli.compile(derivative.text())(at).items())
