@@ -17,7 +17,7 @@ from session_seed import drawn, half
 INF = math.inf
 FINITE = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0]
 BEYOND = [INF, -INF, 1e-300, -1e-300, 1e300, 40.0, -800.0]
-OVERFLOWS = {"hypot", "unit", "atan2", "div"}
+OVERFLOWS = {"hypot", "unit", "atan2", "div", "expint_ei"}
 """Rows whose derivatives have powers of a reciprocal as factors, so beside 1e-300 intermediate products are out of range."""
 STATICS = {"pown": [(-2,), (-1,), (0,), (1,), (2,), (70,)], "polygamma": [(0,), (1,)], "dxlogy": [(0,), (2,)],
            "derfcx": [(0,), (2,)],

@@ -13,6 +13,7 @@ from typing import Any
 from adcli.lang.evaluate.intervals import (
     EMPTY,
     INF,
+    ONE,
     REACH,
     UNDEFINED,
     ZERO,
@@ -21,8 +22,10 @@ from adcli.lang.evaluate.intervals import (
     clipped,
     enclosed,
     exponential,
+    falling,
     hull,
     infinity,
+    rising,
 )
 from flint import acb, arb, ctx
 
@@ -111,6 +114,24 @@ def polygamma_gap(n: int, m: int) -> IntervalFunctionOfMany:
     return corners(f, (-sign, sign))
 
 
+EDGE = (-arb(-1).exp()).upper()
+"""Where the branches of Lambert's function meet, rounded up to the precision at which this is loaded."""
+
+
+def lambert(branch: int) -> IntervalFunction:
+    def f(t: Any) -> Any:
+        return t.lambertw(branch)
+    if branch == 0:
+        return rising(f, EDGE, least=-ONE)
+    down = falling(f, EDGE, most=-ONE)
+    return lambda x: down(x) if x.hi < 0 else EMPTY if x.lo > 0 else infinity(-INF) if x.thin else UNDEFINED
+
+
+def below_zero_too(right: IntervalFunction, left: IntervalFunction, between: Interval) -> IntervalFunction:
+    """A function that is one thing on the right of 0 and another on the left, with a pole `between`."""
+    return lambda x: right(x) if x.lo > 0 else left(x) if x.hi < 0 else between if x.thin else UNDEFINED
+
+
 def with_orders(f: Callable[..., IntervalFunctionOfMany], positions: tuple[int, ...]) -> IntervalFunctionOfMany:
     """The row whose arguments at these positions are constants."""
     def called(*args: Interval) -> Interval:
@@ -121,5 +142,8 @@ def with_orders(f: Callable[..., IntervalFunctionOfMany], positions: tuple[int, 
 
 SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "sinc": sinc(0), "exprel": exprel(0), "lbeta": corners(lbeta, (-1, -1), pole=infinity(INF)),
+    "lambert_w0": lambert(0), "lambert_wm1": lambert(-1),
+    "expint_e1": below_zero_too(falling(lambda t: t.expint(arb(1)), least=ZERO), lambda x: EMPTY, infinity(INF)),
+    "expint_ei": below_zero_too(rising(arb.ei), falling(arb.ei, most=ZERO), infinity(-INF)),
     "dsinc": with_orders(sinc, (1,)), "dexprel": with_orders(exprel, (1,)), "polygamma_gap": with_orders(polygamma_gap, (0, 1)),
 }

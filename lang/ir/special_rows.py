@@ -5,11 +5,12 @@ it. The formulas are those of the room `formulas`, which are loaded when code ne
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from adcli.lang.ir import POLE, Primitive, Status
+from adcli.lang.ir import POLE, SINGULAR, Primitive, Status
 from adcli.lang.ir.build import Expr, apply
 
 Fn = Callable[..., Expr]
@@ -63,6 +64,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     family("sinc", "elementary:sinc", "sin(pi*x)/(pi*x), and 1 at 0", saturates=True)
     family("exprel", "elementary:exprel", "(exp(x) - 1)/x, and 1 at 0", saturates=True)
     lbeta_rows(row, op)
+    inverse_rows(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: Operations) -> None:
@@ -80,3 +82,25 @@ def lbeta_rows(row: Callable[..., Fn], op: Operations) -> None:
     row("lbeta", "rr>r", lambda t, z, a, b: t * gap(0, 0, a, b), lambda t, z, a, b: t * gap(0, 0, b, a),
         domain=(positive, positive), value=lambda a, b: value(a, b, op), args="a, b", commutes=True, defined="a > 0 and b > 0",
         status=(Status(POLE, lambda z, a, b: (a == 0) | (b == 0), nan=True),), about="logarithm of the beta function")
+
+
+def inverse_rows(row: Callable[..., Fn], op: Operations) -> None:
+    """Functions whose derivatives are elementary in their values and arguments."""
+    branch, e1, ei = (formula(f"inverses:{name}") for name in ("lambert", "e1", "ei"))
+
+    def lambert_slope(t: Expr, z: Expr, x: Expr) -> Expr:
+        far = (op.abs(z) > 0.5) & (op.abs(z) < math.inf)         # where exp(−z) would lose digits
+        return t * (op.select(far, z / x, op.exp(-z)) / (1 + z))
+
+    row("lambert_w0", "r>r", lambert_slope, value=lambda x: branch(0, x, op), domain=((-0.3, 4.0),), vanishes=True,
+        saturates=True, defined="x > -exp(-1)",
+        about="solution w >= -1 of w*exp(w) = x")
+    row("lambert_wm1", "r>r", lambert_slope, value=lambda x: branch(-1, x, op), domain=((-0.3, -0.05),),
+        status=(Status(SINGULAR, lambda z, x: x == 0),), defined="-exp(-1) < x and x < 0",
+        about="solution w <= -1 of w*exp(w) = x")
+    row("expint_e1", "r>r", lambda t, z, x: -(t * op.select(x < 0, z, op.exp(-x) / (x + 0))), value=lambda x: e1(x, op),
+        domain=((0.1, 4.0),), status=(Status(SINGULAR, lambda z, x: x == 0),), saturates=True, defined="x > 0",
+        about="integral of exp(-t)/t over t > x")
+    row("expint_ei", "r>r", lambda t, z, x: t * (op.exp(x) / x), value=lambda x: ei(x, op), domain=((0.1, 4.0),),
+        status=(Status(SINGULAR, lambda z, x: x == 0),), saturates=True, defined="x != 0",
+        about="principal value of the integral of exp(t)/t over t < x")

