@@ -248,7 +248,7 @@ def test_a_near_spelling_is_asked_for_and_never_written(name: str, form: str) ->
     ("v = 1/2x", "write 1/(2*x) or 1/2*x"), ("v = sin x/2", "write sin(x)/2 or sin(x/2)"),
     ("v = Sqr(x)", "write sqrt(x) (in Basic) or square(x) (in Pascal)"),
     ("v = 2*LOG(x)", "write log(x) (natural) or log10(x) (in Excel)"),
-    ("v = mish(x, y, 2)", "mish(x) is x * tanh(softplus(x)) here"), ("v = special.expi(x)", NONE),
+    ("v = mish(x, y, 2)", "mish(x) is x * tanh(softplus(x)) here"), ("v = special.airy(x)", NONE),
     ("v = np.tahn(x)", "did you mean 'tanh'?"), ("type == 'C' ? x : 0", WORDS), ("v = \"left\" == side ? 1 : 2", WORDS),
 ])
 def test_what_can_mean_several_things_is_asked(text: str, help: str) -> None:
