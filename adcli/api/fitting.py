@@ -8,11 +8,12 @@ import numpy as np
 
 from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
-from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
+from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, places_at, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.links import apart, is_function, linked
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
+from adcli.fit.observed import sets_of
 from adcli.fit.predict import predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
 from adcli.fit.row_programs import task_of
@@ -111,15 +112,10 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     if key not in kept:
         kept[key] = task_of(program, "jacobian", list(begins))
     fit = planned(task := kept[key], begins, o, request.jobs)
+    declared, begins = begins, dict(fit.begins)
     if cost:
-        fit = fit._replace(objective=objective(program, cost, list(begins), o, request.jobs))
-    try:
-        found = fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations, request.uncertainties)
-    except NotFinite as fault:
-        error = AdError(not_finite_at(fit, fault.at))
-        for text in explained(fit, task, fault.at):
-            error.add_note(text)
-        raise error from None
+        fit = fit._replace(objective=objective(program, cost, fit.model.of, o, request.jobs))
+    found = answered(fit, task, request, absolute)
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))
     if request.interval is not None:
@@ -127,19 +123,33 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
         result.intervals = {name: (i.low, i.high) for name, i in ends.of.items()}
         result.message = "\n".join([*said, *ends.said()]) or "converged"
     if request.predict is not None:
-        result.predicted = predicted(fit, program, found, request, sigmas)
+        labels = {by: np.array([str(x) for x in columned(request.predict, by)]) for by in o.sets}
+        places = places_at(fit.model.of, o.sets, declared, labels) if labels else None
+        result.predicted = predicted(fit, program, found, request, sigmas, places)
     if request.plot:
         from adcli.fit.figure import picture
         result.plot = picture_view("fit", picture(fit, program, found, o, request.coverage))
     return result
 
 
-def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, sigmas: Mapping[str, Any]) -> dict[str, Any]:
+def answered(fit: Fit, task: Task, request: FitRequest, absolute: bool) -> Fitted:
+    """The fit. AdError where the start has no residuals."""
+    try:
+        return fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations, request.uncertainties)
+    except NotFinite as fault:
+        error = AdError(not_finite_at(fit, fault.at))
+        for text in explained(fit, task, fault.at):
+            error.add_note(text)
+        raise error from None
+
+
+def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, sigmas: Mapping[str, Any],
+              places: Mapping[str, Any] | None) -> dict[str, Any]:
     """The outputs at rows of data, with their standard errors and bands, as arrays by name."""
     require_predictable(program, fit)
     names = columns_of(request.predict)
     rows = request._replace(data=request.predict, sigma=None, weights=None)
-    inputs = observations(program, fit.begins, rows, {}, {}).inputs
+    inputs = observations(program, dict.fromkeys(fit.model.names, Begin(0.0)), rows, {}, {}).inputs
     column = column_reader(request.predict, False)
 
     def known(x: Any, none: Any) -> Any:
@@ -149,7 +159,7 @@ def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, si
     weight = weights_in(request.weights, column) if expressed else known(request.weights, 1.0)
     each = [known(sigmas.get(r.name), 1.0) if request.loss == "linear" else None for r in program.results]
     scatters = [None if s is None or weight is None else s / np.sqrt(weight) for s in each]
-    return {n: x for p in predictions(fit, found, inputs, scatters, request.coverage) for n, x in p.columns.items()}
+    return {n: x for p in predictions(fit, found, inputs, scatters, request.coverage, places) for n, x in p.columns.items()}
 
 
 def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[str, Any]:
@@ -224,15 +234,11 @@ def has_rows(x: Any, rank: int) -> bool:
 
 def column_reader(data: Data, by_row: bool) -> Callable[[Any, str], Any]:
     """Function from a column of the data, by its name or itself, to an array, one of arrays where shapes are `by_row`."""
-    names = columns_of(data)
-
     def column(x: Any, what: str) -> Any:
         if x is None:
             return None
         if isinstance(x, str):
-            if x not in names:
-                raise AdError(f"no column '{x}'", help=nearest(x, names) or f"the columns are {', '.join(map(str, names[:10]))}")
-            what, x = f"column '{x}'", data[x]
+            what, x = f"column '{x}'", columned(data, x)
         if by_row and has_rows(x, 0):
             return objects([real_array(f"{what}, row {i}", e) for i, e in enumerate(x)])
         return real_array(what, x)
@@ -246,6 +252,14 @@ def weights_in(given: Any, column: Callable[[Any, str], Any]) -> Any:
         return column(given, "weights")
     columns = {p.name: column(p.name, "weights") for p in expression(given, "--weights").params}
     return computed(given, "--weights", columns, max((len(x) for x in columns.values()), default=1))
+
+
+def columned(data: Data, name: str) -> Any:
+    """A column of labels."""
+    names = columns_of(data)
+    if name not in names:
+        raise AdError(f"no column '{name}'", help=nearest(name, names) or f"the columns are {', '.join(map(str, names[:10]))}")
+    return data[name]
 
 
 def observations(program: Program, begins: Mapping[str, Begin], request: FitRequest, observed: Mapping[str, Any],
@@ -285,4 +299,5 @@ def observations(program: Program, begins: Mapping[str, Begin], request: FitRequ
     if by_row:
         inputs = {n: x if n in from_data else objects([x])[[0] * rows] for n, x in inputs.items()}
         w = w if w is None else w.astype(np.float64)
-    return Observations(inputs, ys, given, w, called, Places(np.arange(rows)))
+    sets = {by: np.array([str(x) for x in columned(data, by)]) for by in sets_of(begins)}
+    return Observations(inputs, ys, given, w, called, Places(np.arange(rows)), sets)

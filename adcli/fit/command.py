@@ -11,7 +11,7 @@ from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.fit.compare import comparison, rival
-from adcli.fit.data import Begin, Comparison, Observations, parameters, starts, targets
+from adcli.fit.data import Begin, Comparison, Observations, parameters, places_at, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.links import apart, linked
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
@@ -113,7 +113,7 @@ def command(options: FitOptions) -> int:
     except BadTable as fault:
         say(fault)
         return 5
-    fixed = fixed_inputs(asked.program, asked.begins, options)
+    fixed = fixed_inputs(asked.program, asked.declared, options)
     known = any(t.sigma is not None for t in asked.wanted)
     told = Answered(found, asked.program, asked.begins, fixed, known, predicted, ends, rivals)
     with packed_destination(options.output) as out:
@@ -132,6 +132,7 @@ class PosedFit(NamedTuple):
     """A fit that is asked for."""
 
     program: Program
+    declared: Mapping[str, Begin]
     begins: Mapping[str, Begin]
     wanted: Sequence[Comparison]
     absolute: bool
@@ -171,15 +172,15 @@ def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
         raise
     fit = planned(task, begins, o, options.jobs)
     if cost:
-        fit = fit._replace(objective=objective(task.primal, cost, list(begins), o, options.jobs))
-    return PosedFit(program, begins, wanted, absolute, task, reporter, o, fit)
+        fit = fit._replace(objective=objective(task.primal, cost, fit.model.of, o, options.jobs))
+    return PosedFit(program, begins, fit.begins, wanted, absolute, task, reporter, o, fit)
 
 
 def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions,
              tables: GivenTables) -> tuple[list[str], list[list[str | float]]]:
     """The table of --against. AdError where a parameter is one of no model, or another model has no fit; BadTable where a row is
     bad."""
-    rivals, known = [rival(model_name(source), asked.fit, found)], {*asked.begins}
+    rivals, known = [rival(model_name(source), asked.fit, found)], {*asked.declared}
     for text in options.against:
         other = read_source(None, (text,)) if is_formula(text) else read_source(text, ())
         posed_other = posed(replace(options, of=None, uncertainties=None), other, tables)
@@ -187,7 +188,7 @@ def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions
         if fitted is None or not fitted.converged:
             raise AdError(f"the fit of {model_name(other)} has not converged", help="give starts nearer to its solution")
         rivals.append(rival(model_name(other), posed_other.fit, fitted))
-        known |= {*posed_other.begins}
+        known |= {*posed_other.declared}
     for name in starts(apart(options.params)[0] or "", {}) if options.params else ():
         if name not in known:
             raise unknown_name("parameter", name, sorted(known))
@@ -232,13 +233,14 @@ def predicted_rows(asked: PosedFit, found: Fitted, options: FitOptions, coverage
     """The table of --predict. BadTable where a row is bad."""
     fit = asked.fit
     require_predictable(asked.program, fit)
-    inputs, scatters = grid(asked.program, asked.begins, asked.wanted, options)
-    made = predictions(fit, found, inputs, scatters, coverage)
+    inputs, scatters, labels = grid(asked.program, fit.model.names, asked.wanted, options, asked.observations.sets)
+    places = places_at(fit.model.of, asked.observations.sets, asked.declared, labels) if labels else None
+    made = predictions(fit, found, inputs, scatters, coverage, places)
     if not options.quiet and any(p.half_new is None for p in made):
         robust = options.loss != "linear"
         say("note: no band for new observations: " + ("their scatter is not known with this loss" if robust else
                                                     "the rows have no column of their standard uncertainty or weight"))
-    return predicted_table(inputs, made)
+    return predicted_table({**labels, **inputs}, made)
 
 
 def concluded(asked: PosedFit, found: Fitted, options: FitOptions) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +20,20 @@ from adcli.numerics.vectors import Components
 Array = np.ndarray
 BOUNDS = re.compile(r"\s(in\s*\[[^\]]*\]?)\s*$")
 """The bounds of all elements behind a tensor."""
+BY = re.compile(r"\s+by\s+(\S+)\s*$")
+"""The column of sets behind a parameter."""
 Wanted = str | float | Array
 """A column by its name, one number for all rows, or the numbers themselves."""
 
 
 class Begin(NamedTuple):
-    """Where the search for a parameter begins, a number or an array, and its bounds."""
+    """Where the search for a parameter begins, a number or an array, and its bounds; the column that names the sets of rows which
+    have a parameter of their own each, None where all have one."""
 
     value: Any
     low: float = -math.inf
     high: float = math.inf
+    by: str | None = None
 
 
 class Comparison(NamedTuple):
@@ -49,6 +54,8 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
         raise AdError(f"⟦--params⟧ '{text}' names no parameters", help="write ⟦--params b1=500,b2=1e-4⟧ or 'b1=500 in [0, 1000]'")
     found: dict[str, Begin | None] = {}
     for piece in pieces:
+        by = BY.search(piece)
+        piece = piece[:by.start()] if by else piece
         name, equals, given = (s.strip() for s in piece.partition("="))
         if equals and given[:1] in ("@", "["):
             name, bounds = composed(name), BOUNDS.search(piece)
@@ -59,7 +66,7 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
             name, begin = declared(piece)
         if name in found:
             raise AdError(f"⟦--params⟧: '{name}' is given twice")
-        found[name] = begin
+        found[name] = (begin or Begin(math.nan))._replace(by=composed(by[1])) if by else begin
     return found
 
 
@@ -107,6 +114,35 @@ def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> di
             begin = begin._replace(value=own.value)
         require_start(name, begin)
         found[name] = begin
+    return found
+
+
+def separated(begins: Mapping[str, Begin], sets: Mapping[str, Array]) -> tuple[dict[str, Begin], dict[str, Any]]:
+    """The parameters with one for each set of rows, A(1), A(2), …; and for each name of a program its place among them, a number
+    or one for each row."""
+    found, places = dict[str, Begin](), dict[str, Any]()
+    for name, begin in begins.items():
+        if begin.by is None:
+            places[name], found[name] = len(found), begin
+            continue
+        if np.ndim(begin.value) or begin.by not in sets:
+            raise AdError(f"'{name} by {begin.by}' is for numbers, and for rows of a table")
+        labels = list(dict.fromkeys(sets[begin.by].tolist()))
+        places[name] = len(found) + np.array([labels.index(x) for x in sets[begin.by].tolist()])
+        found |= {f"{name}({label})": begin._replace(by=None) for label in labels}
+    return found, places
+
+
+def places_at(places: Mapping[str, Any], sets: Mapping[str, Array], begins: Mapping[str, Begin],
+              labels: Mapping[str, Array]) -> dict[str, Any]:
+    """The places of parameters for other rows, by their labels. AdError where no row of the fit has one."""
+    found = dict(places)
+    for name, begin in begins.items():
+        if begin.by is not None:
+            known = dict(zip(sets[begin.by].tolist(), places[name].tolist(), strict=True))
+            if (other := next((x for x in labels[begin.by].tolist() if x not in known), None)) is not None:
+                raise AdError(f"no row of the fit has {begin.by} = {other}, so {name} is not known there")
+            found[name] = np.array([known[x] for x in labels[begin.by].tolist()])
     return found
 
 
@@ -212,8 +248,8 @@ class Places(NamedTuple):
 class Observations(NamedTuple):
     """Everything in arrays: the inputs that are no parameters, by name, and for each output what it is compared with, the
     standard uncertainty of that (None where it is not known) and what it is called; `weights` of squares (None: all are 1);
-    `places` where the rows come from, None where there are tensors and no rows. Rows of a program with tensors are arrays of
-    objects, a tensor or a number a row."""
+    `places` where the rows come from, None where there are tensors and no rows; `sets` the labels in columns that name sets.
+    Rows of a program with tensors are arrays of objects, a tensor or a number a row."""
 
     inputs: Mapping[str, Any]
     observed: Sequence[Array]
@@ -221,6 +257,7 @@ class Observations(NamedTuple):
     weights: Array | None
     called: Sequence[str]
     places: Places | None = None
+    sets: Mapping[str, Array] = MappingProxyType({})
 
     @property
     def factors(self) -> list[Array | float]:
@@ -234,7 +271,8 @@ class Observations(NamedTuple):
             return x[kept] if x is not None and np.ndim(x) else x
         places = self.places and self.places._replace(rows=self.places.rows[kept])
         return Observations({name: part(x) for name, x in self.inputs.items()}, [*map(part, self.observed)],
-                            [*map(part, self.sigmas)], part(self.weights), self.called, places)
+                            [*map(part, self.sigmas)], part(self.weights), self.called, places,
+                            {name: part(x) for name, x in self.sets.items()})
 
 
 def objects(values: Sequence[Any]) -> Array:

@@ -1,7 +1,7 @@
 """A fit as a picture: the data with the fitted curve, and below them the residuals."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from adcli.fit.data import Observations
     from adcli.fit.fit import Fit, Fitted
     from adcli.fit.profile import Intervals
+    from adcli.numerics.vectors import Vector
 
 MOST_OUTPUTS = 3
 BAND_POINTS = 101
@@ -27,11 +28,11 @@ MOST_PROFILES = 6
 
 def picture(fit: Fit, program: Program, found: Fitted, o: Observations, coverage: float = COVERAGE) -> Picture:
     """The picture of a fit to the rows of a table. Where one input varies from row to row there is a curve over the range of the
-    data, else the fitted values are points. Known standard uncertainties are error bars, by the scatter of the residuals where
-    only their ratios count. AdError where nothing varies, and for tensors."""
+    data with its bands, else the fitted values are points; those of tensors are drawn element by element. Known standard
+    uncertainties are error bars, by the scatter of the residuals where only their ratios count. AdError where nothing varies."""
     outputs = [r.name for r in program.results]
     if o.places is None or any(np.asarray(x).dtype == object for x in (*o.inputs.values(), *o.observed)):
-        raise AdError("⟦--plot⟧ draws fits of numbers; this one has tensors")
+        return of_elements(fit, ", ".join(outputs), found)
     if len(outputs) > MOST_OUTPUTS:
         raise AdError(f"⟦--plot⟧ draws up to {MOST_OUTPUTS} outputs", help=f"choose: ⟦--of {','.join(outputs[:MOST_OUTPUTS])}⟧")
     rows = len(o.places.rows)
@@ -43,36 +44,56 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations, coverage
     values = fit.model(found.values).values.reshape(len(outputs), rows)
     fixed = {n: float(c[0]) for n, c in columns.items()} | dict(zip(found.names, found.values.tolist(), strict=True))
     panels, notes = list[Panel](), list[str]()
-    bands = banded(fit, found, o, name, fixed, coverage) if len(varying) == 1 else [[]] * len(outputs)
+    curved = len(varying) == 1 and not o.sets
+    bands = banded(fit, found, o, name, fixed, coverage) if curved else [[]] * len(outputs)
     for k, output in enumerate(outputs):
         observed = np.broadcast_to(np.asarray(o.observed[k], np.float64), rows)
         sigma, scale = o.sigmas[k], 1.0 if found.absolute else found.residual_sd
         bars = () if sigma is None else tuple((np.broadcast_to(sigma, rows) * scale).tolist())
-        data = Curve("data ± σ" if bars else "data", tuple(x.tolist()), tuple(observed.tolist()), "points", 6, bars)
-        if len(varying) == 1:
+        model = None
+        if curved:
             span = GridRange(name, Fraction(float(x.min())), Fraction(float(x.max())), POINTS[0])
             drawn = pictured(Setting(program, (span,), fixed), [output], 0)
             (model,) = drawn.panels
             notes += drawn.notes
-        else:
-            model = Panel(output, (Curve("fitted", tuple(x.tolist()), tuple(values[k].tolist()), "points"),))
-        curves = (data, *(Curve("fit", c.x, c.y, c.style) for c in model.curves), *bands[k])
-        panels.append(Panel(output, curves, model.marks, model.upright,
-                            low=model.low, high=model.high, share=1.5))
-        panels.append(Panel(f"residual of {output}" if k else "residual",
-                            (Curve("data − fit", tuple(x.tolist()), tuple((observed - values[k]).tolist()), "points", 6, bars),),
-                            flat=(0.0,), share=0.8))
-    shown = {name: x}
+        panels += paired(output, x, observed, values[k], bars, model, bands[k])
+    if len(varying) > 1:
+        notes.append(f"against {name}; {', '.join(varying[1:4])} {'vary' if len(varying) > 2 else 'varies'} too")
+    return Picture(title(found), name, tuple(panels), notes=tuple(notes), table=numbers(name, outputs, panels, values))
+
+
+def of_elements(fit: Fit, output: str, found: Fitted) -> Picture:
+    """A fit of tensors: all elements that are compared, one after another."""
+    values = fit.model(found.values).values
+    number, scale = np.arange(len(values)), found.residual_sd if not found.absolute else 1.0
+    bars = () if np.ptp(fit.factor) == 0 and not found.absolute else tuple((scale / fit.factor).tolist())
+    panels = paired(output, number, fit.observed, values, bars, None, ())
+    return Picture(title(found), "element", tuple(panels), table=numbers("element", [output], panels, [values]))
+
+
+def paired(output: str, x: Vector, observed: Vector, values: Vector, bars: tuple[float, ...], model: Panel | None,
+           bands: Sequence[Curve]) -> list[Panel]:
+    """The panels of an output: data with the fit, the panel `model` of its curve or points, and bands; the residuals."""
+    data = Curve("data ± σ" if bars else "data", tuple(x.tolist()), tuple(observed.tolist()), "points", 6, bars)
+    model = model or Panel(output, (Curve("fitted", data.x, tuple(values.tolist()), "points"),))
+    curves = (data, *(Curve("fit", c.x, c.y, c.style) for c in model.curves), *bands)
+    residual = Curve("data − fit", data.x, tuple((observed - values).tolist()), "points", 6, bars)
+    return [Panel(output, curves, model.marks, model.upright, low=model.low, high=model.high, share=1.5),
+            Panel(f"residual of {output}", (residual,), flat=(0.0,), share=0.8)]
+
+
+def title(found: Fitted) -> str:
+    return ", ".join(f"{n} = {v:.6g}" for n, v in list(zip(found.names, found.values.tolist(), strict=True))[:6])
+
+
+def numbers(name: str, outputs: Sequence[str], panels: Sequence[Panel], values: Sequence[Vector]) -> PictureTable:
+    """The numbers under the picture."""
+    shown = {name: np.array(panels[0].curves[0].x)}
     for v, panel, fitted in zip(outputs, panels[::2], values, strict=True):
         data = panel.curves[0]
         shown |= {v: np.array(data.y)} | ({f"{v}_sigma": np.array(data.error)} if data.error else {})
         shown |= {f"{v}_fit": fitted, f"{v}_residual": np.array(data.y) - fitted}
-    table = PictureTable(tuple(shown), tuple(zip(*(column.tolist() for column in shown.values()), strict=True)))
-    title = ", ".join(f"{n} = {v:.6g}" for n, v in list(zip(found.names, found.values.tolist(), strict=True))[:6])
-    if len(varying) > 1:
-        notes.append(f"against {name}; {', '.join(varying[1:4])} {'vary' if len(varying) > 2 else 'varies'} too")
-    return Picture(title, name, tuple(panels), notes=tuple(notes), table=table)
-
+    return PictureTable(tuple(shown), tuple(zip(*(column.tolist() for column in shown.values()), strict=True)))
 
 
 def banded(fit: Fit, found: Fitted, o: Observations, name: str, fixed: Mapping[str, float],

@@ -3,14 +3,14 @@ of whole tensors; the least cost that is found; and what the answer is worth, fr
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adcli.codegen.machine.memory import require_room
-from adcli.fit.data import Begin, Observations, Places, components_of, packed, start_of
+from adcli.fit.data import Begin, Observations, Places, components_of, packed, separated, start_of
 from adcli.fit.row_programs import RowProgram
 from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
@@ -179,26 +179,31 @@ class Outputs(NamedTuple):
 
 
 class RowModel:
-    """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
+    """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter, `places` for each
+    that is one its number among the parameters of the fit, or one for each row."""
 
-    def __init__(self, task: Task, begins: Collection[str], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
-        self.task, self.rows, self.jobs = task, rows, jobs
-        self.names, self.outputs = list(begins), list(task.signature.outputs)
+    def __init__(self, task: Task, places: Mapping[str, Any], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+        self.task, self.rows, self.jobs, self.of = task, rows, jobs, places
+        self.names, self.outputs = list(places), list(task.signature.outputs)
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
         self.program = RowProgram(task, columns, rows, jobs, self.names)
-        self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
+        self.places = [(1 + places[c.wrt[0]], self.outputs.index(c.of or ""), np.arange(rows)) for c in task.signature.derived]
 
-    def elsewhere(self, columns: Mapping[str, Any], rows: int) -> RowModel:
+    def elsewhere(self, columns: Mapping[str, Any], rows: int, places: Mapping[str, Any] | None = None) -> RowModel:
         """The model for other rows."""
-        return RowModel(self.task, self.names, columns, rows, self.jobs)
+        return RowModel(self.task, places or self.of, columns, rows, self.jobs)
+
+    def point(self, b: Array, row: int) -> dict[str, Any]:
+        """All inputs of the program in a row."""
+        return {**self.inputs_at(row), **{n: float(b[i[row] if np.ndim(i) else i]) for n, i in self.of.items()}}
 
     def levels(self, b: Array) -> Array:
         """The status of every row."""
-        return self.program(b)[-1]
+        return self.program([b[i] for i in self.of.values()])[-1]
 
     def __call__(self, b: Array) -> Outputs:
         m, n = len(self.outputs), self.rows
-        results, found = self.program(b), np.zeros((1 + len(b), m, n))
+        results, found = self.program([b[i] for i in self.of.values()]), np.zeros((1 + len(b), m, n))
         found[0] = results[:m]
         for place, result in zip(self.places, results[m:-1], strict=True):
             found[place] = result
@@ -222,7 +227,7 @@ class TensorModel:
         from adcli.answers.evaluation import callable_program, computation
         from adcli.input.arrays import given
         from adcli.lang.simplify.simplify import simplify
-        self.task, self.begins, self.points, self.jobs = task, begins, points, jobs
+        self.task, self.begins, self.points, self.jobs, self.names = task, begins, points, jobs, list(begins)
         self.given, self.ends = given, np.zeros(len(points), int)
         self.sparse = self.sparse_functions()
         if self.sparse:
@@ -231,7 +236,11 @@ class TensorModel:
         self.compute = computation(task, jobs, None)
         require_room(f"a Jacobian of {len(points):,} rows", COPIES * 8 * len(points) * start_of(begins).values.size)
 
-    def elsewhere(self, columns: Mapping[str, Any], rows: int) -> TensorModel:
+    def point(self, b: Array, row: int) -> dict[str, Any]:
+        """All inputs of the program in a row."""
+        return {**self.points[row], **packed(self.begins, b)}
+
+    def elsewhere(self, columns: Mapping[str, Any], rows: int, places: Mapping[str, Any] | None = None) -> TensorModel:
         """The model for other rows."""
         return TensorModel(self.task, self.begins, points_of(columns, rows), self.jobs)
 
@@ -274,7 +283,7 @@ class TensorModel:
     def whole(self, b: Array, k: int) -> dict[str, Any]:
         """All inputs of the program in a row. AdError where their shapes do not fit."""
         from adcli.input.arrays import fitting
-        point = {**self.points[k], **packed(self.begins, b)}
+        point = self.point(b, k)
         found: dict[str, Any] = fitting(self.task.primal, {p.name: self.given(p, point[p.name]) for p in self.task.primal.params})
         return found
 
@@ -374,11 +383,14 @@ def power(x: float) -> float:
 
 def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
     """The fit of a task, a Jacobian by the parameters."""
+    begins, places = separated(begins, o.sets)
     start = start_of(begins)
     rows = 1 if o.places is None else len(o.places.rows)
     if not has_tensors(task.primal):
         observed, factors = (np.concatenate([np.broadcast_to(x, rows) for x in xs]) for xs in (o.observed, o.factors))
-        return Fit(RowModel(task, begins, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
+        return Fit(RowModel(task, places, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
+    if o.sets:
+        raise AdError("sets of rows with parameters of their own are for programs of numbers")
     points: list[Mapping[str, Any]] = [o.inputs]
     compared: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
     if o.places is not None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from adcli.fit.data import packed
 from adcli.fit.fit import Fit, Fitted, NullDirection
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
+from adcli.lang.ir.names import tensor_of
 from adcli.numerics.linear import entries, finite_rows
 from adcli.output.layout import Row
 from adcli.solvers import explain_failure
@@ -27,7 +27,8 @@ ASKED_ROWS = 5
 
 def point(fit: Fit, b: np.ndarray, row: int) -> dict[str, Any]:
     """All inputs of the program in a row, or the whole tensors."""
-    return {**fit.model.inputs_at(row), **packed(fit.begins, b)}
+    found: dict[str, Any] = fit.model.point(b, row)
+    return found
 
 
 def worst_row(fit: Fit, b: np.ndarray) -> int:
@@ -64,7 +65,7 @@ def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
     row = worst_row(fit, b)
     at = point(fit, b, row)
     if not has_tensors(task.primal):
-        return explain_failure.not_finite(task.primal, list(fit.begins), at)
+        return explain_failure.not_finite(task.primal, fit.model.names, at)
     from adcli.answers.diagnose import note
     from adcli.answers.reporter import not_finite
     values, matrices, level = fit.model.results(b, row)
@@ -108,7 +109,8 @@ def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) ->
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}
     for row in np.unique(np.linspace(0, count - 1, min(count, ASKED_ROWS)).astype(int)).tolist():
-        causes, texts = explain_failure.no_influence(task.primal, list(fit.begins), point(fit, b, row), names)
+        causes, texts = explain_failure.no_influence(
+            task.primal, fit.model.names, point(fit, b, row), {tensor_of(n) for n in names})
         told.setdefault(causes, []).append((row, texts))
     row, texts = max(told.values(), key=len)[0]
     return texts and [f"in {fit.places.named(row)}:", *texts]
@@ -127,7 +129,7 @@ def not_smooth(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
     levels = fit.model.levels(found.values)
     rough = np.flatnonzero(levels).tolist()
     if not has_tensors(task.primal):
-        rough = [i for i in rough[:ROUGH_ROWS] if depends(task, fit.begins, point(fit, found.values, i))]
+        rough = [i for i in rough[:ROUGH_ROWS] if depends(task, fit.model.names, point(fit, found.values, i))]
     if rough:
         from adcli.answers.diagnose import note
         where = "" if fit.places is None else f": {fit.places.named(rough[0])}"

@@ -165,22 +165,30 @@ def loss_program(model: Program, text: str) -> tuple[Program, list[tuple[str, st
 class RowCost:
     """A sum over rows with its gradient and Hessian by the parameters `names`."""
 
-    def __init__(self, program: Program, names: Sequence[str], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
-        own = [n for n in names if any(p.name == n for p in program.params)]
+    def __init__(self, program: Program, places: Mapping[str, Any], columns: Mapping[str, Any], rows: int,
+                 jobs: int | None) -> None:
+        own = [n for n in places if any(p.name == n for p in program.params)]
         task = task_of(program, "hessian", own)
-        self.program, self.own = RowProgram(task, columns, rows, jobs, own), [names.index(n) for n in own]
-        self.places = [tuple(names.index(x) for x in c.wrt) for c in task.signature.derived]
-        self.n = len(names)
+        self.program, self.own = RowProgram(task, columns, rows, jobs, own), [places[n] for n in own]
+        self.places = [tuple(places[x] for x in c.wrt) for c in task.signature.derived]
+
+    def at(self, b: Vector) -> Vector:
+        """The results in every row."""
+        return self.program([b[i] for i in self.own])[:-1]
 
     def __call__(self, b: Vector) -> tuple[float, Vector, Matrix]:
-        sums = self.program(b[self.own])[:-1].sum(axis=1)
-        gradient, hessian = np.zeros(self.n), np.zeros((self.n, self.n))
-        for place, x in zip(self.places, sums[1:], strict=True):
+        results, n = self.at(b), len(b)
+        gradient, hessian = np.zeros(n), np.zeros((n, n))
+        for place, x in zip(self.places, results[1:], strict=True):
+            if not any(map(np.ndim, place)):
+                x = x.sum()   # pairwise, where all rows have one place
             if len(place) == 1:
-                gradient[place] = x
+                np.add.at(gradient, place, x)
             else:
-                hessian[place] = hessian[place[::-1]] = x
-        return float(sums[0]), gradient, hessian
+                np.add.at(hessian, place, x)
+                if not np.array_equal(*place):
+                    np.add.at(hessian, place[::-1], x)
+        return float(results[0].sum()), gradient, hessian
 
 
 class NewtonResiduals(Residuals):
@@ -222,8 +230,7 @@ class NewtonResiduals(Residuals):
 
     def bad_row(self, b: Vector) -> int:
         """The first row of which the loss, or a derivative of it, is not finite; −1 where it is a prior."""
-        first = self.parts[0]
-        bad = np.flatnonzero(~np.isfinite(first.program(b[first.own])[:-1]).all(axis=0))
+        bad = np.flatnonzero(~np.isfinite(self.parts[0].at(b)).all(axis=0))
         return int(bad[0]) if len(bad) else -1
 
     def triangular(self, b: Vector) -> tuple[Vector, Matrix]:
@@ -253,7 +260,7 @@ class NewtonResiduals(Residuals):
         return found
 
 
-def objective(model: Program, cost: RowLoss, names: Sequence[str], o: Observations, jobs: int | None) -> NewtonResiduals:
+def objective(model: Program, cost: RowLoss, places: Mapping[str, Any], o: Observations, jobs: int | None) -> NewtonResiduals:
     """The objective of a fit."""
     if o.places is None or has_tensors(model):
         raise AdError("a loss of one's own, and priors, are for programs of numbers")
@@ -261,7 +268,9 @@ def objective(model: Program, cost: RowLoss, names: Sequence[str], o: Observatio
     columns = {**o.inputs, program.params[-1].name: 1.0 if o.weights is None else o.weights}
     for (y, factor), observed, sigma in zip(pairs, o.observed, o.sigmas, strict=True):
         columns |= {y: observed, factor: 1.0 if sigma is None else 1 / sigma}
-    parts = [RowCost(program, names, columns, rows, jobs)]
+    parts = [RowCost(program, places, columns, rows, jobs)]
     if cost.prior is not None:
-        parts.append(RowCost(expression(f"-({cost.prior})", "--prior"), names, {}, 1, None))
+        if any(np.ndim(places[name]) for name in cost.certain):
+            raise AdError("a prior is of parameters that all rows share")
+        parts.append(RowCost(expression(f"-({cost.prior})", "--prior"), places, {}, 1, None))
     return NewtonResiduals(parts)

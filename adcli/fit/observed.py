@@ -1,6 +1,9 @@
 """The rows that a command line names: observations that are fitted to, and rows at which a fit predicts."""
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,6 +72,31 @@ class GivenTables:
         """Names and contents. BadTable where one cannot be read."""
         return [(there.name, whole_table(there.opened(), self.options)) for there in given_tables(self.options)]
 
+    def labels(self, name: str) -> Any:
+        """The words in a column, of all tables. BadTable where there is none."""
+        if not self.whole:
+            raise AdError(f"no table with a column '{name}'", help="give one: --data FILE, or a pipe")
+        return np.concatenate([labels(table, name) for _, table in self.whole])
+
+
+def sets_of(begins: Mapping[str, Begin]) -> list[str]:
+    """The columns that name sets of rows."""
+    return list(dict.fromkeys(b.by for b in begins.values() if b.by is not None))
+
+
+def labels(table: SampleTable, name: str) -> Any:
+    """The words in a column. BadTable where there is none."""
+    text, form = table.text.decode(), table.dialect
+    if form.kind == "ndjson":
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    else:
+        between = (form.separator or form.other).decode()
+        rows = list(csv.DictReader(io.StringIO(text), form.columns, delimiter=between))
+    old = next((o for o, n in form.renamed.items() if n == name), name)
+    if any(row.get(old) is None for row in rows):
+        raise BadTable(f"{table.name}:1: no column '{name}'")
+    return np.array([str(row[old]).strip() for row in rows])
+
 
 def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison], options: FitOptions,
                  tables: GivenTables) -> Observations:
@@ -105,7 +133,7 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     inputs = {p.name: found[p.name] if p.name in found else every_row(fixed.get(p.name, p.default)) for p in others}
     o = Observations(inputs, [numbers(t.observed) for t in wanted], [numbers(t.sigma) for t in wanted],
                      weights_of(options.weights, {n: found.get(column(n)) for n in known}, len(places.rows)),
-                     [called(t) for t in wanted], places)
+                     [called(t) for t in wanted], places, {by: tables.labels(by) for by in sets_of(begins)})
     return without_bad(o, faults, options)
 
 
@@ -146,7 +174,7 @@ def called(t: Comparison) -> str:
     return f"column '{t.observed}'" if isinstance(t.observed, str) else f"--y for {t.output}"
 
 
-def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOptions) -> dict[str, Any]:
+def fixed_inputs(program: Program, begins: Collection[str], options: FitOptions) -> dict[str, Any]:
     """The inputs that --at gives."""
     found: dict[str, Any] = {}
     kinds = ranks(program.params)
@@ -230,10 +258,10 @@ def without_bad(o: Observations, faults: Mapping[int, BadTable], options: FitOpt
 
 # ---------------------------------------------------------------- rows at which a fit predicts
 
-def grid(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison],
-         options: FitOptions) -> tuple[dict[str, Any], list[Any]]:
-    """The inputs in the rows of --predict, a table or a range, and the scatter of a new observation of each output, up to that of
-    the residuals where these are relative; None where it is not known. BadTable where a row is bad."""
+def grid(program: Program, begins: Collection[str], wanted: Sequence[Comparison], options: FitOptions,
+         sets: Collection[str] = ()) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+    """The inputs in the rows of --predict, a table or a range; the scatter of a new observation of each output, up to that of the
+    residuals where these are relative, None where it is not known; the labels in the columns `sets`. BadTable for a bad row."""
     assert options.predict is not None
     others = [p for p in program.params if p.name not in begins]
     given, tensors = fixed_inputs(program, begins, options), has_tensors(program)
@@ -241,9 +269,13 @@ def grid(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Compari
         options.weights) else [options.weights]
     extra = [x for x in (*(t.sigma for t in wanted), *weighing) if isinstance(x, str)]
     if "=" in options.predict:
+        if sets:
+            raise AdError(f"--predict needs a table with a column '{next(iter(sets))}', which says whose parameters to take")
         found: Mapping[str, Sequence[Any]] = of_ranges(options.predict, program, [*(p.name for p in others), *extra])
     else:
-        found = of_table(options, [p for p in others if p.name not in given], extra, given)
+        (location,) = locations((options.predict,))
+        table = whole_table(location.opened(), options)
+        found = of_table(table, [p for p in others if p.name not in given], extra, given)
     values = {n: objects(x) if tensors else np.asarray(x, np.float64) for n, x in found.items()}
     inputs = complete(others, {**given, **{p.name: values[p.name] for p in others if p.name in values}})
     if tensors:
@@ -256,7 +288,7 @@ def grid(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Compari
         sigma = 1.0 if t.sigma is None else values.get(t.sigma) if isinstance(t.sigma, str) else t.sigma
         return None if sigma is None or weight is None or options.loss != "linear" else sigma / np.sqrt(weight)
 
-    return inputs, [scatter(t) for t in wanted]
+    return inputs, [scatter(t) for t in wanted], {by: labels(table, by) for by in sets}
 
 
 def of_ranges(text: str, program: Program, known: Sequence[str]) -> dict[str, list[Any]]:
@@ -268,12 +300,10 @@ def of_ranges(text: str, program: Program, known: Sequence[str]) -> dict[str, li
     return {name: [point[name] for point in points] for name in points[0]}
 
 
-def of_table(options: FitOptions, free: Sequence[Param], extra: Sequence[str],
+def of_table(table: SampleTable, free: Sequence[Param], extra: Sequence[str],
              fixed: Collection[str]) -> dict[str, Sequence[Any]]:
     """Columns of a table: those of inputs, and of the `extra` ones as many as there are."""
-    assert options.predict is not None
-    (location,) = locations((options.predict,))
-    table, more = whole_table(location.opened(), options), [Param(Var(n), n) for n in extra]
+    more = [Param(Var(n), n) for n in extra]
     while True:
         try:
             found, faults = table.read([*free, *more], fixed)

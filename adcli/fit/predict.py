@@ -54,11 +54,11 @@ def factor_of(found: Fitted, coverage: float) -> float:
 
 @np.errstate(all="ignore")
 def predictions(fit: Fit, found: Fitted, inputs: Mapping[str, Any], scatters: Sequence[Any],
-                coverage: float) -> list[Prediction]:
+                coverage: float, places: Mapping[str, Any] | None = None) -> list[Prediction]:
     """Each output in rows with these `inputs`. `scatters` are the uncertainties of a new observation of each output, up to the
-    scatter of the residuals where these are relative, None where they are not known."""
+    scatter of the residuals where these are relative, None where they are not known; `places` as of a RowModel."""
     rows = max((len(x) for x in inputs.values() if np.ndim(x)), default=1)
-    model = fit.model.elsewhere(inputs, rows)
+    model = fit.model.elsewhere(inputs, rows, places)
     values, jacobian = model(found.values)
     m, tensors = len(scatters), has_tensors(model.task.primal)
     error, k = standard_errors(found, jacobian), factor_of(found, coverage)

@@ -18,7 +18,7 @@ from adcli.task.tasks import Task
 
 class RowProgram:
     """The results of a task in so many `rows`, the last of them the status: `columns` has an array or a number for each input but
-    the parameters `names`, which have one value for all rows."""
+    the parameters `names`."""
 
     def __init__(self, task: Task, columns: Mapping[str, Any], rows: int, jobs: int | None, names: Sequence[str] = ()) -> None:
         self.rows, self.jobs, self.kernel = rows, jobs, task.kernel
@@ -29,10 +29,11 @@ class RowProgram:
         self.parameters = {name: np.empty(self.whole) for name in names}
         self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
 
-    def __call__(self, b: Vector | Sequence[float] = ()) -> Vector:
-        """A row for each result."""
-        for column, x in zip(self.parameters.values(), b, strict=True):
-            column.fill(x)
+    def __call__(self, values: Sequence[Any] = ()) -> Vector:
+        """A row for each result; a parameter is a number, or one for each row."""
+        for column, x in zip(self.parameters.values(), values, strict=True):
+            column[:self.rows] = x
+            column[self.rows:] = column[self.rows - 1]
         found = np.empty((self.results, self.whole))
         run_arrays(self.kernel, self.inputs, self.whole, [*found], self.jobs)
         return found[:, :self.rows]

@@ -51,8 +51,8 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
         yield csv_text(told.predicted, *predicted_cells(told.predicted, number), separator="\t" if options.form == "tsv" else ",")
         return
     if told.comparison is not None and options.form in ("csv", "tsv"):
-        title, body = told.comparison
-        yield csv_text(title, *model_cells(body, number), separator="\t" if options.form == "tsv" else ",")
+        title, models = told.comparison
+        yield csv_text(title, *model_cells(models, number), separator="\t" if options.form == "tsv" else ",")
         return
     match options.form:
         case "json":
@@ -74,8 +74,9 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield from booktabs("l" + "r" * (len(head(told)) - 1), [*map(latex_text, head(told))], [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
             if told.comparison is not None:
-                cells = [[latex_text(c) for c in row] for row in model_cells(told.comparison[1], lambda x: f"{x:.6g}")]
-                yield from ("\n", *booktabs("l" + "r" * (len(cells[0]) - 1), [*map(latex_text, told.comparison[0])], [cells]))
+                title, models = told.comparison
+                cells = [[latex_text(c) for c in row] for row in model_cells(models, lambda x: f"{x:.6g}")]
+                yield from ("\n", *booktabs("l" + "r" * (len(title) - 1), [*map(latex_text, title)], [cells]))
             if told.predicted is not None:
                 body = [[latex_text(c) for c in row] for row in predicted_cells(told.predicted, lambda x: f"{x:.6g}")]
                 yield from ("\n", *booktabs("r" * len(told.predicted), [latex_text(n) for n in told.predicted], [body]))
@@ -86,7 +87,17 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield from (fitted(part, columns, program=True) for part in text(told, number, columns))
 
 
-def model_cells(body: Sequence[Sequence[str | float]], number: Number) -> list[list[str]]:
+def model_lines(title: list[str], body: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """A table of models in comments."""
+    cells = [title, *model_cells(body, lambda x: f"{x:.6g}")]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(title))]
+    yield "# models, each tested against the first, which supposes that one is a case of the other:\n"
+    for row in cells:
+        line = "  ".join(f"{c:{'<' if not k else '>'}{widths[k]}}" for k, c in enumerate(row))
+        yield f"# {line.rstrip()}\n"
+
+
+def model_cells(body: Sequence[Sequence[Any]], number: Number) -> list[list[str]]:
     """The rows of a table of models."""
     def cell(x: str | float) -> str:
         return x if isinstance(x, str) else "" if math.isnan(x) else number(x)
@@ -96,13 +107,13 @@ def model_cells(body: Sequence[Sequence[str | float]], number: Number) -> list[l
 def fitted_program(told: Answered) -> Program:
     """The program with the fitted values as its parameters. AdError where there are tensors among them."""
     found = {**told.fixed, **packed(told.begins, told.fit.values)}
-    if tensor := next((n for n, x in found.items() if np.ndim(x)), None):
-        raise AdError(f"'{tensor}' is a tensor, which has no default in the text of a program",
+    if tensor := next((n for n, x in found.items() if np.ndim(x) or "(" in n), None):
+        raise AdError(f"'{tensor}' is one of many, which have no default in the text of a program",
                       help="write -o FILE.json, which ⟦--at @FILE.json⟧ reads")
     params = []
     for p in told.program.params:
         if p.name in told.begins:
-            low, high = (x if math.isfinite(x) else None for x in told.begins[p.name][1:])
+            low, high = (x if math.isfinite(x) else None for x in told.begins[p.name][1:3])
             p = replace(p, default=float(found[p.name]), low=low, high=high, active=False)
         params.append(replace(p, default=float(found[p.name])) if p.name in told.fixed else p)
     return replace(told.program, params=tuple(params))
@@ -123,7 +134,11 @@ def header(told: Answered, number: Number) -> Iterator[str]:
 def predicted_cells(columns: Mapping[str, Sequence[Any]], number: Number) -> list[list[str]]:
     """The rows of predictions; a tensor is a list of JSON."""
     from adcli.output.tensors import json_tensor
-    each = [[json_text(json_tensor(x, number)) if np.ndim(x) else number(x) for x in column] for column in columns.values()]
+
+    def cell(x: Any) -> str:
+        return x if isinstance(x, str) else json_text(json_tensor(x, number)) if np.ndim(x) else number(x)
+
+    each = [[*map(cell, column)] for column in columns.values()]
     return [list(row) for row in zip(*each, strict=True)]
 
 
@@ -144,8 +159,9 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
                 lines += [(f"# {line}", "") for line in known]
             continue
         finite = math.isfinite(begin.low) or math.isfinite(begin.high)
+        declared = "# " if "(" in name else "param "   # one of a set of rows is no parameter of the program
         range_ = f" in [{number(begin.low)}, {number(begin.high)}]" if finite else ""
-        lines.append((f"param {name} = {number(values[name])}{range_}", f"  # {worth(fit, name, uncertainties[name])}"))
+        lines.append((f"{declared}{name} = {number(values[name])}{range_}", f"  # {worth(fit, name, uncertainties[name])}"))
     width = max(len(left) for left, right in lines if right) if any(right for _, right in lines) else 0
     yield "".join(f"{left:{width}}{right}\n" if right else f"{left}\n" for left, right in lines)
     yield "".join(f"# {name} = {x}\n" for name, x in figures(told, number))
@@ -153,13 +169,7 @@ def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
         for name, i in ends.of.items():
             yield f"# {ends.chance} {ends.kind} interval of {name} = {number(i.low)} to {number(i.high)}\n"
     if told.comparison is not None:
-        title, body = told.comparison
-        cells = [title, *model_cells(body, lambda x: f"{x:.6g}")]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(title))]
-        yield "# models, each tested against the first, which supposes that one is a case of the other:\n"
-        for row in cells:
-            line = "  ".join(f"{c:{'<' if not k else '>'}{widths[k]}}" for k, c in enumerate(row))
-            yield f"# {line.rstrip()}\n"
+        yield from model_lines(*told.comparison)
     names = fit.reported_names
     if 1 < len(names) <= MOST_CORRELATED:
         yield "# correlation coefficients:\n"
@@ -247,7 +257,8 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
             {n: x if isinstance(x, str) else known(x) for n, x in zip(told.comparison[0], row, strict=True)}
             for row in told.comparison[1]]}),
         **({} if told.predicted is None else {"predicted": {
-            n: [json_tensor(x, number) if np.ndim(x) else known(x) for x in column] for n, column in told.predicted.items()}}),
+            n: [x if isinstance(x, str) else json_tensor(x, number) if np.ndim(x) else known(x) for x in column]
+            for n, column in told.predicted.items()}}),
     }
 
 
