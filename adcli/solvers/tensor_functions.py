@@ -3,7 +3,7 @@ called. `vector_function` chooses between it and that of scalars."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -22,10 +22,10 @@ from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
 from adcli.numerics.vectors import Vector
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
-from adcli.task.derive import DerivedProgram
+from adcli.task.derive import DerivedProgram, short
 from adcli.task.entries import EntryPlaces, StatementEntries
 from adcli.task.matrices import matrix_by_edges, output_shapes, read_by_colours, sparse_array
-from adcli.task.native import compiled
+from adcli.task.native import compiled, with_steps
 from adcli.task.replays import KeptCode, slot_of, words_of
 from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
@@ -65,6 +65,13 @@ class TensorVectorFunction(VectorFunction):
     def code(self, program: Program) -> Any:
         return compiled(program, True, self.precision, self.fast)
 
+    def swept(self, program: Program, sweep: Callable[[Program], Program]) -> OftenCalled:
+        """The code of a program that a sweep has made, with the steps that are taken of loops that end early."""
+        found = short(self.program)
+        if found is None:
+            return OftenCalled(self.code(program))
+        return OftenCalled(with_steps(found.counted, program, sweep(found.counted.program), self.code))
+
     @cached_property
     def value(self) -> KeptCode:
         words = ["values", str(self.fast), *words_of(self.program)]
@@ -81,23 +88,30 @@ class TensorVectorFunction(VectorFunction):
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
-        program = pipeline.adjoint_program(self.program, self.names)
-        return OftenCalled(self.code(program)), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        def sweep(program: Program) -> Program:
+            return pipeline.adjoint_program(program, self.names)
+        program = sweep(self.program)
+        return self.swept(program, sweep), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
-        program = pipeline.tangent_program(self.program, self.names)
-        return OftenCalled(self.code(program)), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        def sweep(program: Program) -> Program:
+            return pipeline.tangent_program(program, self.names)
+        program = sweep(self.program)
+        return self.swept(program, sweep), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
         """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
         reverse = pipeline.adjoint_program(self.program, self.names)
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
+
+        def sweep(program: Program) -> Program:
+            return pipeline.tangent_program(pipeline.adjoint_program(program, self.names), self.names, adjoints)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
         tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return OftenCalled(self.code(program)), cotangents, tangents, products
+        return self.swept(program, sweep), cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:

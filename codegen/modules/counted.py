@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from adcli.codegen.builtins.direct import Quick
 from adcli.codegen.modules.calls import PLANS
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.lang.ir import Program
@@ -51,11 +50,8 @@ class CountedKernel:
         kernel.remark = self.remark
         return kernel(arrays if self.few(most) else {**arrays, **self.steps(arrays, most, jobs)}, out, jobs)
 
-    def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[Any, Quick] | None:
-        """What computes the results for such values where no steps are counted: see TensorKernel."""
-        return self.whole().quick(arrays, defaults) if self.few(self.most(arrays)) else None
-
     def few(self, most: Mapping[str, int]) -> bool:
+        """True if the whole program is computed with such numbers of steps."""
         return max(most.values()) < self.counted.least
 
     def most(self, arrays: Mapping[str, Any]) -> dict[str, int]:

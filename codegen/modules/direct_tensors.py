@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.builtins.direct import Quick, never
+from adcli.codegen.modules.counted import CountedKernel
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.lang.ir import Program
 
@@ -14,10 +15,15 @@ FIRST_CALLS = 32
 """Calls after which a quick one is made; where that is not yet possible it is tried again after twice as many."""
 
 
-def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]) -> Quick:
+def direct_tensors(kernel: TensorKernel | CountedKernel, program: Program, values: Sequence[Any]) -> Quick:
     """Fast call for tensors of these shapes, by the builtin `tensors`; None for anything else."""
     defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
-    found = kernel.quick({p.name: v for p, v in zip(program.params, values, strict=True)}, defaults)
+    given = {p.name: v for p, v in zip(program.params, values, strict=True)}
+    if isinstance(kernel, CountedKernel):
+        if not kernel.few(kernel.most(given)):
+            return never
+        kernel = kernel.whole()
+    found = kernel.quick(given, defaults)
     if found is None or found[1] is never:
         return never
     plan, tensors = found
@@ -68,7 +74,7 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
 class OftenCalled:
     """A kernel that is called again and again with arrays of the same shapes."""
 
-    def __init__(self, kernel: TensorKernel) -> None:
+    def __init__(self, kernel: TensorKernel | CountedKernel) -> None:
         self.kernel, self.calls, self.quick = kernel, 0, never
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:

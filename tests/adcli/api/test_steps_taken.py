@@ -105,7 +105,26 @@ def test_rows_are_points_each_with_its_own_steps() -> None:
         assert row.split(",")[2:] == [line.split(" = ")[1] for line in point]
 
 
+def test_many_calls_with_few_steps_and_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same results, quick or not."""
+    monkeypatch.setattr(steps_taken, "LEAST_STEPS", 10)
+    g = adcli.compile(NEWTON.replace("{0}", "T").replace("{{", "{").replace("}}", "}")).grad()
+    for steps in (9, 30, 9):
+        found = [g(VECTORS | {"T": steps})["ds_da"] for _ in range(25)]
+        assert all(np.array_equal(x, found[0]) for x in found)
+        np.testing.assert_allclose(found[0], 0.5/np.sqrt(VECTORS["a"]), rtol=1e-12)
+
+
 def test_few_numbers_of_steps_are_planned() -> None:
     found = {rounded_up(n) for n in range(1, 10**5)}
     assert len(found) < 130
     assert all(n <= rounded_up(n) <= n + n // 8 for n in range(1, 10**4))
+
+
+def test_solvers_take_the_steps_of_each_point() -> None:
+    text = ("input b(N); x(0, i) = 1 where i in 0:N\n"
+            "for t in 0:{0} until d(t) < 1e-20 {{ x(t+1, i) = (x(t, i) + (b(i)**2 + 1)/x(t, i))/2\n"
+            "d(t) +=! (x(t+1, i) - x(t, i))**2 }}; f +=! x({0}, i) + (b(i) - 1)**2; output f")
+    whole, counted = (succeeds("minimize", "-e", text.format(steps), "--at", "b=[2,3,-1]").out for steps in (30, 10**6))
+    assert whole == counted
+    assert "0.7104241" in whole
