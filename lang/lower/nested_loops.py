@@ -8,17 +8,21 @@
                                                      }
 
 What an inner loop assigns without the outer step is its own for each outer step. An inner loop goes over numbers, so there is no
-loop left of it; derivatives are those of the statements.
+loop left of it; derivatives are those of the statements. With `until` the statements behind the first step are choices, as those
+of a loop are (`adcli.lang.expressions.desugar`).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from dataclasses import replace
 
+from adcli.lang.expressions.desugar import Ending
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.limits import quantity
+from adcli.lang.ir.names import Names
 from adcli.lang.lower.loops import check_clause
+from adcli.lang.operations.matrix import FORMS
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.tree.nodes import (
     Assign,
@@ -28,6 +32,7 @@ from adcli.lang.tree.nodes import (
     Def,
     For,
     Node,
+    Op,
     Statement,
     TensorAssign,
     Token,
@@ -36,6 +41,7 @@ from adcli.lang.tree.nodes import (
     Typed,
     bare,
     names_in,
+    postorder,
     targets_of,
     within,
 )
@@ -52,10 +58,12 @@ def has_nested(tree: Tree) -> bool:
 
 def unnested(context: Context, tree: Tree) -> Tree:
     """The tree without loops in loops."""
+    fresh = Names(tree.names).fresh
+
     def block(statements: list[Statement], params: Iterable[Token] = ()) -> list[Statement]:
         taken = names_of_block(statements, params)
-        found = [block_of(s) if isinstance(s, Def) and s.value is None else flat(context, s, taken) if isinstance(s, For) else s
-                 for s in statements]
+        found = [block_of(s) if isinstance(s, Def) and s.value is None
+                 else flat(context, s, taken, fresh) if isinstance(s, For) else s for s in statements]
         return [s for s in found if not isinstance(s, For) or s.body]
 
     def block_of(function: Def) -> Def:
@@ -70,18 +78,25 @@ def names_of_block(statements: Iterable[Statement], params: Iterable[Token]) -> 
     return {t.text for t in [*given, *(t for s in statements for t in targets_of(s))]}.union(sizes)
 
 
-def flat(context: Context, loop: For, taken: set[str]) -> For:
+def flat(context: Context, loop: For, taken: set[str], fresh: Callable[[str], str]) -> For:
     """A loop with the steps of its inner loops as statements."""
     body, own = list[Statement](), set[str]()
     for s in loop.body:
         if not isinstance(s, For):
             body.append(s)
             continue
-        inner = flat(context, s, taken)
+        inner = flat(context, s, taken, fresh)
         check_step(context, inner, loop, taken)
-        own |= {t.text for each in inner.body for t in targets_of(each)} - with_step(inner.body, loop.step.text)
-        for number in numbers(context, inner):
-            body += [changed(each, at_step(inner.step.text, number)) for each in inner.body]
+        first, later = inner.body, inner.body
+        if inner.until is not None:
+            others = [n for x in loop.body if x is not s for n in values_of(x)] + ([] if loop.until is None else [loop.until])
+            tokens = [t for n in others for t in postorder(n) if isinstance(t, Call | Token)]
+            read = {t.name if isinstance(t, Call) else t.text for t in tokens}
+            first, later = ending_early(context, inner, read, fresh)
+        made = [*first, *later]
+        own |= {t.text for each in made for t in targets_of(each)} - with_step(made, loop.step.text)
+        for k, number in enumerate(numbers(context, inner)):
+            body += [changed(each, at_step(inner.step.text, number)) for each in (later if k else first)]
         if len(body) > MOST_STATEMENTS:
             said = f"a step of the outer loop has {quantity(len(body))} statements; the limit is {MOST_STATEMENTS:,}"
             raise context.fault(said, s.step, AS_ONE)
@@ -90,6 +105,41 @@ def flat(context: Context, loop: For, taken: set[str]) -> For:
     change = of_step(own, loop.step)
     until = None if loop.until is None else rewritten(loop.until, change, leading(own, loop.step))
     return replace(loop, body=[changed(s, change, own, loop) for s in body], until=until)
+
+
+def ending_early(context: Context, loop: For, read: Collection[str],
+                 fresh: Callable[[str], str]) -> tuple[list[Statement], list[Statement]]:
+    """The statements of the first step of an inner loop with `until`, and those of the other steps. The result of an operation on
+    matrices is no copy where the loop has ended, so what is `read` behind it is none."""
+    ending = Ending(loop, fresh("done"), fresh, context.source)
+    later = list[Statement]()
+    for s in loop.body:
+        subscripts = s.subscripts or () if isinstance(s, TensorAssign) else ()
+        places = [d for d, n in enumerate(subscripts) if loop.step.text in names_in(n)]
+        if not isinstance(s, TensorAssign) or not places:
+            raise context.fault("an inner loop with until assigns elements with its step, one tensor at a time", targets_of(s)[0],
+                                f"write a statement for each, {targets_of(s)[0].text}({loop.step.text}) = ...")
+        value = bare(s.value)
+        if type(value) is not Call or value.name not in FORMS or s.symbol != "=":
+            later += ending.statement(s, places[0], True)
+        elif s.target.text in read:
+            said = f"'{s.target.text}' is read behind an inner loop with until, and is an operation on matrices"
+            raise context.fault(said, s.target, "give its elements a name of their own in the loop, and read these")
+        else:
+            later.append(s)
+    held = ending.condition()
+    assert isinstance(held.value, Op)
+    return [*loop.body, replace(held, value=held.value.args[2])], [*later, held]
+
+
+def values_of(s: Statement) -> list[Node]:
+    """The right sides of a statement of a loop, and the conditions under which they hold."""
+    if isinstance(s, For):
+        return [n for each in s.body for n in values_of(each)]
+    if isinstance(s, Assign):
+        return [*s.values]
+    assert isinstance(s, TensorAssign | TupleAssign)
+    return [*(s.values if isinstance(s, TupleAssign) else [s.value]), *(n for c in s.clauses for n in c.nodes)]
 
 
 def check_step(context: Context, inner: For, loop: For, taken: set[str]) -> None:
@@ -124,8 +174,6 @@ def numbers(context: Context, loop: For) -> Iterable[int]:
         if not (type(end) is Token and end.text.isdigit()):
             raise context.fault("the range of an inner loop is not of numbers", node, f"write numbers, such as 0:10; {AS_ONE}")
         ends.append(int(end.text))
-    if loop.until is not None:
-        raise context.fault("an inner loop does not end early", loop.until, "write the number of steps, without until")
     if loop.checkpoint:
         raise context.fault("an inner loop has no checkpoint", loop.step, "write it behind the range of the outermost loop")
     return range(*ends)[::-1] if loop.down else range(*ends)

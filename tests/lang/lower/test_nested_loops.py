@@ -37,6 +37,19 @@ WRITTEN_OUT = {
     "a declared shape": (
         "u(0) = x(t) where float(3) u; for k in 0:2 { u(k + 1) = sin(u(k)) where k >= 0 }; x(t + 1) = u(2)",
         "u(t, 0) = x(t) where float(3, 3) u; u(t, 1) = sin(u(t, 0)); u(t, 2) = sin(u(t, 1)); x(t + 1) = u(t, 2)"),
+    "one that ends": (
+        "u(0) = x(t); for k in 0:3 until u(k + 1) > a { u(k + 1) = sin(u(k)) + x(t) }; x(t + 1) = u(3)",
+        "u(t, 0) = x(t); u(t, 1) = sin(u(t, 0)) + x(t); e(t, 1) = u(t, 1) > a ? 1 : 0\n"
+        "u(t, 2) = e(t, 1) > 0.5 ? u(t, 1) : sin(u(t, 1)) + x(t); e(t, 2) = e(t, 1) > 0.5 ? 1 : u(t, 2) > a ? 1 : 0\n"
+        "u(t, 3) = e(t, 2) > 0.5 ? u(t, 2) : sin(u(t, 2)) + x(t); x(t + 1) = u(t, 3)"),
+    "down to an end, with sums": (
+        "u(2, i) = x(t)*(i + 1) where i in 0:2\n"
+        "for k in 0:2 down until r(k) > a { r(k) +=! u(k + 1, i); u(k, i) = u(k + 1, i) + r(k)\n"
+        "u(k, i) += 1 }; x(t + 1) = u(0, 1) + r(0)",
+        "u(t, 2, i) = x(t)*(i + 1) where i in 0:2; r(t, 1) +=! u(t, 2, i); u(t, 1, i) = u(t, 2, i) + r(t, 1); u(t, 1, i) += 1\n"
+        "e(t) = r(t, 1) > a ? 1 : 0; q(t) +=! u(t, 1, i); r(t, 0) = e(t) > 0.5 ? r(t, 1) : q(t)\n"
+        "u(t, 0, i) = e(t) > 0.5 ? u(t, 1, i) : u(t, 1, i) + r(t, 0); u(t, 0, i) += e(t) > 0.5 ? 0 : 1\n"
+        "x(t + 1) = u(t, 0, 1) + r(t, 0)"),
     "no step": ("u(0) = a*x(t); for k in 0:0 { u(k + 1) = u(k)/2 }; x(t + 1) = u(0)", "u(t, 0) = a*x(t); x(t + 1) = u(t, 0)"),
 }
 
@@ -53,7 +66,9 @@ def test_an_inner_loop_is_its_steps(name: str) -> None:
 
 @pytest.mark.parametrize(("body", "message", "help"), [
     ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "as one: a(i*M + j)"),
-    ("for k in 0:9 until u(k) > 1 { u(k) = x(t) }; x(t + 1) = u(0)", "an inner loop does not end early", "without until"),
+    ("for k in 0:9 until x(t) > 1 { u = x(t) }; x(t + 1) = 1", "with until assigns elements with its step", "u(k) ="),
+    ("u(0, i) = x(t) where i in 0:2; for k in 0:9 until u(k + 1, 0) > 1 { M(k, i, j) = i == j ? a : 0 where i in 0:2, j in 0:2\n"
+     "u(k + 1) = solve(M(k), u(k)) }; x(t + 1) = u(9, 0)", "'u' is read behind an inner loop with until", "a name of their own"),
     ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
     ("for a in 0:2 { u(a) = x(t) }; x(t + 1) = u(1)", "'a' is a name of the program and cannot be the step", "another name"),
     ("for x in 0:2 { u(x) = a }; x(t + 1) = u(1)", "'x' is a name of the program and cannot be the step", "another name"),
