@@ -13,7 +13,7 @@ from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.tree.nodes import Call, Node, Op, Token
 from adcli.readers.draft import DraftFunction, DraftLine, Ref, Variable
-from adcli.readers.names import NAMED, definition_of, renamed, row_of
+from adcli.readers.names import CHOSEN, NAMED, definition_of, renamed, row_of
 
 DEEPEST = 60
 """PythonCalls of functions of the file inside of one another."""
@@ -97,6 +97,7 @@ class PythonCalls(MatrixFunctions):
             if isinstance(v, Array) and v.variable is None and v.items is None and v.constant is None:
                 v.pending = v.pending or (p, self.span(node), self)
         frame = self.within({**(f.around or {}), **values}, True)
+        frame.shared = {*(f.around or {}), *values}
         self.reading.calls.append("")
         try:
             if isinstance(f.node, ast.Lambda):
@@ -160,7 +161,7 @@ class PythonCalls(MatrixFunctions):
         span, called = self.span(node), renamed(library, name)
         definition = definition_of(library, called, count)
         row = None if library == "math" and name == "remainder" else row_of(called, count)
-        if row is not None and not (definition and name == "remainder"):
+        if row is not None and (called, count) not in CHOSEN:
             operator = row in OPERATIONS
             return lambda x: (Op if operator else Call)(row, x, *span)
         if definition is None:

@@ -22,17 +22,18 @@ class PythonFrame:
                  arm: bool = False, steps: tuple[tuple[Index, Affine], ...] = ()) -> None:
         self.reading, self.values, self.lines, self.arm, self.steps = reading, values, lines, arm, steps
         self.conditional = False
+        self.shared: set[str] = set()
 
     def within(self, values: dict[str, Any], arm: bool) -> Self:
         """A frame beside this one whose lines follow those of this one."""
         made = type(self)(self.reading, values, self.lines, arm, self.steps)
-        made.conditional = self.conditional
+        made.conditional, made.shared = self.conditional, self.shared
         return made
 
     def turn(self, t: Index, extent: Affine) -> Self:
         """The frame of one turn of a loop over a size, whose lines are those of every turn."""
         made = type(self)(self.reading, dict(self.values), [], True, (*self.steps, (t, extent)))
-        made.conditional = self.conditional
+        made.conditional, made.shared = self.conditional, self.shared
         return made
 
     @property

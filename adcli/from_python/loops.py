@@ -12,7 +12,7 @@ from typing import Any
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO, first_of
 from adcli.from_python.values import Absent, Array, Indexed, PythonRange, Several, known, whole
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, affine, floor, substituted
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
 from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole
@@ -30,9 +30,10 @@ class SizeLoops(PythonCalls):
             value = self.ranked(value, 1, node)
         if isinstance(value, Indexed):
             return value
-        if isinstance(value, PythonRange) and abs(value.step) == 1 and (value.high - value.low).number is None:
-            length = value.high - value.low if value.step == 1 else value.low - value.high
-            return Indexed(length, lambda t: whole(value.low + t * value.step, (0, 0)))
+        if isinstance(value, PythonRange) and (value.high - value.low).number is None:
+            by = abs(value.step)
+            length = value.high - value.low if value.step > 0 else value.low - value.high
+            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * value.step, (0, 0)))
         if isinstance(value, Array) and value.shape and value.shape[0].number is None:
             return Indexed(value.shape[0], lambda t: first_of(value, t))
         return None
@@ -120,7 +121,7 @@ class SizeLoops(PythonCalls):
             self.lines += frame.lines
             return
         for name in again:
-            self.covered(frame.values[name], t, extent, frame.lines, s)
+            self.covered(frame.values[name], t, extent, s)
         for line in (line for each in frame.lines for line in each.lines):
             line.ranges.pop(t, None)
         self.lines.append(DraftLoop(t, ZERO, extent, frame.lines, span))
@@ -177,23 +178,29 @@ class SizeLoops(PythonCalls):
         self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, ranges))
         o.written.append(places[0])
 
-    def covered(self, value: Array, t: Index, extent: Affine, lines: Sequence[Any], s: ast.For) -> None:
+    def covered(self, value: Array, t: Index, extent: Affine, s: ast.For) -> None:
         """Take back what fills an array whose turns read one another; all of its elements have to be assigned."""
         o = value.opened
         assert o is not None
         single = [x.number for x in o.written if x.number is not None]
-        moving = [x for x in o.written if x.coefficient(t)]
-        ends = [x for x in moving if x.coefficient(t) == 1 and (c := (x - affine(t)).number) is not None and {*range(c)} <= {
-            *single} and substituted(x, {t: extent}) == value.shape[0]]
-        if not ends:
+        to_end = [x for x in o.written if substituted(x, {t: extent}) == value.shape[0]]
+        starts = [c for x in to_end if (c := (x - affine(t)).number) is not None]
+        if not starts:
             raise self.fault(s, "this loop reads elements that it assigns, and does not assign all of them",
                              "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it")
-        for owner in self.owners():
-            owner[:] = [line for line in owner if line is not o.fill]
+        first = [self.boundary(o, k) for k in range(starts[0]) if k not in single]
+        for lines in (self.lines, self.reading.draft.lines):
+            if o.fill in lines:
+                at = lines.index(o.fill)
+                lines[at:at + 1] = first
 
-    def owners(self) -> Iterator[list[Any]]:
-        yield self.lines
-        yield self.reading.draft.lines
+    def boundary(self, o: Opened, k: int) -> DraftLine:
+        """An element, with all that is behind it, as the array has it at first."""
+        at = o.fill.subscripts[o.depth + 1:] if o.fill.subscripts else ()
+        i = (o.fill.subscripts or ())[o.depth].index
+        ranges = {j: x for j, x in o.fill.ranges.items() if j is not i}
+        values = [v if i is None else at_turn(v, i, affine(k)) for v in o.fill.values]
+        return DraftLine([o.variable], values, o.fill.span, (*(o.fill.subscripts or ())[:o.depth], affine(k), *at), "=", ranges)
 
 
 class History:

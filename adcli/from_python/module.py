@@ -13,6 +13,7 @@ from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryN
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Source, Span, alike
 from adcli.readers.draft import DraftFunction, DraftInput, Variable, number
+from adcli.readers.names import NAMED
 from adcli.readers.written import written
 
 BUILTINS = frozenset(["abs", "min", "max", "sum", "len", "range", "enumerate", "zip", "reversed", "float", "int", "bool",
@@ -55,6 +56,9 @@ class PythonFile(PythonReading):
             return self.found[name]
         if name in BUILTINS:
             return LibraryName(f"builtins.{name}")
+        for star in (b for b in self.tree.body if isinstance(b, ast.ImportFrom) and b.names[0].name == "*"):
+            if name in NAMED.get(star.module or "", ()) or hasattr(PythonStatements, f"call_{name}"):
+                return LibraryName(f"{star.module}.{name}")
         if s is not None:
             raise self.fault(node, f"'{name}' is no function and no constant of this file that can be read")
         close = alike(name, [*self.top])
@@ -109,7 +113,8 @@ class PythonFile(PythonReading):
 
     def function_name(self, name: str) -> str:
         """A name that no function of the language has, nor an input."""
-        used = {f.name for f in self.draft.functions}
+        from adcli.lang.lower.library import prelude  # only for a program with functions
+        used = {f.name for f in self.draft.functions} | set(prelude())
         while name in TAKEN or name in used or name in self.top_inputs:
             name += "_"
         return name

@@ -14,6 +14,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.readers.draft import number
 
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+VIEWS = frozenset(("asarray", "transpose", "t", "squeeze", "atleast_1d", "diagonal", "item", "contiguous"))
+"""Functions whose result may be their argument."""
 FEW_TURNS = 64
 """Turns of a loop that are written out without a look for anything better."""
 
@@ -55,6 +57,7 @@ class PythonStatements(SizeLoops):
             s = todo.pop()
             if isinstance(s, Turn):
                 self.unpack(s.target, s.value, s.node)
+                self.share(s.target, None, s.value)
             elif isinstance(s, ast.Return):
                 return None if s.value is None else self.value(s.value)
             elif isinstance(s, ast.Raise):
@@ -140,6 +143,7 @@ class PythonStatements(SizeLoops):
             if leaves(s.body) or returns(s.body):
                 raise self.fault(s, "a loop over a size cannot be left early",
                                  "keep what it found in a variable: r = a if c else r")
+            self.share(s.target, None, None)
             self.over_size(s, size)
             return
         if isinstance(over, PythonRange) and self.many(over, s):
@@ -171,6 +175,10 @@ class PythonStatements(SizeLoops):
                 found = self.value(value)
                 for t in targets:
                     self.unpack(t, found, s)
+                for t in targets:
+                    self.share(t, value, found)
+                if len(targets) > 1 and not (isinstance(found, Array) and not found.shape):
+                    self.shared |= {t.id for t in targets if isinstance(t, ast.Name)}
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
                     self.unpack(target, self.value(value), s)
@@ -186,6 +194,29 @@ class PythonStatements(SizeLoops):
                 self.values.update(self.reading.imported(s))
             case _:
                 raise self.fault(s, f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
+
+    def share(self, target: ast.expr, value: ast.expr | None, found: Any) -> None:
+        """Keep in mind which names may be one array or list, so that no element of them is assigned; without a `value`, any."""
+        if isinstance(target, ast.Tuple | ast.List):
+            pairs = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts) else None
+            for k, t in enumerate(target.elts):
+                self.share(t, pairs[k] if pairs else None, None)
+            return
+        if not isinstance(target, ast.Name):
+            return
+        self.shared.discard(target.id)
+        if isinstance(found, Array) and not found.shape:
+            return
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS:
+            value = value.args[0] if value.args else value.func.value
+        if value is None or isinstance(value, ast.Name | ast.Subscript | ast.Attribute | ast.IfExp | ast.BoolOp):
+            self.shared |= {target.id, *(n.id for n in ast.walk(value or target) if isinstance(n, ast.Name))}
+
+    def own(self, target: ast.expr, name: str) -> None:
+        """AdError where an element is assigned of what may have another name, too."""
+        if name in self.shared:
+            raise self.fault(target, f"'{name}' may be the same array as another name",
+                             f"make it one of its own: {name} = {name}.copy()")
 
     def augmented(self, s: ast.AugAssign) -> None:
         if self.added_to_element(s):
@@ -209,6 +240,7 @@ class PythonStatements(SizeLoops):
         if not isinstance(base, Array) or base.opened is None or not isinstance(s.op, ast.Add | ast.Sub):
             return False
         assert isinstance(t, ast.Subscript)
+        self.own(t, name_of(t))
         value = self.number(s.value)
         if isinstance(s.op, ast.Sub):
             value = self.binary(ast.Sub, known(0, self.span(s)), value, s)
@@ -226,6 +258,7 @@ class PythonStatements(SizeLoops):
             return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) \
                 and isinstance(old := self.values.get(node.func.value.id), Several) and node.func.attr in ("append", "extend"):
+            self.own(node, node.func.value.id)
             args = [self.value(a) for a in node.args]
             more = args if node.func.attr == "append" else self.each_of(args[0], node)
             self.values[node.func.value.id] = Several([*old.items, *more], old.kind)
@@ -241,6 +274,7 @@ class PythonStatements(SizeLoops):
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name | ast.Subscript):
             raise self.fault(target, "this target cannot be read", "assign to a name, or to an element x[i] of one")
         base = self.value(target.value)
+        self.own(target, name_of(target))
         if isinstance(base, KnownDict):
             self.unpack_into(target.value, KnownDict({**base.items, self.key(target.slice): value}), node)
             return

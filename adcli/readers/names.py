@@ -30,7 +30,8 @@ TORCH = "rsqrt sigmoid relu erf erfc erfinv lgamma digamma polygamma xlogy squar
 ONLY_MATH = {"remainder": "x - y * (abs((x / y) - trunc(x / y)) == 0.5 ? 2 * round(x / y / 2) : round(x / y))"}
 CHOSEN = {("remainder", 2): "mod(x, y)", ("leaky_relu", 1): "x > 0 ? x : 0.01 * x",
           ("loggamma", 1): "x < 0 ? nan : lgamma(x)",
-          ("beta", 2): "x > 0 and y > 0 ? exp(lgamma(x) + lgamma(y) - lgamma(x + y)) : gamma(x) * gamma(y) / gamma(x + y)"}
+          ("beta", 2): "x > 0 and y > 0 ? exp(lbeta(x, y)) : gamma(x) * gamma(y) / gamma(x + y)",
+          ("betaln", 2): "x > 0 and y > 0 ? lbeta(x, y) : lgamma(x) + lgamma(y) - lgamma(x + y)"}
 """Meanings in these libraries where counterparts has several."""
 NORMAL = {"cdf": "normal_cdf", "pdf": "normal_pdf", "logcdf": "normal_logcdf", "ppf": "normal_quantile", "sf": "norm_sf",
           "logpdf": "norm_logpdf"}

@@ -144,7 +144,7 @@ def test_what_is_refused_has_its_place_and_what_would_fit(request: pytest.Fixtur
     for name in (*names, "no_such_function", "with_fil"):
         if name != "tanh":
             with pytest.raises(AdError) as fault:
-                read_source(f"refused.py:{name}", ())
+                parse_source(read_source(f"refused.py:{name}", ()))
             said.append(f"{fault.value}\n")
     golden = Path("refused.txt")
     if request.config.getoption("--rewrite-programs"):

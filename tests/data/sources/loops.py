@@ -157,3 +157,48 @@ def dynamic_cost(x, goal):
         near = abs(a - goal) < 1
         cost += step ** 2 * (0.5 if near else 2.0)
     return cost + (x[-1] - goal) ** 2
+
+
+def every_second(x: "Float[Array, 'n']"):
+    s = 0.0
+    for i in range(0, len(x), 2):
+        s += x[i]
+    return s
+
+
+def prefix_sums(x: "Float[Array, 'n']"):
+    c = np.zeros(len(x) + 1)
+    for i in range(len(x)):
+        c[i + 1] = c[i] + x[i]
+    return c
+
+
+def fibonacci_like(x: "Float[Array, 'n']"):
+    a, b = 0.0, 1.0
+    for v in x:
+        a, b = b, a + v * b
+    return a, b
+
+
+def fourier(x, n=100):
+    total = 0.0
+    for k in range(1, n + 1):
+        total += math.sin(k * x) / k
+    return total
+
+
+def triangle(x: "Float[Array, 'n']"):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            total += x[i] * x[j] ** 2
+    return total
+
+
+def row_differences(x: "Float[Array, 'n m']"):
+    n, m = x.shape
+    out = np.zeros((n, m))
+    for i in range(n):
+        for j in range(1, m):
+            out[i, j] = x[i, j] - x[i, j - 1]
+    return out

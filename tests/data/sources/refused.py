@@ -163,3 +163,60 @@ def no_value(x):
 
 def elsewhere(x):
     return helper.scale * x
+
+
+def alias(x: "Float[Array, 'n']"):
+    y = x
+    y[0] = 5.0
+    return y + x
+
+
+def view(x: "Float[Array, 'n m']"):
+    first = x[0]
+    first[0] = 5.0
+    return x
+
+
+def rows_changed(x: "Float[Array, 'n m']"):
+    for row in x:
+        row[0] = 5.0
+    return x
+
+
+def skipped(x: "Float[Array, 'n']"):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            continue
+        s += x[i]
+    return s
+
+
+def own_element(x: "Float[Array, 'n']"):
+    y = x.copy()
+    for i in range(len(x)):
+        y[i] = 2 * y[i]
+    return y
+
+
+def under_condition(x: "Float[Array, 'n']"):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0:
+            y[i] = x[i]
+    return y
+
+
+def not_all(x: "Float[Array, 'n']"):
+    y = np.zeros(len(x))
+    for i in range(1, len(x) - 1):
+        y[i] = y[i - 1] + x[i]
+    return y
+
+
+def list_of_two(x: "Float[Array, 'n']"):
+    out = []
+    for v in x:
+        out.append(v)
+        out.append(2 * v)
+    return sum(out)
