@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from adcli.api.batch_sums import BatchSums
     from adcli.api.batches import ArrayFunction, BatchFunction
+    from adcli.api.densities import LogDensity
     from adcli.api.scientific import Solver
     from adcli.api.view import PictureView, View
     from adcli.codegen.machine.kernel import Kernel
@@ -195,6 +196,17 @@ class Solving:
         """
         from adcli.api.scientific import solver
         return solver(self._program, names(order), names(of), start, fixed)
+
+    def logdensity(self, of: OneOrMore = None, start: Mapping[str, Any] | None = None, **data: Any) -> LogDensity:
+        """The output as the logarithm of a density of the inputs that are neither given here nor `param`, for samplers.
+
+        `d = f.logdensity(y=y)` is a function of one vector u without bounds: `d(u)` is the value and the gradient, `d.value(u)`
+        the value alone. An input with a declared range is a function of its component, exp or a logistic function, whose log
+        derivative is in the value. `names`, `dim` and `start` are of the vector; `unpack(u)` has the inputs of one vector or of
+        arrays of draws, `pack` a vector of inputs. Tensors have their shapes from the data, or from `start`.
+        """
+        from adcli.api.densities import log_density
+        return log_density(type(self), self._program, names(of), start, data)
 
     def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
                  subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:

@@ -1,0 +1,118 @@
+"""Log densities for samplers: bounds, gradients, and draws of the real packages."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.lang.ir.errors import AdError
+from places import ROOT
+from scipy import stats
+
+import adcli
+
+Y, S = np.array([28, 8, -3, 7, -1, 1, 18, 12.0]), np.array([15, 10, 16, 11, 9, 11, 10, 18.0])
+BOUNDS = {"x": ("x in [0, inf]", lambda u: math.exp(u), lambda u: u),
+          "a": ("x in [-inf, 3]", lambda u: 3 - math.exp(u), lambda u: u),
+          "b": ("x in [1, 4]", lambda u: 1 + 3 / (1 + math.exp(-u)),
+                lambda u: math.log(3) - math.log1p(math.exp(-u)) - math.log1p(math.exp(u))),
+          "c": ("x", lambda u: u, lambda u: 0.0)}
+
+
+def eight_schools() -> Any:
+    return adcli.load(ROOT / "samples/eight_schools.ad").logdensity(y=Y, s=S)
+
+
+def radon() -> Any:
+    r = np.random.default_rng(3)
+    county = r.integers(0, 6, 40)
+    data = {"y": r.standard_normal(40), "level": r.integers(0, 2, 40) * 1.0, "county": county}
+    return adcli.load(ROOT / "samples/radon.ad").logdensity(start={"z": np.zeros(6)}, **data)
+
+
+def in_matrices() -> Any:
+    text = "input A(N, M) in [0, 2], s in [0, inf], y(N, M); lp +=! -A(i, j)*(y(i, j) - s)**2*(i + 2*j)"
+    return adcli.compile(text).logdensity(y=np.arange(6.0).reshape(2, 3))
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_range_is_a_function_of_the_component_and_its_slope(name: str) -> None:
+    declared, inner, log_slope = BOUNDS[name]
+    d = adcli.compile(f"input {declared}, y; lp = -x**2*y").logdensity(y=2.0)
+    for u in (-3.0, 0.0, 0.5, 2.0):
+        x = inner(u)
+        assert d.value([u]) == pytest.approx(-2 * x * x + log_slope(u), rel=1e-14)
+        assert d.unpack([u])["x"] == pytest.approx(x, rel=1e-15) and d.pack({"x": x})[0] == pytest.approx(u, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", [eight_schools, radon, in_matrices])
+def test_the_gradient_is_that_of_the_value(make: Any) -> None:
+    d = make()
+    u = d.start + np.linspace(-0.5, 0.5, d.dim)
+    value, gradient = d(u)
+    steps = 1e-5 * np.eye(d.dim)
+    found = [(d.value(u + e) - d.value(u - e)) / 2e-5 for e in steps]
+    assert value == d.value(u) and len(d.names) == d.dim
+    np.testing.assert_allclose(gradient, found, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(d.pack(d.unpack(u)), u, atol=1e-13)
+
+
+def test_the_value_is_the_density_in_the_new_coordinates() -> None:
+    d, u = eight_schools(), np.linspace(-1, 1, 10)
+    mu, tau, z = u[0], math.exp(u[1]), u[2:]
+    want = (stats.norm.logpdf(mu, 0, 5) + stats.halfcauchy.logpdf(tau, 0, 5) + stats.norm.logpdf(z).sum()
+            + stats.norm.logpdf(Y, mu + tau * z, S).sum() + u[1])
+    assert d.value(u) == pytest.approx(want, rel=1e-13)
+    assert d.names[:3] == ["mu", "tau", "z(0)"] and d.unpack(np.zeros((3, 2, 10)))["z"].shape == (3, 2, 8)
+
+
+def test_what_is_no_number_has_no_density() -> None:
+    d = adcli.compile("input x, y; lp = log(x)*y").logdensity(y=1.0)
+    value, gradient = d([-1.0])
+    assert value == d.value([-1.0]) == -math.inf and list(gradient) == [0.0]
+
+
+@pytest.mark.parametrize("text, given, said", [
+    ("input x, y; lp = x*y; q = x", {"y": 1}, "a log density is one number"),
+    ("input x; lp = x", {"x": 1}, "no parameter is left"),
+    ("input z(C), y; lp +=! z(c)*y", {"y": 1}, "the shape of 'z' is not known"),
+    ("input x, y; lp = x*y", {"w": 1}, "no input 'w'"),
+    ("input z(C), y(C); z2(c) = z(c)*y(c)", {"y": [1.0]}, "a log density is one number")])
+def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(AdError) as found:
+        adcli.compile(text).logdensity(**given)
+    assert said in str(found.value)
+
+
+def test_a_value_on_its_bound_has_no_component() -> None:
+    with pytest.raises(AdError, match="'tau' has a value that is not inside of its range"):
+        eight_schools().pack({"mu": 0, "tau": 0, "z": np.zeros(8)})
+
+
+NORMAL = "input m, s in [0, inf], y(N); lp +=! normal_lpdf(y(i), m, s) - log(s)/N"
+"""Its posterior is known: m is as Student's t about the mean, s² as an inverse of chi-squared."""
+
+
+def check(draws: dict[str, np.ndarray]) -> None:
+    assert np.mean(draws["m"]) == pytest.approx(np.mean(Y), abs=0.6) and np.std(draws["m"]) == pytest.approx(
+        np.std(Y, ddof=1) / math.sqrt(8) * math.sqrt(7 / 5), rel=0.2)
+
+
+@pytest.mark.engine
+def test_emcee_draws_from_a_known_posterior() -> None:
+    emcee = pytest.importorskip("emcee")
+    d = adcli.compile(NORMAL).logdensity(y=Y, start={"m": 5.0, "s": 10.0})
+    sampler = emcee.EnsembleSampler(20, d.dim, d.value)
+    sampler.random_state = np.random.RandomState(1).get_state()
+    sampler.run_mcmc(d.start + 0.1 * np.random.default_rng(1).standard_normal((20, d.dim)), 1500)
+    check(d.unpack(sampler.get_chain(discard=300, flat=True)))
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore")
+def test_nutpie_draws_from_a_known_posterior() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    d = adcli.compile(NORMAL).logdensity(y=Y, start={"m": 5.0, "s": 10.0})
+    found = nutpie.sample(d.nutpie(), draws=1000, tune=300, chains=2, cores=1, seed=1, progress_bar=False)
+    check({name: found.posterior[name].values for name in ("m", "s")})
