@@ -128,7 +128,8 @@ def explanation(task: Task, at: Mapping[str, Any] | None = None) -> str:
     """Plan of a derivative, order by order: the ways, their costs, the one taken; and the code that computes it. For tensors the
     plan of the results; `at` is a point, whose shapes say how much there is to do."""
     if task.signature.tensors:
-        lines = list(of_tensors(task.program, at, task.tier, task.request.fast))
+        program, steps = with_steps_taken(task, at)
+        lines = list(of_tensors(program, at and {**at, **steps}, task.tier, task.request.fast))
         if task.request.listed:
             lines.insert(0, "entries: statement by statement, without sweeps")
     else:
@@ -160,6 +161,16 @@ def explained(step: DerivationStep) -> Iterator[str]:
     for plan, line in zip(step.plans, aligned([(described(p), f"{p.cost:,}") for p in step.plans], "<>"), strict=True):
         yield f"  {'*' if plan.reads is step.taken.reads else ' '} {line} {noun(plan.cost, 'operation')}"
     yield f"    the program has {plural(step.before, 'operation')} before, {step.after:,} after"
+
+
+def with_steps_taken(task: Task, at: Mapping[str, Any] | None) -> tuple[Program, Mapping[str, int]]:
+    """The derivative that is computed at a point, and how many steps its loops take that end early, where these are counted."""
+    if at is None or task.short is None:
+        return task.program, {}
+    from adcli.task.native import native, with_steps
+    short = task.short.worked.program
+    steps = with_steps(task.short.counted, task.program, short, native).steps(at)
+    return (short, steps) if steps else (task.program, {})
 
 
 def described(plan: SweepPlan) -> str:

@@ -45,14 +45,14 @@ class CountedKernel:
     def __call__(self, arrays: Mapping[str, Any], out: Mapping[str, np.ndarray] | None = None,
                  jobs: int | None = None) -> dict[str, np.ndarray]:
         """The results by name: see TensorKernel."""
-        most = self.most(arrays)
-        kernel = self.whole() if self.few(most) else self.short()
+        steps = self.steps(arrays, jobs)
+        kernel = self.short() if steps else self.whole()
         kernel.remark = self.remark
-        return kernel(arrays if self.few(most) else {**arrays, **self.steps(arrays, most, jobs)}, out, jobs)
+        return kernel({**arrays, **steps}, out, jobs)
 
-    def few(self, most: Mapping[str, int]) -> bool:
-        """True if the whole program is computed with such numbers of steps."""
-        return max(most.values()) < self.counted.least
+    def few(self, arrays: Mapping[str, Any]) -> bool:
+        """True if the whole program is computed for such values, whose loops have few steps."""
+        return max(self.most(arrays).values()) < self.counted.least
 
     def most(self, arrays: Mapping[str, Any]) -> dict[str, int]:
         """How many steps the loops have in the text."""
@@ -66,8 +66,11 @@ class CountedKernel:
             self.known[key] = found
         return found
 
-    def steps(self, arrays: Mapping[str, Any], most: Mapping[str, int], jobs: int | None = None) -> dict[str, int]:
-        """How many steps the loops take, or a few more."""
+    def steps(self, arrays: Mapping[str, Any], jobs: int | None = None) -> dict[str, int]:
+        """How many steps the loops take, or a few more; nothing where there are `few`."""
+        if self.few(arrays):
+            return {}
+        most = self.most(arrays)
         tried = {name: min(FIRST_STEPS, n) for name, n in most.items()}
         while True:
             found = self.counter()({**arrays, **tried}, jobs=jobs)

@@ -20,7 +20,7 @@ def direct_tensors(kernel: TensorKernel | CountedKernel, program: Program, value
     defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
     given = {p.name: v for p, v in zip(program.params, values, strict=True)}
     if isinstance(kernel, CountedKernel):
-        if not kernel.few(kernel.most(given)):
+        if not kernel.few(given):
             return never
         kernel = kernel.whole()
     found = kernel.quick(given, defaults)

@@ -17,3 +17,12 @@ def test_a_point_gives_the_sizes_and_the_work(tmp_path, n, threads):
     assert figures["sizes"] == f"n = {n:,}" and figures["threads"] == threads
     assert int(figures["memory"].split()[0].replace(",", "")) >= 8*n*n
 
+
+
+def test_the_steps_that_a_loop_takes_are_the_sizes():
+    loop = ("-e", "input x0(n)", "-e", "x(0, i) = x0(i)",
+            "-e", "for t in 0:1000000 until x(t + 1, 0) > 9 { x(t + 1, i) = 2*x(t, i) }", "-e", "s +=! x(1000000, i)**2")
+    err = adcli("grad", *loop, "--of", "s", "--explain", "--at", "x0=[1,2,3]").err
+    figures = dict(line.split(": ", 1) for line in err.splitlines() if ": " in line)
+    assert {*figures["sizes"].split(", ")} == {"steps = 4", "n = 3"}
+    assert int(figures["memory"].split()[0].replace(",", "")) < 2000
