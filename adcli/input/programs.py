@@ -55,23 +55,23 @@ def no_file(path: str) -> AdError:
 
 
 def read_source(program: str | None, expressions: tuple[str, ...], language: str | None = None,
-                at: Sequence[str] = ()) -> Source:
-    """The text of the program: a file, standard input, or the -e lines. One in another `language` is read as a program; `at` is
-    the point that is asked for, whose values have ranks."""
+                at: Sequence[str] = (), equations: bool = False) -> Source:
+    """The text of the program: a file, standard input, or the -e lines, which may be `equations`. One in another `language` is
+    read as a program; `at` is the point that is asked for, whose values have ranks."""
     from adcli.readers.front import foreign, read
     asked = foreign(program, language)
     if asked is None or expressions:
-        return own_source(program, expressions)
+        return own_source(program, expressions, equations)
     return read(own_source(asked.path, ()), asked, at)
 
 
-def own_source(program: str | None, expressions: tuple[str, ...]) -> Source:
+def own_source(program: str | None, expressions: tuple[str, ...], equations: bool = False) -> Source:
     """A text as it stands."""
     from adcli.lang.syntax.source import decode
     if program is not None and expressions:
         raise both_given(program)
     if expressions:
-        return expression_source(expressions)
+        return expression_source(expressions, equations)
     if program is None:
         raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
     if program == "-":
@@ -87,8 +87,8 @@ def own_source(program: str | None, expressions: tuple[str, ...]) -> Source:
         raise no_file(program) from None
 
 
-def expression_source(expressions: tuple[str, ...]) -> Source:
-    """The -e lines as one text; bare expressions are named f, f2, … as far as these names are free."""
+def expression_source(expressions: tuple[str, ...], equations: bool) -> Source:
+    """The -e lines as one text; bare expressions, and `equations`, are named f, f2, … as far as these names are free."""
     from adcli.lang.syntax.scan import is_bare_expression, scan
     from adcli.lang.syntax.source import decode, is_file_name
     if (file := next(filter(is_file_name, expressions), None)) is not None:
@@ -97,5 +97,5 @@ def expression_source(expressions: tuple[str, ...]) -> Source:
     lines = [decode(e.encode("utf-8", "surrogateescape"), "-e").text for e in expressions]
     taken = set().union(*[scan(line)[2] for line in lines])
     free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
-    named = [f"{next(free)} = {line}" if is_bare_expression(line) else line for line in lines]
+    named = [f"{next(free)} = {line}" if is_bare_expression(line, equations) else line for line in lines]
     return decode("\n".join([*named, ""]).encode(), "-e")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from adcli.input.programs import read_source
 from adcli.lang.ir.errors import AdError
@@ -42,8 +42,9 @@ class TypedOption(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
     """Options of every verb about a program; `typed` are those on the command line, in the order of the help. The `form`
-    of the results is `form_known` where --format or the suffix of the file says it."""
+    of the results is `form_known` where --format or the suffix of the file says it. A verb that `finds_zeros` reads equations."""
 
+    finds_zeros: ClassVar[bool] = False
     verb: str
     typed: tuple[TypedOption, ...] = ()
     program: str | None = None
@@ -89,10 +90,10 @@ class Options:
     @property
     def source(self) -> Source:
         """The text of the program: a file, standard input, or the -e lines."""
-        source = read_source(self.program, self.expressions, self.language, self.at)
-        if not self.exact_order and not self.checkpoint:
+        source = read_source(self.program, self.expressions, self.language, self.at, self.finds_zeros)
+        if not self.exact_order and not self.checkpoint and not self.finds_zeros:
             return source
-        return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint)
+        return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint, equations=self.finds_zeros)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -22,7 +22,6 @@ WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
-    from adcli.lang.ir.errors import Source
     from adcli.solvers.solve_report import SolveReport
 
 
@@ -30,12 +29,9 @@ if TYPE_CHECKING:
 class SolveOptions(ResultOptions):
     """Options of solve."""
 
+    finds_zeros: ClassVar[bool] = True
     equations: tuple[str, ...] = ()
     sensitivities: bool = False
-
-    @property
-    def source(self) -> Source:
-        return replace(super().source, equations=True)
 
 
 @click.command("solve", cls=Command,

@@ -43,7 +43,7 @@ def read_again(tokens: list[Token], names: set[str], source: Source) -> tuple[li
     A text that is one expression is an assignment to `f`, as on a command line."""
     from adcli.lang.syntax.line_ends import laid_out  # a plain text is read without these two
     from adcli.lang.syntax.recover import recover
-    if expression := expression_tokens(tokens):
+    if expression := expression_tokens(tokens, source.equations):
         name = next(n for i in count(1) if (n := f"f{i}" if i > 1 else "f") not in names)
         at = expression[0].start
         try:

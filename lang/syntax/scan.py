@@ -181,14 +181,14 @@ IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM"
 """Tokens that no expression has."""
 
 
-def is_bare_expression(text: str) -> bool:
+def is_bare_expression(text: str, equations: bool = False) -> bool:
     """Test for a text that is one expression and no statement: `x*sin(y)`."""
-    return bool(expression_tokens(scan(text)[0]))
+    return bool(expression_tokens(scan(text)[0], equations))
 
 
-def expression_tokens(tokens: list[Token]) -> list[Token]:
+def expression_tokens(tokens: list[Token], equations: bool) -> list[Token]:
     """The tokens of a text that is one expression and no statement; none where it is neither, or an assignment of another
-    language: `v == 2`, `v <- 2`, `return v`."""
+    language: `v == 2`, which may be one of the `equations`, `v <- 2`, `return v`."""
     first = next((i for i, t in enumerate(tokens) if t.type != "SEP"), 0)
     last = next((i for i in range(len(tokens), 0, -1) if tokens[i - 1].type != "SEP"), 0)
     inner = tokens[first:last]
@@ -196,5 +196,5 @@ def expression_tokens(tokens: list[Token]) -> list[Token]:
     if not inner or not IN_STATEMENTS.isdisjoint(kinds) or kinds[-1] not in OPERAND_END:
         return []
     words = [t.text for t in inner[1:3]]
-    foreign = kinds[0] == "NAME" and "QUERY" not in kinds and (words[:1] == ["=="] or words == ["<", "-"])
+    foreign = kinds[0] == "NAME" and "QUERY" not in kinds and ((words[:1] == ["=="] and not equations) or words == ["<", "-"])
     return [] if foreign or any(a in OPERAND_END and b in ("NAME", "NUMBER") for a, b in pairwise(kinds)) else inner

@@ -35,7 +35,8 @@ def test_the_functions_of_the_prelude_are_programs_of_the_language():
 # ---------------------------------------------------------------- outputs that are equations
 
 @pytest.mark.parametrize("program, at, x", [
-    ("cos(x) == x", {"x": 1.0}, 0.7390851332151607), ("v = (x**2 == a)", {"x": 1.0, "a": 3.0}, 3**0.5),
+    ("cos(x) == x", {"x": 1.0}, 0.7390851332151607), ("x == cos(x)", {"x": 1.0}, 0.7390851332151607),
+    ("v = (x**2 == a)", {"x": 1.0, "a": 3.0}, 3**0.5),
     ("c = x == 2\nv = c ? x : 2*x - 3", {"x": 1.0}, 1.5), ("f = x == 2\noutput f", {"x": 1.0}, 2.0),
     ("input x(N), b(N)\nr(i) = x(i)*x(i) == b(i)", {"x": "[1.0, 1.0]", "b": "[4.0, 9.0]"}, [2.0, 3.0])])
 def test_an_output_may_be_an_equation(program, at, x, tmp_path):
