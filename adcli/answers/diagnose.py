@@ -91,6 +91,7 @@ def blame(primal: Program, e: Equation, values: Mapping[Var, Any], level: int, w
 
 
 def reason(level: int) -> str:
+    """A level of the program itself, where it is indeterminate what a zero is multiplied by; operands of a derivative say it."""
     return f"{LEVELS[level]} (0·inf)" if level == INDETERMINATE else LEVELS[level]
 
 
@@ -100,7 +101,7 @@ def _in_derivative(program: Program, values: Mapping[Var, Any], level: int, sour
     right = math.isfinite if level == SINGULAR else lambda x: x == x
     for e in program.equations:
         if not e.op.truth and not right(values[e.outs[0]]) and all(right(read(values, a, FLOAT)) for a in e.args):
-            text = f"the derivative has {described(e, '')} at {operands(e, values, number)}: {reason(level)}"
+            text = f"the derivative has {described(e, '')} at {operands(e, values, number)}: {LEVELS[level]}"
             return Note(text, e.span, source)
     return Note(reason(level), None, source)
 
@@ -193,7 +194,7 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
     place, grade, found = worst(task, task.program, None, at, jobs)
     if place is not None:
         text, span = told(place, found, grade, "", arithmetic, numbers_of(task))
-        return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
+        return Note(f"the derivative has {text.removesuffix(' is nan')}: {LEVELS[level]}", span, source)
     return Note(reason(level), None, source)
 
 
