@@ -108,7 +108,7 @@ def command(options: FitOptions) -> int:
             return 1
         coverage = COVERAGE if options.coverage is None else probability(options.coverage)
         ends = intervals(found, options.interval, coverage, bool(options.plot)) if options.interval else None
-        predicted = predicted_rows(asked, found, options, coverage) if options.predict else None
+        predicted = predicted_rows(asked, found, options, coverage) if options.predict is not None else None
         rivals = compared(asked, found, source, options, tables) if options.against else None
     except BadTable as fault:
         say(fault)

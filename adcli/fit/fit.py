@@ -187,7 +187,8 @@ class RowModel:
         self.names, self.outputs = list(places), list(task.signature.outputs)
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
         self.program = RowProgram(task, columns, rows, jobs, self.names)
-        self.places = [(1 + places[c.wrt[0]], self.outputs.index(c.of or ""), np.arange(rows)) for c in task.signature.derived]
+        each = ((places[c.wrt[0]], self.outputs.index(c.of or "")) for c in task.signature.derived)
+        self.places = [(1 + i, of, np.arange(rows)) if np.ndim(i) else (1 + i, of) for i, of in each]
 
     def elsewhere(self, columns: Mapping[str, Any], rows: int, places: Mapping[str, Any] | None = None) -> RowModel:
         """The model for other rows."""

@@ -37,6 +37,8 @@ two, divided by the standard uncertainty where it is known."""
 SQUARES = "residual**2/2"
 FLAT = 1e-12
 """Eigenvalues of a Hessian with a unit diagonal that are rounding of zero."""
+STEEP = 1e-9
+"""A slope along such a direction, relative to the cost, that is none of rounding."""
 DOWN = 1e-8
 """An eigenvalue below minus this is one of a saddle."""
 ASIDE = 0.1
@@ -223,9 +225,11 @@ class NewtonResiduals(Residuals):
         size[size == 0] = 1.0
         curved, v = np.linalg.eigh(h / size / size[:, None])
         kept = np.abs(curved) > FLAT * np.abs(curved).max(initial=0.0)
-        root = np.sqrt(np.abs(curved))
         self.curved, self.along = curved, v / size[:, None]
-        r = np.divide(self.along.T @ g, root, out=np.zeros(len(b)), where=kept)
+        slope = self.along.T @ g
+        steep = ~kept & (np.abs(slope) > STEEP * abs(self.value))   # straight downhill: no minimum, and no freedom
+        root, kept = np.sqrt(np.where(steep, np.abs(slope), np.abs(curved))), kept | steep
+        r = np.divide(slope, root, out=np.zeros(len(b)), where=kept)
         return r, np.where(kept, root, 0.0)[:, None] * (v.T * size)
 
     def bad_row(self, b: Vector) -> int:

@@ -263,6 +263,8 @@ def grid(program: Program, begins: Collection[str], wanted: Sequence[Comparison]
     """The inputs in the rows of --predict, a table or a range; the scatter of a new observation of each output, up to that of the
     residuals where these are relative, None where it is not known; the labels in the columns `sets`. BadTable for a bad row."""
     assert options.predict is not None
+    if not options.predict.strip():
+        raise AdError("--predict names nothing", help="write --predict grid.csv or --predict x=0:10:11")
     others = [p for p in program.params if p.name not in begins]
     given, tensors = fixed_inputs(program, begins, options), has_tensors(program)
     weighing = [p.name for p in expression(options.weights or "1", "--weights").params] if is_expression(

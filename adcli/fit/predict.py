@@ -3,7 +3,7 @@ observation (Bates and Watts, Nonlinear Regression Analysis, 1988, 2.3.2: J C Já
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +36,11 @@ class Prediction(NamedTuple):
     def columns(self) -> dict[str, Vector]:
         """The columns of a table."""
         v, x = self.output, self.value
-        found = {v: x, f"u_{v}": self.error, f"low_{v}": x - self.half, f"high_{v}": x + self.half}
-        new = {} if self.half_new is None else {f"low_new_{v}": x - self.half_new, f"high_new_{v}": x + self.half_new}
-        return found | new
+        found = {v: x, f"u_{v}": self.error}
+        with np.errstate(invalid="ignore"):
+            for of, half in (("", self.half), ("new_", self.half_new)):
+                found |= {} if half is None else {f"low_{of}{v}": x - half, f"high_{of}{v}": x + half}
+        return found
 
 
 def require_predictable(program: Program, fit: Fit) -> None:
@@ -58,6 +60,10 @@ def predictions(fit: Fit, found: Fitted, inputs: Mapping[str, Any], scatters: Se
     """Each output in rows with these `inputs`. `scatters` are the uncertainties of a new observation of each output, up to the
     scatter of the residuals where these are relative, None where they are not known; `places` as of a RowModel."""
     rows = max((len(x) for x in inputs.values() if np.ndim(x)), default=1)
+    if not rows:
+        none = np.zeros(0)
+        return [Prediction(v, none, none, none, none if s is not None else None)
+                for v, s in zip(fit.model.task.signature.outputs, scatters, strict=True)]
     model = fit.model.elsewhere(inputs, rows, places)
     values, jacobian = model(found.values)
     m, tensors = len(scatters), has_tensors(model.task.primal)
@@ -93,9 +99,3 @@ def predicted_table(inputs: Mapping[str, Any], made: Sequence[Prediction]) -> di
     columns: dict[str, Any] = {n: x for n, x in inputs.items() if np.ndim(x)}
     columns |= {n: x for p in made for n, x in p.columns.items()}
     return {name: list(x.tolist() if x.dtype != object else x) for name, x in columns.items()}
-
-
-def missing_bands(made: Sequence[Prediction], reason: str) -> Iterator[str]:
-    """Note on outputs without a band for new observations."""
-    if without := [p.output for p in made if p.half_new is None]:
-        yield f"note: no band for new observations of {', '.join(without)}: {reason}"

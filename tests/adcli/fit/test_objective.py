@@ -111,6 +111,9 @@ def test_saddles_bounds_and_what_is_not_determined_are_as_with_squares() -> None
     assert (lost.code, "here the data determine a + c" in lost.err) == (1, True)
     held = adcli(*args, "-e", "v = a + b*x", "--params", "a=0.2 in [0, 0.5],b=1", stdin=ROWS)
     assert (held.code, "at its bound" in held.out, "a is held by its bound 0.5" in held.err) == (0, True, True)
+    for loss in ("predicted", "abs(residual)", "-residual**2"):   # without a minimum, or one with second derivatives
+        endless = adcli("fit", *LINE, "--y", "y", "--loss", loss, stdin=ROWS)
+        assert (endless.code, "not converged" in endless.err, "influence" in endless.err) == (1, True, False), endless
     idle = adcli("fit", *LINE[:3], "a=1,b=1,c=1", "--y", "y", "--loss", "residual**2/2 + 0*c", stdin=ROWS)
     assert (idle.code, "c has no influence" in idle.err) == (1, True)
 
